@@ -1,0 +1,56 @@
+// Who asks and what they ask for: what authenticators answer and authorizers decide on.
+
+/** The caller of a request. */
+export interface UserInfo {
+  readonly name: string
+  readonly uid?: string
+  readonly groups: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** What a request wants to do. Resource requests have `resource`; all others have `path`. */
+export interface Attributes {
+  readonly user: UserInfo
+  /** get list watch create update patch delete deletecollection, impersonate escalate bind …; for paths the lower-case HTTP method. */
+  readonly verb: string
+  readonly group?: string
+  readonly version?: string
+  readonly resource?: string
+  readonly subresource?: string
+  readonly namespace?: string
+  readonly name?: string
+  readonly path?: string
+}
+
+/** A decision. `reason` says which binding allowed it, or why not. */
+export interface Decision {
+  readonly allowed: boolean
+  readonly reason: string
+}
+
+/** Decides. Reads only from memory, hence synchronous. */
+export interface Authorizer {
+  authorize(attributes: Attributes): Decision
+  /** The rules a user has in a namespace, for SelfSubjectRulesReview. */
+  rulesFor(user: UserInfo, namespace: string): {
+    readonly resourceRules: readonly { verbs: readonly string[]; apiGroups: readonly string[]; resources: readonly string[]; resourceNames?: readonly string[] }[]
+    readonly nonResourceRules: readonly { verbs: readonly string[]; nonResourceURLs: readonly string[] }[]
+    readonly incomplete: boolean
+  }
+}
+
+/** What an authenticator may look at. */
+export interface Credentials {
+  /** Value of the Authorization header. */
+  readonly authorization: string | undefined
+  /** The verified client certificate of the TLS connection. */
+  readonly certificate: { readonly commonName: string; readonly organizations: readonly string[] } | undefined
+  /** All headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+}
+
+/** One link of the chain: a user, `undefined` when these credentials are not its business, or `'invalid'`. */
+export interface Authenticator {
+  readonly name: string
+  authenticate(credentials: Credentials): Promise<UserInfo | undefined | 'invalid'>
+}

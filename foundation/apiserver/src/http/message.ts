@@ -1,0 +1,43 @@
+// A request and its answer, free of sockets: what all three doors (HTTPS, inject, in-process) hand to the one handler.
+import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { Credentials, UserInfo } from '../auth/user.ts'
+
+/** A request as the handler sees it. */
+export interface ServerRequest {
+  readonly method: string
+  /** Percent-encoded path, no query. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** Names in lower case; repeated headers joined as node:http does, `impersonate-group` as a list. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The body's bytes, or for in-process callers the object itself (copied before it is kept). */
+  readonly body: Uint8Array | { readonly json: JsonValue } | undefined
+  readonly credentials: Credentials
+  /** In-process callers come with an identity; no authenticator is asked. */
+  readonly user?: UserInfo
+  readonly signal: AbortSignal
+}
+
+/** An event of a watch on its way out. `bytes` is the JSON of the object when it is already there. */
+export interface ServedEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
+  readonly object: KubeObject
+  readonly bytes?: Uint8Array
+}
+
+/** What an answer carries. */
+export type ServerBody =
+  /** JSON that the door encodes (bytes of the object when they are already there); in-process callers get the frozen value itself. */
+  | { readonly kind: 'json'; readonly value: JsonValue | KubeObject; readonly bytes?: Uint8Array }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  /** A watch: the door pulls events until the iterable ends, and closes it when the client goes. */
+  | { readonly kind: 'watch'; readonly events: AsyncIterable<ServedEvent>; readonly encode: (event: ServedEvent) => Uint8Array }
+  /** Any other stream (logs). */
+  | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
+
+/** The answer. Several `warning` values stay apart. */
+export interface ServerResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: ServerBody
+}

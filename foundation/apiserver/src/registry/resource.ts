@@ -1,0 +1,68 @@
+// What the server knows of one resource: its names, versions, schemas and behaviour. Built-in tables and CRDs both become ResourceDefinitions;
+// discovery, OpenAPI, tables, RBAC and the handlers read nothing else.
+import type { KubeObject, TypeSchema } from '@fairlead/kube'
+import type { Strategy } from './strategy.ts'
+
+/** A subresource as discovery shows it. */
+export interface SubresourceDefinition {
+  readonly name: string
+  readonly kind: string
+  /** `autoscaling/v1` of scale; left out where it is the parent's. */
+  readonly groupVersion?: string
+  readonly verbs: readonly string[]
+}
+
+/** A column of `kubectl get`. */
+export interface ColumnDefinition {
+  readonly name: string
+  readonly type: string
+  readonly format: string
+  readonly description: string
+  readonly priority: number
+}
+
+/** How objects of one kind become rows. `cells` gives one value per column; `now` is milliseconds since the epoch, for ages. */
+export interface TablePrinter {
+  readonly columns: readonly ColumnDefinition[]
+  cells(object: KubeObject, now: number): readonly (string | number | boolean | null)[]
+}
+
+/** One version of a resource. */
+export interface VersionDefinition {
+  readonly name: string
+  readonly served: boolean
+  readonly deprecated?: boolean
+  readonly deprecationWarning?: string
+  readonly verbs: readonly string[]
+  readonly subresources: readonly SubresourceDefinition[]
+  /** Schema of the kind in this version; undefined only for kinds that are all free-form. */
+  readonly schema: TypeSchema | undefined
+  /** JSON paths of `scale` (custom resources). */
+  readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string }
+  readonly printer: TablePrinter
+  /** Fields beyond metadata.name and metadata.namespace that field selectors may name, with how to read them ('' when absent). */
+  readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>
+}
+
+/** One resource of one group in all its versions. */
+export interface ResourceDefinition {
+  readonly group: string
+  readonly plural: string
+  readonly singular: string
+  readonly kind: string
+  readonly listKind: string
+  readonly namespaced: boolean
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  /** In discovery's order. */
+  readonly versions: readonly VersionDefinition[]
+  readonly storageVersion: string
+  /** The CRD that defines it; undefined for built-in resources. */
+  readonly crd?: KubeObject
+  readonly strategy: Strategy
+}
+
+/** The store's name of a resource: `configmaps.`, `deployments.apps`. Events of both groups share `events.`. */
+export function resourceName(definition: { readonly group: string; readonly plural: string }): string {
+  return definition.plural === 'events' && definition.group === 'events.k8s.io' ? 'events.' : `${definition.plural}.${definition.group}`
+}

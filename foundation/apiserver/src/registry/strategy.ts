@@ -1,0 +1,50 @@
+// What differs between kinds when objects are written. The handler does everything that is common (metadata, generation, managedFields, finalizers);
+// a Strategy only says what its kind adds. All functions are pure; objects that are handed in as Draft may be changed in place.
+import type { FieldError, JsonValue, KubeObject } from '@fairlead/kube'
+import type { UserInfo } from '../auth/user.ts'
+
+/** An object that this request alone holds and may still change. */
+export type Draft = { [field: string]: JsonValue } & { metadata: { [field: string]: JsonValue } }
+
+/** What a strategy may look at besides the object. */
+export interface WriteContext {
+  readonly user: UserInfo
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly apiVersion: string
+  readonly dryRun: boolean
+  /** A random UUID per call. */
+  newUid(): string
+  /** Reads another object of the server as stored, e.g. to find a ServiceAccount; undefined when it is not there. */
+  read(resource: string, key: string): KubeObject | undefined
+}
+
+/** Behaviour of one kind. Every member is optional; a missing one does nothing. */
+export interface Strategy {
+  /** Fills what a client left out, on create, update and for schemas on read. Idempotent. */
+  applyDefaults?(object: Draft): void
+  /** Before validation of a new object: allocates (cluster IPs), normalises (stringData), drops status. */
+  prepareForCreate?(object: Draft, context: WriteContext): void
+  /** Before validation of a changed object: carries over what clients may not change. Status has been kept by the handler already where `hasStatus`. */
+  prepareForUpdate?(object: Draft, old: KubeObject, context: WriteContext): void
+  validate?(object: KubeObject, context: WriteContext): readonly FieldError[]
+  validateUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
+  /** Checks of the `/status` subresource. */
+  validateStatusUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
+  /** Texts for `Warning: 299` headers. */
+  warnings?(object: KubeObject, old: KubeObject | undefined): readonly string[]
+  /** Why a name is wrong, as the API server words it; [] when it is fine. Default: a DNS subdomain. `prefix`: it is a generateName. */
+  validateName?(name: string, prefix: boolean): readonly string[]
+  /** PUT of a missing name creates it (leases, events, nodes …). Default false. */
+  readonly allowCreateOnUpdate?: boolean
+  /** PUT without resourceVersion overwrites. Default true for built-in kinds, false for custom resources. */
+  readonly allowUnconditionalUpdate?: boolean
+  /** `status` has its own subresource: the main endpoint keeps it, `/status` changes only it. */
+  readonly hasStatus?: boolean
+  /** metadata.generation counts changes of everything but metadata and status. */
+  readonly tracksGeneration?: boolean
+  /** Default propagation of DELETE. */
+  readonly defaultPropagation?: 'Background' | 'Orphan' | 'Foreground'
+  /** Grace period of a DELETE in seconds; default 0. */
+  gracePeriodSeconds?(object: KubeObject): number
+}

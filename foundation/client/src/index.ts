@@ -1,0 +1,2 @@
+// The door of @fairlead/client.
+export type * from './transport.ts'

@@ -1,0 +1,74 @@
+// A capability is a value that the command composes (design.md "A capability is a value"). The contract lives here; the API server,
+// the command and the console implement their side of it.
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { Client } from '@fairlead/client'
+import type { Manager } from './manager.ts'
+
+/** A rule of a Role or ClusterRole, as rbac.authorization.k8s.io/v1 writes it. */
+export interface PolicyRule {
+  readonly apiGroups?: readonly string[]
+  readonly resources?: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly nonResourceURLs?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+/** What is wrong with an object that a validator refused: a path such as `spec.hooks.map` and a sentence. */
+export interface Refusal {
+  readonly field: string
+  readonly message: string
+}
+
+/** Checks objects of some kinds before they are stored: in process when embedded, a webhook in a cluster. Pure. */
+export interface Validator {
+  readonly group: string
+  readonly resources: readonly string[]
+  validate(object: KubeObject, old: KubeObject | undefined): readonly Refusal[]
+}
+
+/** Options that every capability is set up with. */
+export interface CapabilityOptions {
+  /** `host:port` by name, for addresses that only resolve in a cluster (`fairlead up --resolve name=host:port`). */
+  readonly resolve: ReadonlyMap<string, string>
+  readonly signal: AbortSignal
+}
+
+/** One command of the `fairlead` program; the CLI turns it into its parser's form. */
+export interface Command {
+  readonly name: string
+  readonly summary: string
+  readonly examples: readonly string[]
+  readonly arguments?: readonly { readonly name: string; readonly description: string; readonly optional?: boolean; readonly variadic?: boolean }[]
+  readonly options?: readonly { readonly flags: string; readonly description: string; readonly default?: string | boolean | readonly string[]; readonly repeatable?: boolean }[]
+  run(context: CommandContext): Promise<number>
+}
+
+/** What a command runs with. It returns its exit code: 0, 1 error, 2 usage, 3 not ready. */
+export interface CommandContext {
+  readonly arguments: readonly (string | readonly string[] | undefined)[]
+  readonly options: Readonly<Record<string, unknown>>
+  readonly stdin: () => Promise<string>
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+  /** A client for the cluster that flags and kubeconfig name; connects on first use. */
+  readonly client: () => Promise<Client>
+  readonly signal: AbortSignal
+}
+
+/** An edge of the graph of derived things. */
+export interface Relation {
+  readonly type: 'made-from' | 'refers-to' | 'upstream-of' | 'input-of'
+  readonly from: JsonObject
+  readonly to: JsonObject
+}
+
+/** One capability. */
+export interface Capability {
+  readonly name: string
+  readonly crds: readonly KubeObject[]
+  /** Least privilege; the chart and the embedded server use them alike. */
+  readonly rules: readonly PolicyRule[]
+  setup(manager: Manager, options: CapabilityOptions): Promise<void>
+  readonly admission?: readonly Validator[]
+  commands?(): Promise<readonly Command[]>
+}

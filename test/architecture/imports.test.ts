@@ -1,0 +1,91 @@
+// Holds the imports of every package's src/ against the arrows of design.md "The house": dependencies point down only.
+import { readdirSync, readFileSync, existsSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** Package folder -> the workspace packages it may import. */
+const arrows: Readonly<Record<string, readonly string[]>> = {
+  'foundation/kube': [],
+  'foundation/client': ['foundation/kube'],
+  'foundation/controller': ['foundation/client', 'foundation/kube'],
+  'foundation/apiserver': ['foundation/controller', 'foundation/client', 'foundation/kube'],
+  'foundation/simulator': ['foundation/controller', 'foundation/client', 'foundation/kube'],
+  'capabilities/map': ['foundation/controller', 'foundation/client', 'foundation/kube'],
+  'apps/cli': ['foundation/kube', 'foundation/client', 'foundation/controller', 'foundation/apiserver', 'foundation/simulator', 'capabilities/map'],
+}
+
+/** Node modules that do I/O or know the machine: kube is pure. */
+const impure = /^node:(fs|http|https|net|tls|child_process|worker_threads|os|dns|dgram|timers|process|sqlite)/
+
+function packageFolders(): string[] {
+  return ['foundation', 'capabilities', 'apps'].flatMap((group) =>
+    existsSync(join(root, group)) ? readdirSync(join(root, group)).map((name) => `${group}/${name}`) : [],
+  )
+}
+
+function nameOf(folder: string): string {
+  return (JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as { name: string }).name
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') || file.endsWith('.tsx'))
+    .map((file) => join(root, folder, 'src', file))
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g)
+  return [...found].map((match) => (match[1] ?? match[2] ?? match[3]) as string)
+}
+
+const folders = packageFolders()
+const folderOf = new Map(folders.map((folder) => [nameOf(folder), folder]))
+const workspaceName = (specifier: string): string | undefined => [...folderOf.keys()].find((name) => specifier === name || specifier.startsWith(`${name}/`))
+
+describe('the arrows of design.md', () => {
+  test('every package is in the table', () => {
+    expect(folders.filter((folder) => arrows[folder] === undefined)).toEqual([])
+  })
+
+  test.each(folders)('%s imports only what its arrows allow, and only by the door', (folder) => {
+    const allowed = new Set([folder, ...(arrows[folder] ?? [])])
+    const wrong = sources(folder).flatMap((file) =>
+      importsOf(file).flatMap((specifier) => {
+        const here = relative(root, file)
+        const name = workspaceName(specifier)
+        if (name !== undefined && !allowed.has(folderOf.get(name) as string)) return [`${here} imports ${specifier}`]
+        if (specifier.startsWith('.') && !resolve(file, '..', specifier).startsWith(join(root, folder, 'src'))) return [`${here} leaves its src/: ${specifier}`]
+        return []
+      }),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test.each(folders)('%s declares the workspace packages it imports, and no other', (folder) => {
+    const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as { dependencies?: Record<string, string> }
+    const declared = Object.keys(manifest.dependencies ?? {}).filter((name) => folderOf.has(name))
+    const imported = new Set(sources(folder).flatMap(importsOf).map(workspaceName).filter((name) => name !== undefined && folderOf.get(name) !== folder))
+    expect([...declared].sort()).toEqual([...imported].sort())
+  })
+
+  test('kube does no I/O', () => {
+    const wrong = sources('foundation/kube').flatMap((file) => importsOf(file).filter((specifier) => impure.test(specifier)).map((specifier) => `${relative(root, file)} imports ${specifier}`))
+    expect(wrong).toEqual([])
+  })
+
+  test('time comes from a Clock', () => {
+    const wrong = folders.flatMap((folder) =>
+      sources(folder)
+        .filter((file) => !/system-clock\.ts$|\/generated\//.test(file))
+        .flatMap((file) =>
+          readFileSync(file, 'utf8')
+            .split('\n')
+            .flatMap((line, index) => (/(?<![\w.])(?:Date\.now\(|new Date\(\)|setTimeout\(|setInterval\()/.test(line.replace(/\/\/.*$/, '')) ? [`${relative(root, file)}:${index + 1}`] : [])),
+        ),
+    )
+    expect(wrong).toEqual([])
+  })
+})

@@ -1,7 +1,12 @@
 // What the server knows of one resource: its names, versions, schemas and behaviour. Built-in tables and CRDs both become ResourceDefinitions;
 // discovery, OpenAPI, tables, RBAC and the handlers read nothing else.
-import type { KubeObject, TypeSchema } from '@fairlead/kube'
+import type { JsonObject, KubeObject, TypeSchema } from '@fairlead/kube'
 import type { Strategy } from './strategy.ts'
+
+/** A body does not fit the kind's types; the message is that of Go's decoder. */
+export class TypeMismatch extends Error {
+  readonly code = 'TypeMismatch'
+}
 
 /** A subresource as discovery shows it. */
 export interface SubresourceDefinition {
@@ -37,6 +42,11 @@ export interface VersionDefinition {
   readonly subresources: readonly SubresourceDefinition[]
   /** Schema of the kind in this version; undefined only for kinds that are all free-form. */
   readonly schema: TypeSchema | undefined
+  /**
+   * Brings a decoded body into the form that Go's types would give it (built-in kinds): unknown fields out, nulls and empty optional values out,
+   * empty required values in. Left out for custom resources, which keep what their schema keeps. Throws {@link TypeMismatch} in Go's words.
+   */
+  decode?(body: JsonObject): { readonly object: JsonObject; readonly unknownFields: readonly string[] }
   /** JSON paths of `scale` (custom resources). */
   readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string }
   readonly printer: TablePrinter
@@ -59,10 +69,21 @@ export interface ResourceDefinition {
   readonly storageVersion: string
   /** The CRD that defines it; undefined for built-in resources. */
   readonly crd?: KubeObject
+  /**
+   * Turns objects of one of its versions into another. Left out where versions differ by apiVersion alone. A promise where it asks a webhook;
+   * throws a StatusError when that fails.
+   */
+  convert?(objects: readonly KubeObject[], apiVersion: string): readonly KubeObject[] | Promise<readonly KubeObject[]>
   readonly strategy: Strategy
 }
 
 /** The store's name of a resource: `configmaps.`, `deployments.apps`. Events of both groups share `events.`. */
 export function resourceName(definition: { readonly group: string; readonly plural: string }): string {
   return definition.plural === 'events' && definition.group === 'events.k8s.io' ? 'events.' : `${definition.plural}.${definition.group}`
+}
+
+/** The apiVersion that objects of a resource are stored with. */
+export function storedApiVersion(definition: ResourceDefinition): string {
+  if (definition.plural === 'events' && definition.group === 'events.k8s.io') return 'v1'
+  return definition.group === '' ? definition.storageVersion : `${definition.group}/${definition.storageVersion}`
 }

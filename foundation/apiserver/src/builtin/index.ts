@@ -1,0 +1,5 @@
+// The built-in kinds of the server: start with builtinResources().
+export { builtinResources } from './resources.ts'
+export { builtinGroups } from './groups.ts'
+export { builtinSchema, schemaName } from './tables.ts'
+export { defaultPrinter } from './printers/column.ts'

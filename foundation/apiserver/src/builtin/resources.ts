@@ -1,0 +1,83 @@
+// All built-in resources as the registry wants them: the generated tables joined with strategies, printers and selectable fields.
+import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
+import type { ResourceDefinition, VersionDefinition } from '../registry/resource.ts'
+import { dynamicResourceRows } from './dynamic-resources.ts'
+import { builtinGroups, builtinVersions } from './groups.ts'
+import { printerOf } from './printers/index.ts'
+import { selectableFieldsOf } from './selectable-fields.ts'
+import { strategyOf } from './strategies/index.ts'
+import type { ResourceRow } from './tables.ts'
+import { builtinSchema, resourceRows } from './tables.ts'
+
+/** What kube-apiserver v1.35 says about kinds on their way out. */
+const deprecations: Readonly<Record<string, Pick<VersionDefinition, 'deprecated' | 'deprecationWarning'>>> = {
+  'v1/ComponentStatus': { deprecated: true, deprecationWarning: 'v1 ComponentStatus is deprecated in v1.19+' },
+  'v1/Endpoints': { deprecated: true, deprecationWarning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice' },
+}
+
+let definitions: readonly ResourceDefinition[] | undefined
+
+/** Every built-in resource, groups and versions in discovery's order. The same list on every call. */
+export function builtinResources(): readonly ResourceDefinition[] {
+  definitions ??= buildDefinitions()
+  return definitions
+}
+
+function buildDefinitions(): ResourceDefinition[] {
+  const rows = { ...resourceRows(), ...dynamicResourceRows }
+  return builtinGroups.flatMap((group) => {
+    const versions = builtinVersions[group] ?? groupVersionsOf(group, rows)
+    const plurals = new Set(versions.flatMap((version) => (rows[formatApiVersion(group, version)] ?? []).map((row) => row.plural)))
+    return [...plurals].map((plural) => definition(group, plural, versions, rows))
+  })
+}
+
+function groupVersionsOf(group: string, rows: Readonly<Record<string, readonly ResourceRow[]>>): string[] {
+  return Object.keys(rows)
+    .map(parseApiVersion)
+    .filter((groupVersion) => groupVersion.group === group)
+    .map(({ version }) => version)
+}
+
+function definition(
+  group: string,
+  plural: string,
+  versions: readonly string[],
+  rows: Readonly<Record<string, readonly ResourceRow[]>>,
+): ResourceDefinition {
+  const found = versions.flatMap((version) =>
+    (rows[formatApiVersion(group, version)] ?? []).filter((row) => row.plural === plural).map((row) => ({ version, row })),
+  )
+  const [first] = found
+  if (first === undefined) throw new Error(`no version serves ${plural} of ${group}`)
+  const { kind, singular, namespaced, shortNames = [], categories = [] } = first.row
+  return {
+    group,
+    plural,
+    singular,
+    kind,
+    listKind: `${kind}List`,
+    namespaced,
+    shortNames,
+    categories,
+    versions: found.map(({ version, row }) => versionDefinition(group, version, row)),
+    storageVersion: first.version,
+    strategy: strategyOf(group, first.row),
+  }
+}
+
+function versionDefinition(group: string, version: string, row: ResourceRow): VersionDefinition {
+  const apiVersion = formatApiVersion(group, version)
+  return {
+    name: version,
+    served: true,
+    ...deprecations[`${apiVersion}/${row.kind}`],
+    verbs: row.verbs,
+    subresources: row.subresources ?? [],
+    get schema() {
+      return builtinSchema(apiVersion, row.kind)
+    },
+    printer: printerOf(group, version, row.kind),
+    selectableFields: selectableFieldsOf(group, row.kind),
+  }
+}

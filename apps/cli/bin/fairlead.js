@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+// The launcher, in plain JavaScript so that any Node can read it: finds a Node that is new enough, turns the compile cache on, and starts the
+// command from dist/ (as published) or from src/ (in the repository, by type stripping; design decision 1b).
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import module, { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const source = join(here, '../src/main.ts')
+const inRepository = existsSync(source)
+const [major, minor] = process.versions.node.split('.').map(Number)
+
+if (major > 24 || (major === 24 && minor >= 15)) await start()
+else restart()
+
+async function start() {
+  module.enableCompileCache()
+  if (inRepository) {
+    module.registerHooks({
+      resolve: (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, '@fairlead/source'] }),
+    })
+  }
+  const { main } = await import(pathToFileURL(inRepository ? source : join(here, '../dist/main.js')).href)
+  await main(process.argv.slice(2))
+}
+
+/** Runs the same command with the Node that npm installed beside us, or says in one line how to get one. */
+function restart() {
+  const node = installedNode()
+  if (node === undefined) {
+    console.error(`fairlead needs Node 24.15 or newer and this is ${process.version}: install it (https://nodejs.org, or "brew install node@24" on macOS), then run the same command again.`)
+    process.exit(1)
+  }
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
+}
+
+function installedNode() {
+  const platform = process.platform === 'win32' ? 'win' : process.platform
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`node-${platform}-${process.arch}/package.json`))
+    const path = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    return existsSync(path) ? path : undefined
+  } catch {
+    return undefined
+  }
+}

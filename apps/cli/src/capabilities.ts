@@ -1,0 +1,13 @@
+// The capabilities that this command composes. Each is loaded when it is needed: `--help` must answer in 100 ms.
+import type { Capability } from '@fairlead/controller'
+
+export interface CapabilityEntry {
+  readonly name: string
+  readonly summary: string
+  load(): Promise<Capability>
+}
+
+/** Every capability, in the order in which they start. */
+export const capabilities: readonly CapabilityEntry[] = [
+  { name: 'map', summary: 'map controllers: for every input object, outputs made by a hook', load: async () => (await import('@fairlead/map')).map },
+]

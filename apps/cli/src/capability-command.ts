@@ -1,0 +1,68 @@
+// Turns the commands of capabilities into the parser's form.
+import type { Command as Parser } from 'commander'
+import type { Command, CommandContext } from '@fairlead/controller'
+import { capabilities } from './capabilities.ts'
+import type { CapabilityEntry } from './capabilities.ts'
+
+/** Adds one group per capability; only the group that was asked for is loaded. */
+export function addCapabilityCommands(root: Parser, wanted: string | undefined): void {
+  for (const entry of capabilities) {
+    const group = root.command(entry.name).description(entry.summary).exitOverride()
+    if (entry.name !== wanted) {
+      group.allowUnknownOption().argument('[arguments...]')
+      continue
+    }
+    group.action(() => group.help())
+    lazily(root, group, entry)
+  }
+}
+
+/** Replaces parseAsync so that the group's commands are there before anything is parsed. */
+function lazily(root: Parser, group: Parser, entry: CapabilityEntry): void {
+  const parse = root.parseAsync.bind(root)
+  root.parseAsync = async (...args: Parameters<Parser['parseAsync']>) => {
+    const capability = await entry.load()
+    for (const command of (await capability.commands?.()) ?? []) addCommand(group, command)
+    return parse(...args)
+  }
+}
+
+function addCommand(group: Parser, command: Command): void {
+  const parser = group.command(command.name).description(command.summary).exitOverride()
+  for (const argument of command.arguments ?? []) {
+    const name = `${argument.name}${argument.variadic ? '...' : ''}`
+    parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)
+  }
+  for (const option of command.options ?? []) {
+    if (option.repeatable) parser.option(option.flags, option.description, (value: string, before: readonly string[]) => [...before, value], [] as readonly string[])
+    else parser.option(option.flags, option.description, option.default as string | boolean | undefined)
+  }
+  if (command.examples.length > 0) parser.addHelpText('before', `Examples:\n${command.examples.map((example) => `  ${example}`).join('\n')}\n`)
+  parser.action(async (...received: unknown[]) => {
+    const values = received.slice(0, -2) as (string | readonly string[] | undefined)[]
+    process.exitCode = await command.run(contextFor(values, received.at(-2) as Record<string, unknown>))
+  })
+}
+
+function contextFor(values: CommandContext['arguments'], options: Readonly<Record<string, unknown>>): CommandContext {
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort(new Error('interrupted')))
+  return {
+    arguments: values,
+    options,
+    stdin: readStdin,
+    out: (text) => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`),
+    err: (text) => void process.stderr.write(text.endsWith('\n') ? text : `${text}\n`),
+    client: async () => {
+      const { clientFromKubeconfig } = await import('./connect.ts')
+      return clientFromKubeconfig(options)
+    },
+    signal: stop.signal,
+  }
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}

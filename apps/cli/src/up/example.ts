@@ -1,0 +1,83 @@
+// Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which processes, and what to try.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { CliError, usageError } from '../error.ts'
+
+/** A process of an example: a module that listens on the port named by `PORT` and prints `listening on <port>`. */
+export interface ExampleProcess {
+  readonly name: string
+  readonly module: string
+  /** The name under which hooks reach it; it resolves to the process. */
+  readonly resolve: string
+}
+
+export interface Example {
+  readonly name: string
+  readonly folder: string
+  readonly summary: string
+  /** Manifests in the order in which they are applied, one list per file. */
+  readonly manifests: readonly { readonly file: string; readonly objects: readonly KubeObject[] }[]
+  readonly processes: readonly ExampleProcess[]
+  readonly simulate: string | undefined
+  readonly attempts: readonly { readonly command: string; readonly shows: string }[]
+}
+
+/** Where the examples are: beside this package's code as published, at the top of the repository while developing. */
+function examplesFolder(): string | undefined {
+  return ['../../examples', '../../../../examples'].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync)
+}
+
+/** Names of the examples that can be loaded. */
+export function exampleNames(): string[] {
+  const folder = examplesFolder()
+  return folder === undefined ? [] : readdirSync(folder).filter((name) => existsSync(join(folder, name, 'example.yaml'))).sort()
+}
+
+/** Reads an example. Throws a usage error that lists the names when there is none of this name. */
+export function readExample(name: string): Example {
+  const names = exampleNames()
+  const root = examplesFolder()
+  if (root === undefined || !names.includes(name)) throw usageError(`there is no example ${name}; there are: ${names.join(', ') || 'none'}`)
+  const folder = join(root, name)
+  const file = join(folder, 'example.yaml')
+  const spec = parseYaml(readFileSync(file, 'utf8')) as JsonObject
+  const simulate = join(folder, 'simulate.yaml')
+  return {
+    name,
+    folder,
+    summary: text(spec['summary'], file, 'summary'),
+    manifests: list(spec['order'], file, 'order').map((entry) => readManifest(folder, String(entry))),
+    processes: list(spec['processes'] ?? [], file, 'processes').map((entry) => processOf(entry as JsonObject, file)),
+    simulate: existsSync(simulate) ? simulate : undefined,
+    attempts: list(spec['try'] ?? [], file, 'try').map((entry) => ({
+      command: text((entry as JsonObject)['command'], file, 'try[].command'),
+      shows: text((entry as JsonObject)['shows'], file, 'try[].shows'),
+    })),
+  }
+}
+
+function readManifest(folder: string, file: string): { file: string; objects: readonly KubeObject[] } {
+  const documents = parseYamlDocuments(readFileSync(join(folder, file), 'utf8'))
+  return { file, objects: documents.filter((document) => document !== null).map((document) => asObject(document as JsonObject)) }
+}
+
+function processOf(entry: JsonObject, file: string): ExampleProcess {
+  return {
+    name: text(entry['name'], file, 'processes[].name'),
+    module: text(entry['module'], file, 'processes[].module'),
+    resolve: text(entry['resolve'], file, 'processes[].resolve'),
+  }
+}
+
+function text(value: JsonValue | undefined, file: string, field: string): string {
+  if (typeof value !== 'string') throw new CliError(`${file}: ${field} should be a text`)
+  return value
+}
+
+function list(value: JsonValue | undefined, file: string, field: string): readonly JsonValue[] {
+  if (!Array.isArray(value)) throw new CliError(`${file}: ${field} should be a list`)
+  return value
+}

@@ -1,0 +1,59 @@
+// The flags of `fairlead up`, checked once.
+import { existsSync } from 'node:fs'
+import { capabilities } from '../capabilities.ts'
+import type { CapabilityEntry } from '../capabilities.ts'
+import { usageError } from '../error.ts'
+
+export interface UpOptions {
+  readonly data: string
+  readonly inMemory: boolean
+  /** Undefined: 6443 or the next free one. */
+  readonly port: number | undefined
+  readonly capabilities: readonly CapabilityEntry[]
+  readonly simulate: readonly string[]
+  readonly resolve: ReadonlyMap<string, string>
+  readonly example: string | undefined
+  readonly tour: boolean
+}
+
+/** The example that `npm start` shows. */
+export const tourExample = 'snapshot-schedule'
+
+/** Reads what the parser made of the command line. Throws a usage error that names the flag. */
+export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOptions {
+  const tour = raw['tour'] === true
+  return {
+    data: String(raw['data']),
+    inMemory: raw['inMemory'] === true,
+    port: raw['port'] === undefined ? undefined : parsePort(String(raw['port'])),
+    capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
+    simulate: (raw['simulate'] as readonly string[]).map(parseFile),
+    resolve: new Map((raw['resolve'] as readonly string[]).map(parseResolve)),
+    example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
+    tour,
+  }
+}
+
+function parsePort(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw usageError(`--port ${text} is not a port: write a number from 0 to 65535 (0 takes any free one)`)
+  return port
+}
+
+function parseOnly(text: string): readonly CapabilityEntry[] {
+  const names = text.split(',').map((name) => name.trim()).filter((name) => name !== '')
+  const unknown = names.filter((name) => !capabilities.some((entry) => entry.name === name))
+  if (unknown.length > 0) throw usageError(`--only ${text}: there is no capability ${unknown.join(', ')}; there are ${capabilities.map((entry) => entry.name).join(', ')}`)
+  return capabilities.filter((entry) => names.includes(entry.name))
+}
+
+function parseFile(path: string): string {
+  if (!existsSync(path)) throw usageError(`--simulate ${path}: there is no such file`)
+  return path
+}
+
+function parseResolve(text: string): [string, string] {
+  const match = /^([^=\s]+)=([^=\s]+:\d+)$/.exec(text)
+  if (!match) throw usageError(`--resolve ${text}: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080`)
+  return [match[1] as string, match[2] as string]
+}

@@ -1,1 +1,9 @@
-export {}
+// The door of @fairlead/apiserver.
+
+// storage
+export { StoreError } from './storage/store.ts'
+export type { Change, ChangeListener, Entry, Page, Range, Store, StoreErrorCode, Write } from './storage/store.ts'
+export { memory } from './storage/memory.ts'
+export type { Storage } from './storage/memory.ts'
+export type { StoreOptions } from './storage/versioned-store.ts'
+export type { Window } from './storage/resource-table.ts'

@@ -53,13 +53,29 @@ export interface Write {
   readonly last?: JsonObject
 }
 
-/** What the store throws. `code` is stable: `Conflict`, `RevisionExpired`, `RevisionInFuture`, `CommitFailed`, `StoreClosed`, `StoreLocked`, `FormatTooNew`. */
+/**
+ * Why a store refuses.
+ * `Conflict`: the key is not at the expected revision. `RevisionExpired`, `RevisionInFuture`: that revision cannot be read any more, or not yet.
+ * `CommitFailed`: the journal did not take the write; whether it is kept is unknown until the next one. `StoreClosed`: it was disposed.
+ * `StoreLocked`, `FormatTooNew`, `OpenFailed`: the data folder is in use, was written by a newer version, or cannot be read.
+ */
+export type StoreErrorCode =
+  | 'Conflict'
+  | 'RevisionExpired'
+  | 'RevisionInFuture'
+  | 'CommitFailed'
+  | 'StoreClosed'
+  | 'StoreLocked'
+  | 'FormatTooNew'
+  | 'OpenFailed'
+
+/** What the store throws; `code` is stable. */
 export class StoreError extends Error {
-  readonly code: 'Conflict' | 'RevisionExpired' | 'RevisionInFuture' | 'CommitFailed' | 'StoreClosed' | 'StoreLocked' | 'FormatTooNew'
+  readonly code: StoreErrorCode
   /** For RevisionExpired: the oldest revision that can still be read. */
   readonly oldest: number | undefined
 
-  constructor(code: StoreError['code'], message: string, options?: { oldest?: number; cause?: unknown }) {
+  constructor(code: StoreErrorCode, message: string, options?: { oldest?: number; cause?: unknown }) {
     super(message, { cause: options?.cause })
     this.name = 'StoreError'
     this.code = code
@@ -67,7 +83,10 @@ export class StoreError extends Error {
   }
 }
 
-/** Receives changes in revision order, each once. Must not throw and must not write synchronously. */
+/**
+ * Receives changes in revision order, each once. Must not throw and must not write synchronously. While it runs, the store stands exactly at the
+ * change's revision.
+ */
 export type ChangeListener = (change: Change) => void
 
 /** The store. All reads see committed state only. */
@@ -86,15 +105,18 @@ export interface Store extends AsyncDisposable {
   /** Takes the next revision, joins the open batch, resolves after the commit. Throws Conflict at once when `expected` is not the pending head. */
   write(write: Write): Promise<Entry>
   /**
-   * Calls `listener` with every visible change of `resource` after `since` (exclusive), past ones first, then as they become visible.
-   * Past and present never overlap or leave a gap. Throws RevisionExpired when `since` is older than the log.
+   * Calls `listener` with every visible change of `resource` after `since` (exclusive), past ones first, before this returns, then as they become
+   * visible. Past and present never overlap or leave a gap. Throws RevisionExpired when `since` is older than the log.
    */
   watch(resource: string, since: number, listener: ChangeListener): Disposable
   /** Every change of every resource from now on; for caches of the server itself. */
   watchAll(listener: ChangeListener): Disposable
-  /** Calls back when the visible revision has moved past `revision` (for reads "not older than"). */
+  /** Resolves when the visible revision is `revision` or newer (for reads "not older than"); rejects with the signal's reason. */
   reached(revision: number, signal: AbortSignal): Promise<void>
-  /** Forgets every version older than `revision` (default: now). */
+  /**
+   * Forgets what has left the window (five minutes or 10,000 changes of a resource, whichever is reached first), in the journal too. With a
+   * revision it also forgets, inside the window, every version older than that: reads and watches before it throw RevisionExpired.
+   */
   compact(revision?: number): Promise<void>
   /** A consistent copy of everything, for backups: entries in key order, at one revision. */
   snapshot(): AsyncIterable<Entry>

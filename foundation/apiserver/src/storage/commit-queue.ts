@@ -1,0 +1,133 @@
+// Writes on their way into the journal: those of one turn of the event loop form a batch, and while a batch is being committed the next one gathers.
+// Only this file knows what is pending.
+import type { Forgotten, Journal } from './journal.ts'
+import { StoreError } from './store.ts'
+import type { Entry } from './store.ts'
+
+/** A write that has its revision and waits for its commit. */
+export interface PendingWrite {
+  readonly entry: Entry
+  readonly deleted: boolean
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** The pending write of the same key that this one builds on. */
+  readonly base: PendingWrite | undefined
+  readonly resolve: (entry: Entry) => void
+  readonly reject: (error: StoreError) => void
+}
+
+/** What the queue needs from the store around it. */
+export interface CommitTarget {
+  /** The newest visible revision. */
+  readonly revision: number
+  /** Makes committed writes visible, in revision order. */
+  publish(writes: readonly PendingWrite[]): void
+  /** What the journal may forget with the next commit; undefined when it is not worth it yet. */
+  takeForgotten(force: boolean): Forgotten | undefined
+}
+
+/** A batch no larger than this keeps the turn that publishes it short. */
+const batchLimit = 1000
+
+/** Commits writes in order, a batch at a time. */
+export class CommitQueue {
+  readonly #journal: Journal
+  readonly #target: CommitTarget
+  readonly #heads = new Map<string, PendingWrite>()
+  #gathering: PendingWrite[] = []
+  #running: Promise<void> | undefined
+  #forget = false
+  /** The last commit failed, and some of it may be in the journal all the same. */
+  #doubtful = false
+
+  constructor(journal: Journal, target: CommitTarget) {
+    this.#journal = journal
+    this.#target = target
+  }
+
+  /** The newest pending write of a key. */
+  head(resource: string, key: string): PendingWrite | undefined {
+    return this.#heads.size === 0 ? undefined : this.#heads.get(headKey(resource, key))
+  }
+
+  add(write: PendingWrite): void {
+    this.#heads.set(headKey(write.entry.resource, write.entry.key), write)
+    this.#gathering.push(write)
+    this.#start()
+  }
+
+  /** Resolves when everything added so far has been committed or has failed. */
+  async drain(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  /** Lets the journal forget now, with the next commit or with one of its own. */
+  async forget(): Promise<void> {
+    this.#forget = true
+    this.#start()
+    await this.drain()
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  async #run(): Promise<void> {
+    // The rest of this turn may still write.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#gathering.length > 0 || this.#forget) {
+      const batch = this.#gathering.splice(0, batchLimit)
+      await this.#commit(batch)
+    }
+  }
+
+  async #commit(batch: readonly PendingWrite[]): Promise<void> {
+    const forgotten = this.#target.takeForgotten(this.#forget)
+    this.#forget = false
+    const records = batch.map(({ entry, deleted, at }) => ({ ...entryFields(entry), deleted, at }))
+    try {
+      await this.#journal.commit({ records, forgotten, dropAbove: this.#doubtful ? this.#target.revision : undefined })
+    } catch (error) {
+      this.#doubtful = true
+      this.#fail(batch, error)
+      return
+    }
+    this.#doubtful = false
+    for (const write of batch) this.#settle(write)
+    this.#target.publish(batch)
+    for (const { resolve, entry } of batch) resolve(entry)
+  }
+
+  #fail(batch: readonly PendingWrite[], cause: unknown): void {
+    const failed = new Set(batch)
+    const surviving: PendingWrite[] = []
+    for (const write of this.#gathering) {
+      if (write.base !== undefined && failed.has(write.base)) failed.add(write)
+      else surviving.push(write)
+    }
+    this.#gathering = surviving
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    for (const write of failed) {
+      this.#settle(write)
+      const { resource, key } = write.entry
+      write.reject(
+        new StoreError('CommitFailed', `The change of ${resource} ${key} could not be stored: ${reason}`, { cause }),
+      )
+    }
+  }
+
+  #settle(write: PendingWrite): void {
+    const key = headKey(write.entry.resource, write.entry.key)
+    if (this.#heads.get(key) === write) this.#heads.delete(key)
+  }
+}
+
+function headKey(resource: string, key: string): string {
+  return `${resource}\0${key}`
+}
+
+function entryFields(entry: Entry): Entry {
+  return { resource: entry.resource, key: entry.key, revision: entry.revision, object: entry.object }
+}

@@ -1,0 +1,267 @@
+// The store: all live objects and a window of their past in memory, in front of a journal. Start with `write` and `#publish`.
+import type { Clock } from '@fairlead/kube'
+import { CommitQueue } from './commit-queue.ts'
+import type { PendingWrite } from './commit-queue.ts'
+import { deepFreeze } from './freeze.ts'
+import type { Forgotten, Journal, StoredRecord } from './journal.ts'
+import { firstRevision } from './journal.ts'
+import { ResourceTable } from './resource-table.ts'
+import type { Window } from './resource-table.ts'
+import { StoreError } from './store.ts'
+import type { Change, ChangeListener, Entry, Page, Range, Store, Write } from './store.ts'
+import { StoredEntry } from './version.ts'
+
+/** What every store takes. */
+export interface StoreOptions {
+  readonly clock?: Pick<Clock, 'now'>
+  /** How much of the past stays readable per resource. Default: five minutes or 10,000 changes, whichever is reached first. */
+  readonly window?: Partial<Window>
+}
+
+interface Waiter {
+  readonly revision: number
+  readonly resolve: () => void
+  readonly reject: (error: StoreError) => void
+}
+
+const defaultWindow: Window = { milliseconds: 5 * 60_000, changes: 10_000 }
+/** How often tables that nobody writes to are looked through for what has left the window. */
+const sweepEvery = 30_000
+/** The journal forgets in portions, so that its pages are not rewritten for every version that goes. */
+const forgetPortion = 1000
+
+/** Opens a store over a journal: reads everything that it kept. */
+export async function openStore(journal: Journal, options: StoreOptions): Promise<Store> {
+  const store = new VersionedStore(journal, options)
+  await store.load()
+  return store
+}
+
+class VersionedStore implements Store {
+  readonly #journal: Journal
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #window: Window
+  readonly #queue: CommitQueue
+  readonly #tables = new Map<string, ResourceTable>()
+  readonly #listeners = new Set<ChangeListener>()
+  readonly #waiters = new Set<Waiter>()
+  #floors: ReadonlyMap<string, number> = new Map()
+  #visible = firstRevision
+  #assigned = firstRevision
+  #gone: number[] = []
+  #swept: number
+  #closed = false
+
+  constructor(journal: Journal, options: StoreOptions) {
+    this.#journal = journal
+    this.#clock = options.clock ?? wallClock
+    this.#window = { ...defaultWindow, ...options.window }
+    this.#swept = this.#clock.now()
+    const visible = (): number => this.#visible
+    this.#queue = new CommitQueue(journal, {
+      get revision() {
+        return visible()
+      },
+      publish: (writes) => this.#publish(writes),
+      takeForgotten: (force) => this.#takeForgotten(force),
+    })
+  }
+
+  get revision(): number {
+    return this.#visible
+  }
+
+  /** Reads the journal. Called once, before anything else. */
+  async load(): Promise<void> {
+    const records: StoredRecord[][] = []
+    const state = await this.#journal.open((chunk) => records.push([...chunk]))
+    this.#floors = state.floors
+    this.#visible = this.#assigned = state.revision
+    for (const chunk of records) {
+      for (const { resource, key, revision, deleted, at, object } of chunk) {
+        this.#table(resource).apply(new StoredEntry(resource, key, revision, object), deleted, at)
+      }
+      // Loading may take a second; timers and sockets of the process go on meanwhile.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    this.#sweep()
+  }
+
+  async get(resource: string, key: string, revision?: number): Promise<Entry | undefined> {
+    return this.#table(resource).at(key, this.#readable(revision))
+  }
+
+  async head(resource: string, key: string): Promise<Entry | undefined> {
+    return this.#head(resource, key)
+  }
+
+  async list(resource: string, range: Range = {}): Promise<Page> {
+    const at = this.#readable(range.revision)
+    return this.#table(resource).list(range, at, at === this.#visible)
+  }
+
+  count(resource: string, prefix?: string): number {
+    return this.#tables.get(resource)?.count(prefix) ?? 0
+  }
+
+  write(write: Write): Promise<Entry> {
+    return new Promise((resolve, reject) => {
+      const { resource, key, expected } = write
+      if (this.#closed) throw closedError()
+      const head = this.#head(resource, key)
+      const actual = head?.revision ?? 0
+      if (actual !== expected || (head === undefined && write.object === undefined)) throw conflict(write, actual)
+      const object = deepFreeze(write.object ?? write.last ?? (head as Entry).object)
+      const revision = ++this.#assigned
+      const entry: Entry = { resource, key, revision, object }
+      this.#queue.add({
+        entry,
+        deleted: write.object === undefined,
+        at: this.#clock.now(),
+        base: this.#queue.head(resource, key),
+        resolve,
+        reject,
+      })
+    })
+  }
+
+  watch(resource: string, since: number, listener: ChangeListener): Disposable {
+    return this.#table(resource).watch(since, listener)
+  }
+
+  watchAll(listener: ChangeListener): Disposable {
+    // The same function may listen twice.
+    const own: ChangeListener = (change) => listener(change)
+    this.#listeners.add(own)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(own) }
+  }
+
+  reached(revision: number, signal: AbortSignal): Promise<void> {
+    if (revision <= this.#visible) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted()
+      if (this.#closed) throw closedError()
+      const leave = (): void => {
+        this.#waiters.delete(waiter)
+        signal.removeEventListener('abort', abort)
+      }
+      const abort = (): void => {
+        leave()
+        reject(signal.reason as Error)
+      }
+      const waiter: Waiter = {
+        revision,
+        resolve: () => {
+          leave()
+          resolve()
+        },
+        reject: (error) => {
+          leave()
+          reject(error)
+        },
+      }
+      this.#waiters.add(waiter)
+      signal.addEventListener('abort', abort, { once: true })
+    })
+  }
+
+  async compact(revision?: number): Promise<void> {
+    if (this.#closed) throw closedError()
+    this.#sweep(revision === undefined ? undefined : this.#readable(revision))
+    await this.#queue.forget()
+  }
+
+  async *snapshot(): AsyncIterable<Entry> {
+    const tables = [...this.#tables.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    const entries = tables.map((table) => table.entries())
+    for (const part of entries) yield* part
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#queue.drain()
+    for (const waiter of this.#waiters) waiter.reject(closedError())
+    this.#listeners.clear()
+    await this.#journal[Symbol.asyncDispose]()
+  }
+
+  #head(resource: string, key: string): Entry | undefined {
+    const pending = this.#queue.head(resource, key)
+    if (pending !== undefined) return pending.deleted ? undefined : pending.entry
+    const newest = this.#tables.get(resource)?.newest(key)
+    return newest === undefined || newest.deleted ? undefined : newest.entry
+  }
+
+  #table(resource: string): ResourceTable {
+    let table = this.#tables.get(resource)
+    if (table === undefined) {
+      table = new ResourceTable(resource, this.#floors.get(resource) ?? firstRevision)
+      this.#tables.set(resource, table)
+    }
+    return table
+  }
+
+  #publish(writes: readonly PendingWrite[]): void {
+    for (const { entry, deleted, at } of writes) {
+      const table = this.#table(entry.resource)
+      const change = table.apply(entry, deleted, at)
+      this.#visible = entry.revision
+      this.#notify(table, change)
+      table.trim(this.#window, at, this.#gone)
+    }
+    if (this.#waiters.size > 0) {
+      for (const waiter of this.#waiters) if (waiter.revision <= this.#visible) waiter.resolve()
+    }
+    if (this.#clock.now() - this.#swept >= sweepEvery) this.#sweep()
+  }
+
+  #notify(table: ResourceTable, change: Change): void {
+    try {
+      for (const listener of this.#listeners) listener(change)
+      table.publish(change)
+    } catch (error) {
+      // A bug of the listener. The store stays whole, and the bug stays loud.
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
+
+  #sweep(upTo?: number): void {
+    this.#swept = this.#clock.now()
+    for (const table of this.#tables.values()) table.trim(this.#window, this.#swept, this.#gone, upTo)
+  }
+
+  #takeForgotten(force: boolean): Forgotten | undefined {
+    if (this.#gone.length === 0 || (!force && this.#gone.length < forgetPortion)) return undefined
+    const revisions = this.#gone
+    this.#gone = []
+    return { revisions, floors: new Map([...this.#tables.values()].map(({ name, floor }) => [name, floor])) }
+  }
+
+  #readable(revision: number | undefined): number {
+    if (revision === undefined) return this.#visible
+    if (revision > this.#visible) {
+      throw new StoreError(
+        'RevisionInFuture',
+        `Revision ${revision} does not exist yet; the newest is ${this.#visible}.`,
+      )
+    }
+    return revision
+  }
+}
+
+/** The default until a clock is given. */
+const wallClock: Pick<Clock, 'now'> = { now: () => Date.now() }
+
+function conflict(write: Write, actual: number): StoreError {
+  const { resource, key, expected } = write
+  const found = actual === 0 ? 'does not exist' : `is at revision ${actual}`
+  const wanted = expected === 0 ? 'must not exist' : `must be at revision ${expected}`
+  return new StoreError('Conflict', `${resource} ${key} ${wanted}, but ${found}. Read it again.`)
+}
+
+function closedError(): StoreError {
+  return new StoreError('StoreClosed', 'The store has been closed.')
+}

@@ -1,0 +1,208 @@
+// JSON patch (RFC 6902) as the API server applies it. It departs from the RFC on purpose, like the server: `replace` of a missing member
+// sets it, negative indices count from the end, `test` of a missing member passes against null, the root cannot be added or removed.
+import { cloneJson, jsonEqual, jsonTypeName, stringifyJson } from '../json.ts'
+import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
+import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
+
+/** The server takes no more operations in one patch. */
+export const maxJsonPatchOperations = 10_000
+
+/** What `copy` operations of one patch may add to a document together, in bytes of JSON. */
+export const maxJsonPatchCopyBytes = 3 * 1024 * 1024
+
+/**
+ * A patch is refused. `InvalidJsonPatch`: it is not a list of operations (the server answers 400 with the message);
+ * `TooManyOperations` (413); `JsonPatchNotApplicable`: an operation does not fit the document (422; the server does not show the message).
+ */
+export class JsonPatchError extends Error {
+  override readonly name = 'JsonPatchError'
+  readonly code: 'InvalidJsonPatch' | 'TooManyOperations' | 'JsonPatchNotApplicable'
+  /** The index of the operation, -1 when the patch as a whole is meant. */
+  readonly operation: number
+
+  constructor(code: JsonPatchError['code'], message: string, operation: number = -1) {
+    super(message)
+    this.code = code
+    this.operation = operation
+  }
+}
+
+/**
+ * Applies a patch to a document. Neither is changed; what no operation touches is shared with the document.
+ * @throws JsonPatchError
+ */
+export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
+  if (patch === null) return document
+  if (!isJsonArray(patch)) {
+    throw new JsonPatchError(
+      'InvalidJsonPatch',
+      `json: cannot unmarshal ${jsonTypeName(patch)} into Go value of type jsonpatch.Patch`,
+    )
+  }
+  if (patch.length > maxJsonPatchOperations) {
+    throw new JsonPatchError(
+      'TooManyOperations',
+      `The allowed maximum operations in a JSON patch is ${maxJsonPatchOperations}, got ${patch.length}`,
+    )
+  }
+  const operations = patch.map((operation) => {
+    if (isJsonObject(operation)) return operation
+    if (operation === null) return {}
+    throw new JsonPatchError(
+      'InvalidJsonPatch',
+      `json: cannot unmarshal ${jsonTypeName(operation)} into Go value of type jsonpatch.Operation`,
+    )
+  })
+  const draft = new Draft(document)
+  operations.forEach((operation, index) => {
+    try {
+      applyOperation(draft, operation)
+    } catch (error) {
+      if (error instanceof Refusal) throw new JsonPatchError('JsonPatchNotApplicable', error.message, index)
+      throw error
+    }
+  })
+  return draft.root
+}
+
+class Refusal extends Error {}
+
+type Container = MutableJsonObject | JsonValue[]
+
+/** A document under change: containers are copied once, when first written to. */
+class Draft {
+  root: JsonValue
+  copied = 0
+  readonly #owned = new WeakSet<object>()
+
+  constructor(root: JsonValue) {
+    this.root = root
+  }
+
+  /** The container that the pointer's last step looks into, made writable, and that step. */
+  locate(pointer: string, context: string): { container: Container; key: string } {
+    // The server cuts at every slash and drops the first part, whatever it is.
+    const steps = pointer.split('/').slice(1).map(decodeStep)
+    const missing = `${context} operation does not apply: doc is missing path: ${JSON.stringify(pointer)}`
+    if (steps.length === 0) throw new Refusal(missing)
+    let container = this.#own(this.root)
+    if (container === undefined) throw new Refusal(missing)
+    this.root = container
+    for (const step of steps.slice(0, -1)) {
+      const next = this.#own(readMember(container, step) ?? null)
+      if (next === undefined) throw new Refusal(missing)
+      if (Array.isArray(container)) container[indexOf(container, step)] = next
+      else setOwn(container, step, next)
+      container = next
+    }
+    return { container, key: steps.at(-1)! }
+  }
+
+  #own(value: JsonValue): Container | undefined {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (this.#owned.has(value)) return value as Container
+    const copy: Container = Array.isArray(value) ? [...(value as JsonValue[])] : { ...(value as MutableJsonObject) }
+    this.#owned.add(copy)
+    return copy
+  }
+}
+
+function decodeStep(step: string): string {
+  return step.replace(/~[01]/g, (escape) => (escape === '~1' ? '/' : '~'))
+}
+
+function applyOperation(draft: Draft, operation: JsonObject): void {
+  const kind = ownValue(operation, 'op')
+  switch (kind) {
+    case 'add':
+      return add(draft.locate(text(operation, 'path'), kind), ownValue(operation, 'value') ?? null)
+    case 'remove':
+      return remove(draft.locate(text(operation, 'path'), kind))
+    case 'replace':
+      return replace(draft, text(operation, 'path'), ownValue(operation, 'value') ?? null)
+    case 'move': {
+      const from = draft.locate(text(operation, 'from'), kind)
+      const value = readMember(from.container, from.key) ?? null
+      remove(from)
+      return add(draft.locate(text(operation, 'path'), kind), value)
+    }
+    case 'copy': {
+      const from = draft.locate(text(operation, 'from'), kind)
+      const value = readMember(from.container, from.key) ?? null
+      draft.copied += Buffer.byteLength(stringifyJson(value))
+      if (draft.copied > maxJsonPatchCopyBytes) {
+        throw new Refusal(
+          `Unable to complete the copy, the accumulated size increase of copy is ${draft.copied}, exceeding the limit ${maxJsonPatchCopyBytes}`,
+        )
+      }
+      return add(draft.locate(text(operation, 'path'), kind), cloneJson(value) as JsonValue)
+    }
+    case 'test':
+      return test(draft, text(operation, 'path'), ownValue(operation, 'value'))
+    default:
+      throw new Refusal(`Unexpected kind: ${typeof kind === 'string' ? kind : 'unknown'}`)
+  }
+}
+
+function text(operation: JsonObject, member: string): string {
+  const value = ownValue(operation, member)
+  if (typeof value !== 'string') throw new Refusal(`operation missing ${member} field`)
+  return value
+}
+
+function add({ container, key }: { container: Container; key: string }, value: JsonValue): void {
+  if (!Array.isArray(container)) return setOwn(container, key, value)
+  if (key === '-') {
+    container.push(value)
+    return
+  }
+  container.splice(boundedIndex(key, container.length + 1), 0, value)
+}
+
+function remove({ container, key }: { container: Container; key: string }): void {
+  if (Array.isArray(container)) {
+    container.splice(indexOf(container, key), 1)
+    return
+  }
+  if (!Object.hasOwn(container, key)) throw new Refusal(`Unable to remove nonexistent key: ${key}`)
+  delete container[key]
+}
+
+function replace(draft: Draft, path: string, value: JsonValue): void {
+  if (path === '') {
+    if (typeof value !== 'object' || value === null)
+      throw new Refusal('replace operation value must be object or array')
+    draft.root = value
+    return
+  }
+  const { container, key } = draft.locate(path, 'replace')
+  if (Array.isArray(container)) container[indexOf(container, key)] = value
+  else setOwn(container, key, value)
+}
+
+function test(draft: Draft, path: string, expected: JsonValue | undefined): void {
+  let actual: JsonValue | undefined = draft.root
+  if (path !== '') {
+    const { container, key } = draft.locate(path, 'test')
+    actual = readMember(container, key)
+  }
+  if (!jsonEqual(actual ?? null, expected ?? null)) throw new Refusal(`testing value ${path} failed: test failed`)
+}
+
+/** A member or element; undefined for a missing member. */
+function readMember(container: Container, key: string): JsonValue | undefined {
+  return Array.isArray(container) ? container[indexOf(container, key)] : ownValue(container, key)
+}
+
+function indexOf(list: readonly JsonValue[], key: string): number {
+  return boundedIndex(key, list.length)
+}
+
+/** An index as the server reads it: a decimal integer with sign and leading zeros; negative ones count from `length`. */
+function boundedIndex(key: string, length: number): number {
+  if (!/^[+-]?\d+$/.test(key)) throw new Refusal(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`)
+  const index = Number(key)
+  if (index >= length || index < -length)
+    throw new Refusal(`Unable to access invalid index: ${key}: invalid index referenced`)
+  return index < 0 ? index + length : index + 0
+}

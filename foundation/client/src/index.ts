@@ -1,2 +1,34 @@
-// The door of @fairlead/client.
+// The door of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and `kind()` to name what you speak of.
 export type * from './transport.ts'
+export { systemClock } from './system-clock.ts'
+export { Client } from './client.ts'
+export type { ClientOptions, ClientTraits, Scale } from './client.ts'
+export { groupKindName, kind, kindOfObject, toKey, toKind } from './kind.ts'
+export type { KeyLike, Kind, KindLike } from './kind.ts'
+export * from './builtin-kinds.ts'
+export type * from './options.ts'
+export { ClientError, isClientError } from './client-error.ts'
+export type { ClientErrorCode } from './client-error.ts'
+export { CollisionError, withOwner } from './claimed-apply.ts'
+export { appliedEntry, appliedFields, isApplied } from './applied-configuration.ts'
+export { isNoSuchResource, retryAfterSeconds, statusErrorOf } from './answer.ts'
+export { Backoff, backoffDelay } from './backoff.ts'
+export type { BackoffOptions } from './backoff.ts'
+export { Discovery } from './discovery.ts'
+export type { ApiResource, ResourcePath } from './discovery.ts'
+export { collectionPath, labelSelectorText, objectPath, scopeQuery } from './request-path.ts'
+export type { WaitOptions } from './wait-for.ts'
+
+// watching
+export { Reflector } from './watch/reflector.ts'
+export type { ReflectorOptions, ReflectorState } from './watch/reflector.ts'
+export type { InterruptionReason, ViewEvent } from './watch/view-event.ts'
+export { View, isSameVersion, viewKey } from './watch/view.ts'
+export type { ViewChange } from './watch/view.ts'
+export type { ListWatch, PageRequest, WatchRequest } from './watch/list-watch.ts'
+
+// HTTPS and its configuration
+export { HttpsTransport } from './https/https-transport.ts'
+export type { HttpsTransportOptions } from './https/https-transport.ts'
+export type { Connection } from './config/connection.ts'
+export { inClusterConnection, isInCluster } from './config/in-cluster.ts'

@@ -47,7 +47,9 @@ export interface Transport extends AsyncDisposable {
    * Opens a watch (the query holds `watch=true`). Resolves once the server has accepted it; a refusal resolves with `refused`.
    * The iterable ends when the server ends the watch, and throws when the connection breaks. Leaving the loop closes the watch.
    */
-  watch(request: ApiRequest): Promise<{ readonly events: AsyncIterable<WatchEvent> } | { readonly refused: ApiResponse }>
+  watch(
+    request: ApiRequest,
+  ): Promise<{ readonly events: AsyncIterable<WatchEvent> } | { readonly refused: ApiResponse }>
   /** The same server, acting as someone else. */
   as(who: Impersonation): Transport
 }

@@ -1,0 +1,102 @@
+// Applying objects that must be ours: design decision 5, step by step.
+import { asJson, controllerOf, formatKey, jsonEqual, ownerReferenceTo } from '@fairlead/kube'
+import type { KubeObject, OwnerReference } from '@fairlead/kube'
+import { isApplied } from './applied-configuration.ts'
+import type { Client } from './client.ts'
+import { ClientError } from './client-error.ts'
+import { kindOfObject } from './kind.ts'
+import type { ApplyOptions } from './options.ts'
+
+/** An object of that name exists and is not ours. `live` is it; `raced` when it appeared while we created ours. */
+export class CollisionError extends ClientError {
+  readonly live: KubeObject
+  readonly raced: boolean
+
+  constructor(live: KubeObject, raced: boolean) {
+    super('Collision', collisionMessage(live, raced))
+    this.name = 'CollisionError'
+    this.live = live
+    this.raced = raced
+  }
+}
+
+interface Settled {
+  readonly configuration: KubeObject
+  readonly manager: string
+  readonly subresource: string | undefined
+}
+
+/** Configurations that were applied to an object and found to change nothing, though its managedFields alone could not tell. */
+const settled = new WeakMap<KubeObject, readonly Settled[]>()
+
+/**
+ * Applies `object` if nothing of that name exists or what exists is ours. Sends nothing when it already is as stated.
+ * Throws ClientError `Collision` (a {@link CollisionError}).
+ */
+export async function applyClaimed<T extends KubeObject>(client: Client, object: T, options: ApplyOptions): Promise<T> {
+  const configuration = options.owner === undefined ? object : withOwner(object, options.owner)
+  const isOurs = options.isOurs ?? ((live: KubeObject) => controllerOf(live)?.uid === options.owner?.metadata.uid)
+  const live =
+    options.cached ?? (await client.find(kindOfObject(object), await client.keyOf(object), { signal: options.signal }))
+  return live === undefined
+    ? createClaimed(client, configuration, options)
+    : changeClaimed(client, configuration, live as T, isOurs, options)
+}
+
+/** The object with a controlling owner reference added. */
+export function withOwner<T extends KubeObject>(object: T, owner: KubeObject): T {
+  const reference: OwnerReference = ownerReferenceTo(owner, { controller: true, blockOwnerDeletion: true })
+  const others = (object.metadata.ownerReferences ?? []).filter((other) => other.uid !== reference.uid)
+  return { ...object, metadata: { ...object.metadata, ownerReferences: [...others, reference] } }
+}
+
+async function createClaimed<T extends KubeObject>(
+  client: Client,
+  configuration: T,
+  options: ApplyOptions,
+): Promise<T> {
+  const { object, created } = await client.applyAnswer(configuration, options)
+  if (created || options.dryRun) return object
+  // Someone was faster. Taking our fields back is all that may be done to a stranger's object.
+  const { name, namespace, uid } = object.metadata
+  const nothing: KubeObject = {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: { name, ...(namespace ? { namespace } : {}), uid },
+  }
+  const { object: released } = await client.applyAnswer(nothing, options)
+  throw new CollisionError(released, true)
+}
+
+async function changeClaimed<T extends KubeObject>(
+  client: Client,
+  configuration: T,
+  live: T,
+  isOurs: (live: KubeObject) => boolean,
+  options: ApplyOptions,
+): Promise<T> {
+  if (!isOurs(live)) throw new CollisionError(live, false)
+  const manager = options.manager ?? client.manager
+  if (isApplied(live, configuration, manager, options.subresource)) return live
+  const others: Settled[] = []
+  for (const one of settled.get(live) ?? []) {
+    if (one.manager !== manager || one.subresource !== options.subresource) others.push(one)
+    else if (jsonEqual(asJson(one.configuration), asJson(configuration))) return live
+  }
+  const { object } = await client.applyAnswer(
+    { ...configuration, metadata: { ...configuration.metadata, uid: live.metadata.uid } },
+    options,
+  )
+  if (object.metadata.resourceVersion === live.metadata.resourceVersion && !options.dryRun) {
+    settled.set(live, [...others, { configuration, manager, subresource: options.subresource }])
+  }
+  return object
+}
+
+function collisionMessage(live: KubeObject, raced: boolean): string {
+  const what = `${live.kind} ${formatKey({ namespace: live.metadata.namespace ?? '', name: live.metadata.name ?? '' })}`
+  const owner = controllerOf(live)
+  const whose = owner === undefined ? 'is not owned by this controller' : `belongs to ${owner.kind} ${owner.name}`
+  const when = raced ? 'was created by someone else in the same instant and ' : 'exists already and '
+  return `${what} ${when}${whose}; it was left as it is. Rename one of the two, or delete it`
+}

@@ -1,0 +1,46 @@
+// The Authorization header of a connection, with token files that rotate.
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '@fairlead/kube'
+import { ClientError } from '../client-error.ts'
+import type { Connection } from './connection.ts'
+
+/** How long a token that was read from a file is used. Milliseconds; as client-go. */
+const tokenAge = 60_000
+
+/** Gives each request its credentials. */
+export class Credentials {
+  readonly #connection: Connection
+  readonly #clock: Clock
+  #token: string | undefined
+  #readAt = -Infinity
+
+  constructor(connection: Connection, clock: Clock) {
+    this.#connection = connection
+    this.#clock = clock
+    this.#token = connection.token
+  }
+
+  /** Headers to send. Throws ClientError `InvalidKubeconfig` when a token file cannot be read and nothing else is known. */
+  async headers(): Promise<Readonly<Record<string, string>>> {
+    const { tokenFile, username, password } = this.#connection
+    if (tokenFile !== undefined && this.#clock.monotonic() - this.#readAt >= tokenAge) await this.#readToken(tokenFile)
+    if (this.#token !== undefined) return { authorization: `Bearer ${this.#token}` }
+    if (username === undefined) return {}
+    return { authorization: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` }
+  }
+
+  async #readToken(file: string): Promise<void> {
+    try {
+      this.#token = (await readFile(file, 'utf8')).trim()
+      this.#readAt = this.#clock.monotonic()
+    } catch (cause) {
+      // A rotating file may be away for a moment; the old token usually still works.
+      if (this.#token === undefined)
+        throw new ClientError(
+          'InvalidKubeconfig',
+          `The token file ${file} cannot be read: ${(cause as Error).message}`,
+          { cause },
+        )
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// The Transport over HTTPS (or plain HTTP, for `kubectl proxy` and the like) on Node's own client, with kept-alive connections.
+import * as http from 'node:http'
+import * as https from 'node:https'
+import { stringifyJson } from '@fairlead/kube'
+import type { Clock, JsonValue } from '@fairlead/kube'
+import { ClientError } from '../client-error.ts'
+import type { Connection } from '../config/connection.ts'
+import { Credentials } from '../config/credentials.ts'
+import { systemClock } from '../system-clock.ts'
+import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '../transport.ts'
+import { readJson, readWarnings } from './body.ts'
+import { lines } from './json-lines.ts'
+
+/** How the transport behaves. */
+export interface HttpsTransportOptions {
+  readonly clock?: Clock
+  /** An answer must begin, and go on, within this time. Milliseconds; 90,000 when left out (an API server gives up after 60 s). Watches have no limit. */
+  readonly timeout?: number
+  readonly userAgent?: string
+}
+
+interface Shared {
+  readonly base: URL
+  readonly agent: http.Agent
+  readonly credentials: Credentials
+  readonly timeout: number
+  readonly userAgent: string
+}
+
+/** Speaks to the server of a {@link Connection}. */
+export class HttpsTransport implements Transport {
+  readonly address: string
+  readonly #shared: Shared
+  readonly #who: Impersonation | undefined
+
+  constructor(connection: Connection, options?: HttpsTransportOptions)
+  /** @internal for `as` */
+  constructor(shared: Shared, options: undefined, who: Impersonation)
+  constructor(of: Connection | Shared, options: HttpsTransportOptions = {}, who?: Impersonation) {
+    this.#shared = 'agent' in of ? of : share(of, options)
+    this.#who = who ?? ('agent' in of ? undefined : of.impersonate)
+    this.address = this.#shared.base.href.replace(/\/$/, '')
+  }
+
+  as(who: Impersonation): Transport {
+    return new HttpsTransport(this.#shared, undefined, who)
+  }
+
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    const answer = await this.#send(request, this.#shared.timeout)
+    return readAnswer(answer, this.#describe(request))
+  }
+
+  async watch(
+    request: ApiRequest,
+  ): Promise<{ readonly events: AsyncIterable<WatchEvent> } | { readonly refused: ApiResponse }> {
+    const answer = await this.#send(request, 0)
+    if (answer.statusCode !== 200) return { refused: await readAnswer(answer, this.#describe(request)) }
+    return { events: readEvents(answer, this.#describe(request)) }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#shared.agent.destroy()
+  }
+
+  async #send(request: ApiRequest, timeout: number): Promise<http.IncomingMessage> {
+    const { base, agent, credentials, userAgent } = this.#shared
+    const body = request.body === undefined ? undefined : Buffer.from(stringifyJson(request.body as JsonValue))
+    const headers: http.OutgoingHttpHeaders = {
+      accept: request.accept ?? 'application/json',
+      'user-agent': userAgent,
+      ...(await credentials.headers()),
+      ...impersonationHeaders(this.#who),
+      ...(body === undefined
+        ? {}
+        : { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length }),
+      ...request.headers,
+    }
+    request.signal?.throwIfAborted()
+    return new Promise((resolve, reject) => {
+      const sent = (base.protocol === 'http:' ? http : https).request(
+        {
+          hostname: base.hostname.replace(/^\[(.*)\]$/, '$1'),
+          port: base.port,
+          path: base.pathname.replace(/\/$/, '') + request.path + queryText(request.query),
+          method: request.method,
+          headers,
+          agent,
+          signal: request.signal,
+          timeout,
+        },
+        resolve,
+      )
+      sent.on('timeout', () => sent.destroy(new Error(`no answer within ${timeout / 1000} s`)))
+      sent.on('error', (error) =>
+        reject(request.signal?.aborted ? (request.signal.reason as Error) : this.#failed(request, error)),
+      )
+      sent.end(body)
+    })
+  }
+
+  #describe(request: ApiRequest): string {
+    return `${request.method} ${this.address}${request.path}`
+  }
+
+  #failed(request: ApiRequest, cause: Error): ClientError {
+    return connectionFailed(this.#describe(request), cause)
+  }
+}
+
+function share(connection: Connection, options: HttpsTransportOptions): Shared {
+  const base = new URL(connection.server)
+  const proxyEnv =
+    connection.proxyUrl === undefined
+      ? undefined
+      : { HTTP_PROXY: connection.proxyUrl, HTTPS_PROXY: connection.proxyUrl }
+  const common: http.AgentOptions = {
+    keepAlive: true,
+    keepAliveMsecs: 30_000,
+    maxFreeSockets: 64,
+    ...(proxyEnv && { proxyEnv }),
+  }
+  const agent =
+    base.protocol === 'http:'
+      ? new http.Agent(common)
+      : new https.Agent({
+          ...common,
+          ca: connection.ca,
+          cert: connection.certificate,
+          key: connection.key,
+          rejectUnauthorized: !connection.insecure,
+          ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
+        })
+  return {
+    base,
+    agent,
+    credentials: new Credentials(connection, options.clock ?? systemClock),
+    timeout: options.timeout ?? 90_000,
+    userAgent: options.userAgent ?? 'fairlead',
+  }
+}
+
+async function readAnswer(answer: http.IncomingMessage, what: string): Promise<ApiResponse> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of answer) chunks.push(chunk as Buffer)
+  } catch (error) {
+    throw connectionFailed(what, error as Error)
+  }
+  const text = Buffer.concat(chunks).toString('utf8')
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(answer.headers))
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
+  const isJson = (headers['content-type'] ?? '').includes('json')
+  return {
+    status: answer.statusCode ?? 0,
+    headers,
+    body: isJson && text !== '' ? parseBody(text, what) : text,
+    warnings: readWarnings(answer.headersDistinct['warning'] ?? []),
+  }
+}
+
+async function* readEvents(answer: http.IncomingMessage, what: string): AsyncGenerator<WatchEvent, void, undefined> {
+  try {
+    for await (const line of lines(answer)) yield parseBody(line, what) as unknown as WatchEvent
+  } catch (error) {
+    throw error instanceof ClientError ? error : connectionFailed(what, error as Error)
+  } finally {
+    answer.destroy()
+  }
+}
+
+function parseBody(text: string, what: string): JsonValue {
+  try {
+    return readJson(text)
+  } catch (cause) {
+    throw new ClientError('InvalidAnswer', `${what}: the answer is not JSON (${(cause as Error).message})`, { cause })
+  }
+}
+
+function connectionFailed(what: string, cause: Error & { code?: string }): ClientError {
+  const reason = cause.message || cause.code || 'the connection broke'
+  return new ClientError('ConnectionFailed', `${what}: ${reason}`, { cause })
+}
+
+function queryText(query: ApiRequest['query']): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) parameters.set(name, String(value))
+  const text = parameters.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+/** `Impersonate-*` headers; keys of `extra` are percent-encoded in header names, as the API server reads them. */
+export function impersonationHeaders(who: Impersonation | undefined): http.OutgoingHttpHeaders {
+  if (who === undefined) return {}
+  const headers: http.OutgoingHttpHeaders = { 'impersonate-user': who.user }
+  if (who.uid !== undefined) headers['impersonate-uid'] = who.uid
+  if (who.groups?.length) headers['impersonate-group'] = [...who.groups]
+  for (const [key, values] of Object.entries(who.extra ?? {}))
+    headers[`impersonate-extra-${encodeURIComponent(key)}`] = [...values]
+  return headers
+}

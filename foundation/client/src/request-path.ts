@@ -1,0 +1,36 @@
+// URLs of resources and queries of lists.
+import { selectorFrom } from '@fairlead/kube'
+import type { ObjectKey } from '@fairlead/kube'
+import { ClientError } from './client-error.ts'
+import type { ResourcePath } from './discovery.ts'
+import type { Scope } from './options.ts'
+
+/** `/apis/apps/v1/namespaces/default/deployments`; without a namespace the collection over all of them. */
+export function collectionPath(resource: ResourcePath, namespace: string | undefined): string {
+  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`
+  const scope = resource.namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : ''
+  return `${root}${scope}/${resource.plural}`
+}
+
+/** The path of one object, or of a subresource of it. Throws ClientError `InvalidRequest` without a name. */
+export function objectPath(resource: ResourcePath, key: ObjectKey, subresource?: string): string {
+  if (key.name === '') throw new ClientError('InvalidRequest', `A name is needed to address one ${resource.kind}`)
+  const path = `${collectionPath(resource, key.namespace)}/${encodeURIComponent(key.name)}`
+  return subresource === undefined ? path : `${path}/${subresource}`
+}
+
+/** Query parameters of a scope. Throws SelectorError for a label selector that makes no sense. */
+export function scopeQuery(scope: Scope): { labelSelector?: string; fieldSelector?: string } {
+  const labels = labelSelectorText(scope.labelSelector)
+  return {
+    ...(labels === '' ? {} : { labelSelector: labels }),
+    ...(scope.fieldSelector ? { fieldSelector: scope.fieldSelector } : {}),
+  }
+}
+
+/** A label selector of any form in query form; '' selects everything. */
+export function labelSelectorText(selector: Scope['labelSelector']): string {
+  if (selector === undefined) return ''
+  if (typeof selector === 'string') return selector
+  return 'matches' in selector ? selector.toString() : selectorFrom(selector).toString()
+}

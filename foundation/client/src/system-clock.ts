@@ -1,0 +1,36 @@
+// The real Clock: the one place in Fairlead, beside the load generators, that may ask the operating system for the time.
+import type { Clock } from '@fairlead/kube'
+
+/** The longest delay a Node timer can hold; longer ones fire at once, so they are chained instead. */
+const longestTimer = 2 ** 31 - 1
+
+/** Wall-clock time of this machine. Timers never keep the process alive. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error)
+      const timer = systemTimer(ms, () => {
+        signal?.removeEventListener('abort', stop)
+        resolve()
+      })
+      const stop = (): void => {
+        timer[Symbol.dispose]()
+        reject(signal?.reason as Error)
+      }
+      signal?.addEventListener('abort', stop, { once: true })
+    }),
+  timer: systemTimer,
+}
+
+function systemTimer(ms: number, run: () => void): Disposable {
+  let handle: NodeJS.Timeout
+  const arm = (left: number): void => {
+    const now = Math.min(left, longestTimer)
+    handle = setTimeout(() => (left > now ? arm(left - now) : run()), now)
+    handle.unref()
+  }
+  arm(Math.max(0, ms))
+  return { [Symbol.dispose]: () => clearTimeout(handle) }
+}

@@ -1,0 +1,101 @@
+// Waiting until an object is as it should be, by watching it.
+import { formatKey } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
+import type { Client } from './client.ts'
+import { ClientError } from './client-error.ts'
+import { toKey } from './kind.ts'
+import type { KeyLike, KindLike } from './kind.ts'
+import type { CallOptions } from './options.ts'
+
+/** How long to wait. */
+export interface WaitOptions extends CallOptions {
+  /** Milliseconds; 30,000 when left out. */
+  readonly timeout?: number
+}
+
+/** See {@link Client.waitFor}. */
+export async function waitFor<T extends KubeObject>(
+  client: Client,
+  kind: KindLike<T>,
+  like: KeyLike,
+  predicate: (object: T) => boolean,
+  options: WaitOptions,
+): Promise<T> {
+  const found = await follow(
+    client,
+    kind,
+    like,
+    options,
+    'is not as expected',
+    (object) => object !== undefined && predicate(object),
+  )
+  return found as T
+}
+
+/** See {@link Client.waitForDeletion}. */
+export async function waitForDeletion(
+  client: Client,
+  kind: KindLike,
+  like: KeyLike,
+  options: WaitOptions,
+): Promise<void> {
+  await follow(client, kind, like, options, 'is still there', (object) => object === undefined)
+}
+
+async function follow<T extends KubeObject>(
+  client: Client,
+  kind: KindLike<T>,
+  like: KeyLike,
+  options: WaitOptions,
+  complaint: string,
+  isDone: (object: T | undefined) => boolean,
+): Promise<T | undefined> {
+  const key = toKey(like)
+  const timeout = options.timeout ?? 30_000
+  const stop = new AbortController()
+  const abort = (): void => stop.abort(options.signal?.reason)
+  options.signal?.throwIfAborted()
+  options.signal?.addEventListener('abort', abort, { once: true })
+  using _timer = client.clock.timer(timeout, () => stop.abort())
+  let last: T | undefined
+  let trouble: unknown
+  try {
+    const scope = {
+      namespace: key.namespace || (await ownNamespace(client, kind)),
+      fieldSelector: `metadata.name=${key.name}`,
+      signal: stop.signal,
+    }
+    for await (const change of client.watch(kind, scope)) {
+      if (change.type === 'interrupted') {
+        trouble = change.error
+        continue
+      }
+      trouble = undefined
+      if (change.type === 'removed') last = undefined
+      else if (change.type !== 'synced') last = change.object
+      if (isDone(last)) return last
+    }
+  } finally {
+    options.signal?.removeEventListener('abort', abort)
+  }
+  options.signal?.throwIfAborted()
+  const what = `${kind.kind} ${formatKey(key)}`
+  throw new ClientError('WaitTimeout', `${what} ${complaint} after ${timeout / 1000} s: ${lastSeen(last, trouble)}`, {
+    cause: trouble,
+  })
+}
+
+/** The client's namespace for kinds that live in one. A kind that is not served yet is looked for everywhere. */
+async function ownNamespace(client: Client, kind: KindLike): Promise<string | undefined> {
+  const resource = await client.discovery.resource(kind).catch(() => undefined)
+  return resource?.namespaced ? client.namespace : undefined
+}
+
+function lastSeen(object: KubeObject | undefined, trouble: unknown): string {
+  if (trouble instanceof Error) return trouble.message
+  if (object === undefined) return 'it does not exist'
+  const conditions = ((object.status as { conditions?: readonly Condition[] } | undefined)?.conditions ?? []).map(
+    (one) => `${one.type}=${one.status}${one.message ? ` (${one.message})` : ''}`,
+  )
+  return `last seen at resourceVersion ${object.metadata.resourceVersion}${conditions.length === 0 ? '' : `, ${conditions.join(', ')}`}`
+}

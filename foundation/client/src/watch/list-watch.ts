@@ -1,0 +1,107 @@
+// Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its place.
+import { asJson } from '@fairlead/kube'
+import type { JsonObject, KubeObject, StatusError } from '@fairlead/kube'
+import { statusErrorOf } from '../answer.ts'
+import type { Client } from '../client.ts'
+import { ClientError } from '../client-error.ts'
+import type { KindLike } from '../kind.ts'
+import type { ListOptions, ListPage } from '../options.ts'
+import { collectionPath, scopeQuery } from '../request-path.ts'
+import type { ApiRequest, WatchEvent } from '../transport.ts'
+
+/** A page that is asked for. */
+export interface PageRequest {
+  /** Objects at most; 0 for all of them. */
+  readonly limit: number
+  /** Token of the page before; the first page when undefined. */
+  readonly continue: string | undefined
+}
+
+/** A watch that is asked for. */
+export interface WatchRequest {
+  /** Changes after this revision; with `initialEvents` the state first ('' then). */
+  readonly resourceVersion: string
+  /** The server ends the watch after so many seconds. */
+  readonly timeoutSeconds: number
+  /** Ask for the state as ADDED events, ended by a bookmark (WatchList, KEP-3157). */
+  readonly initialEvents: boolean
+}
+
+/** Where a reflector gets objects from. Both throw StatusError for what the server refuses. */
+export interface ListWatch<T extends KubeObject> {
+  list(request: PageRequest, signal?: AbortSignal): Promise<ListPage<T>>
+  watch(request: WatchRequest, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>>
+}
+
+const metadataTypes = {
+  list: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json',
+  watch: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json',
+}
+
+/** The {@link ListWatch} of a kind and scope over a client. */
+export function listWatchOf<T extends KubeObject>(
+  client: Client,
+  kind: KindLike<T>,
+  options: ListOptions,
+): ListWatch<T> {
+  const scope = scopeQuery(options)
+  return {
+    async list(page, signal) {
+      const resource = await client.discovery.resource(kind)
+      const query = { ...scope, limit: page.limit || undefined, continue: page.continue }
+      const path = collectionPath(resource, options.namespace)
+      const body = await client.send({
+        method: 'GET',
+        path,
+        query,
+        accept: options.metadataOnly ? metadataTypes.list : undefined,
+        signal,
+      })
+      return readPage<T>(body as JsonObject, kind, options.metadataOnly === true)
+    },
+    async watch(request, signal) {
+      const resource = await client.discovery.resource(kind)
+      const sent: ApiRequest = {
+        method: 'GET',
+        path: collectionPath(resource, options.namespace),
+        query: {
+          ...scope,
+          watch: true,
+          allowWatchBookmarks: true,
+          timeoutSeconds: request.timeoutSeconds,
+          resourceVersion: request.resourceVersion || undefined,
+          ...(request.initialEvents ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } : {}),
+        },
+        accept: options.metadataOnly ? metadataTypes.watch : undefined,
+        signal,
+      }
+      const answer = await client.transport.watch(sent)
+      if ('events' in answer) return answer.events
+      throw (
+        statusErrorOf(answer.refused) ??
+        new ClientError('InvalidAnswer', `The watch of ${kind.kind} was answered with ${answer.refused.status}`)
+      )
+    },
+  }
+}
+
+/** What an `ERROR` event says. */
+export function errorOfEvent(event: WatchEvent): StatusError {
+  const body = asJson(event.object)
+  const code = typeof body.code === 'number' ? body.code : 500
+  return statusErrorOf({ status: Math.max(code, 400), headers: {}, body, warnings: [] })!
+}
+
+function readPage<T extends KubeObject>(body: JsonObject, kind: KindLike<T>, metadataOnly: boolean): ListPage<T> {
+  const metadata = (body.metadata ?? {}) as { resourceVersion?: string; continue?: string }
+  const items = (body.items ?? []) as unknown as readonly T[]
+  const first = items[0]
+  // Items of built-in lists come without apiVersion and kind from a real server.
+  const named =
+    first === undefined || first.kind !== undefined || metadataOnly ? items : items.map((item) => withKind(item, kind))
+  return { items: named, resourceVersion: metadata.resourceVersion ?? '', next: metadata.continue || undefined }
+}
+
+function withKind<T extends KubeObject>(item: T, kind: KindLike<T>): T {
+  return Object.freeze({ ...item, apiVersion: kind.apiVersion, kind: kind.kind })
+}

@@ -1,0 +1,257 @@
+// The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers do.
+// Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
+import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
+import { isNoSuchResource } from '../answer.ts'
+import { Backoff } from '../backoff.ts'
+import { isClientError } from '../client-error.ts'
+import type { WatchEvent } from '../transport.ts'
+import { IdleGuard } from './idle-guard.ts'
+import { errorOfEvent } from './list-watch.ts'
+import type { ListWatch } from './list-watch.ts'
+import type { InterruptionReason, ViewEvent } from './view-event.ts'
+
+/** Where a reflector stands. */
+export type ReflectorState<T> =
+  /** Nothing is known, or what was known has expired: everything must be read. */
+  | { readonly name: 'Empty' }
+  /** Pages are being read; `items` are those so far. Nothing has been told yet. */
+  | { readonly name: 'Listing'; readonly items: T[]; readonly next: string | undefined; readonly limit: number }
+  /** Everything up to `resourceVersion` has been told; changes are followed from there. */
+  | { readonly name: 'Watching'; readonly resourceVersion: string }
+
+/** What a reflector is made of. */
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly source: ListWatch<T>
+  readonly listener: (event: ViewEvent<T>) => void
+  readonly clock: Clock
+  readonly random: () => number
+  /** Objects per page; 500 when left out (as client-go), 0 for all at once. */
+  readonly pageSize?: number
+  /** Ask for streaming lists and fall back to pages when the server does not offer them. */
+  readonly streaming?: boolean
+}
+
+/** A watch is ended by the server after 290 s (as kube-rs asks), plus up to a quarter so that watches spread out. */
+const watchSeconds = 290
+/** A watch that ended sooner than this without an event was not really open: wait before the next. Milliseconds. */
+const shortWatch = 1000
+/** Waits between failed attempts, milliseconds (client-go: 0.8 s to 30 s). */
+const retryWaits = { base: 800, cap: 30_000, jitter: 1 }
+/** Waits while the kind is absent or forbidden: somebody has to act first, and `wake()` tells when. */
+const standstillWaits = { base: 2000, cap: 60_000, jitter: 0.5 }
+/** Refusals of a watch that say nothing against its revision. */
+const passing: ReadonlySet<number> = new Set([401, 403, 429, 503])
+
+/** Follows one scope. */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>
+  readonly #retries: Backoff
+  readonly #standstill: Backoff
+  #state: ReflectorState<T> = { name: 'Empty' }
+  #streaming: boolean
+  #interrupted = false
+  #wakers: (() => void)[] = []
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options
+    this.#streaming = options.streaming ?? false
+    this.#retries = new Backoff({ ...retryWaits, random: options.random })
+    this.#standstill = new Backoff({ ...standstillWaits, random: options.random })
+  }
+
+  /** Where it stands now. */
+  get state(): ReflectorState<T>['name'] {
+    return this.#state.name
+  }
+
+  /** Follows the scope until `signal` aborts; then resolves. Call it once. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        this.#state = await this.#step(signal)
+      } catch (error) {
+        if (signal.aborted) return
+        await this.#recover(error, signal)
+      }
+    }
+  }
+
+  /** Ends a wait between attempts: something happened that may make the next one succeed (a CRD appeared, a rule was granted). */
+  wake(): void {
+    for (const waker of this.#wakers.splice(0)) waker()
+  }
+
+  #step(signal: AbortSignal): Promise<ReflectorState<T>> {
+    const state = this.#state
+    switch (state.name) {
+      case 'Empty':
+        return this.#streaming
+          ? this.#streamList(signal)
+          : this.#listFrom(
+              { name: 'Listing', items: [], next: undefined, limit: this.#options.pageSize ?? 500 },
+              signal,
+            )
+      case 'Listing':
+        return this.#listFrom(state, signal)
+      case 'Watching':
+        return this.#watchFrom(state.resourceVersion, signal)
+    }
+  }
+
+  async #listFrom(state: ReflectorState<T> & { name: 'Listing' }, signal: AbortSignal): Promise<ReflectorState<T>> {
+    this.#state = state
+    const page = await this.#options.source.list({ limit: state.limit, continue: state.next }, signal)
+    signal.throwIfAborted()
+    const first = state.items.length === 0
+    if (!first) for (const item of page.items) state.items.push(item)
+    const items = first ? (page.items as T[]) : state.items
+    if (page.next !== undefined) return { ...state, items: first ? [...items] : items, next: page.next }
+    this.#tellAll(items, page.resourceVersion)
+    return { name: 'Watching', resourceVersion: page.resourceVersion }
+  }
+
+  /** WatchList: the state arrives as events, and the same stream goes on with the changes. */
+  async #streamList(signal: AbortSignal): Promise<ReflectorState<T>> {
+    const initial = new Map<string, T>()
+    let listed = false
+    try {
+      return await this.#follow('', true, signal, (event) => {
+        if (listed) return this.#tell(event)
+        if (event.type === 'BOOKMARK') {
+          if (event.object.metadata.annotations?.['k8s.io/initial-events-end'] !== 'true') return undefined
+          listed = true
+          const resourceVersion = event.object.metadata.resourceVersion ?? ''
+          this.#tellAll([...initial.values()], resourceVersion)
+          return resourceVersion
+        }
+        const key = `${event.object.metadata.namespace ?? ''}/${event.object.metadata.name}`
+        if (event.type === 'DELETED') initial.delete(key)
+        else initial.set(key, event.object as T)
+        return undefined
+      })
+    } catch (error) {
+      if (!listed && refusesStreaming(error)) {
+        this.#streaming = false
+        return { name: 'Empty' }
+      }
+      throw error
+    }
+  }
+
+  #watchFrom(resourceVersion: string, signal: AbortSignal): Promise<ReflectorState<T>> {
+    return this.#follow(resourceVersion, false, signal, (event) => this.#tell(event))
+  }
+
+  /** Reads one watch to its end. `take` tells an event and gives the revision reached, if the event reached one. */
+  async #follow(
+    from: string,
+    initialEvents: boolean,
+    signal: AbortSignal,
+    take: (event: WatchEvent) => string | undefined,
+  ): Promise<ReflectorState<T>> {
+    const { clock, random, source } = this.#options
+    const timeoutSeconds = Math.round(watchSeconds * (1 + random() / 4))
+    const started = clock.monotonic()
+    let reached = from
+    let received = 0
+    using guard = new IdleGuard(clock, timeoutSeconds * 1000, signal)
+    try {
+      const events = await source.watch({ resourceVersion: from, timeoutSeconds, initialEvents }, guard.signal)
+      if (!initialEvents) this.#resume()
+      for await (const event of events) {
+        if (signal.aborted) break
+        guard.alive(event.type === 'BOOKMARK')
+        if (event.type === 'ERROR') throw errorOfEvent(event)
+        received++
+        reached = take(event) ?? reached
+        if (reached !== '') this.#state = { name: 'Watching', resourceVersion: reached }
+      }
+    } catch (error) {
+      if (!guard.fired || signal.aborted) throw error
+    } finally {
+      if (clock.monotonic() - started >= shortWatch) this.#retries.reset()
+    }
+    if (received === 0 && !guard.fired && clock.monotonic() - started < shortWatch)
+      await this.#pause(this.#retries.next(), signal)
+    return reached === '' ? { name: 'Empty' } : { name: 'Watching', resourceVersion: reached }
+  }
+
+  #tellAll(objects: readonly T[], resourceVersion: string): void {
+    this.#interrupted = false
+    this.#standstill.reset()
+    this.#options.listener({ type: 'replaced', objects, resourceVersion })
+  }
+
+  #tell(event: WatchEvent): string | undefined {
+    const resourceVersion = event.object.metadata.resourceVersion
+    this.#retries.reset()
+    if (event.type === 'BOOKMARK') this.#options.listener({ type: 'current', resourceVersion: resourceVersion ?? '' })
+    else if (event.type === 'DELETED') this.#options.listener({ type: 'gone', object: event.object as T })
+    else this.#options.listener({ type: 'set', object: event.object as T })
+    return resourceVersion
+  }
+
+  #resume(): void {
+    this.#standstill.reset()
+    if (!this.#interrupted) return
+    this.#interrupted = false
+    this.#options.listener({ type: 'resumed' })
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    const expired = isExpired(error)
+    if (this.#state.name === 'Listing') {
+      // A token that expired while paging: large lists on busy servers only come through in one piece.
+      this.#state =
+        expired && this.#state.next !== undefined
+          ? { name: 'Listing', items: [], next: undefined, limit: 0 }
+          : { name: 'Empty' }
+    } else if (this.#state.name === 'Watching' && error instanceof StatusError && !passing.has(error.code)) {
+      // The server will not go on from here (410, a revision from its future, an internal error): only a new list helps.
+      this.#state = { name: 'Empty' }
+    }
+    if (expired && this.#retries.failures === 0) {
+      // The first 410 in a row is the normal end of an old watch; a second one without any event between is a server in trouble.
+      this.#retries.next()
+      return
+    }
+    const reason = interruptionOf(error)
+    const retryIn = reason === 'Failed' ? Math.max(this.#retries.next(), retryAfter(error)) : this.#standstill.next()
+    this.#interrupted = true
+    this.#options.listener({ type: 'interrupted', reason, error, retryIn })
+    await this.#pause(retryIn, signal)
+  }
+
+  /** Waits, or less when woken. Resolves early when the signal aborts. */
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer[Symbol.dispose]()
+        signal.removeEventListener('abort', end)
+        this.#wakers = this.#wakers.filter((waker) => waker !== end)
+        resolve()
+      }
+      const timer = this.#options.clock.timer(ms, end)
+      signal.addEventListener('abort', end, { once: true })
+      this.#wakers.push(end)
+      if (signal.aborted) end()
+    })
+  }
+}
+
+function interruptionOf(error: unknown): InterruptionReason {
+  if (isForbidden(error)) return 'Forbidden'
+  if (isClientError(error, 'UnknownKind') || isNoSuchResource(error)) return 'Absent'
+  return 'Failed'
+}
+
+/** Milliseconds that the server asked for. */
+function retryAfter(error: unknown): number {
+  return error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0
+}
+
+/** Refusals that mean "no streaming lists here", not "nothing here": 422 of an old server, 400 of a proxy, 500 of one on etcd 3.4. */
+function refusesStreaming(error: unknown): boolean {
+  return error instanceof StatusError && ![401, 403, 404, 429].includes(error.code)
+}

@@ -1,0 +1,123 @@
+// A copy of a scope's state with what changed: the reflector's protocol turned into changes, and those into an async iterable.
+import type { KubeObject } from '@fairlead/kube'
+import type { Reflector } from './reflector.ts'
+import type { InterruptionReason, ViewEvent } from './view-event.ts'
+
+/** What changed, and what to do about it. */
+export type ViewChange<T extends KubeObject> =
+  /** The object is new, or new to you. */
+  | { readonly type: 'added'; readonly object: T }
+  /** The object took the place of `previous`. */
+  | { readonly type: 'changed'; readonly object: T; readonly previous: T }
+  /** The object is gone; this was its last known state. */
+  | { readonly type: 'removed'; readonly object: T }
+  /** All changes that lead to the present state have been told: what you have not been told of does not exist. */
+  | { readonly type: 'synced'; readonly resourceVersion: string }
+  /** What you know may be out of date; go on with it, but take nothing for gone. */
+  | { readonly type: 'interrupted'; readonly reason: InterruptionReason; readonly error: unknown }
+
+/** Key of an object in the maps of views and caches: `namespace/name`, or `name`. */
+export function viewKey(object: KubeObject): string {
+  const { namespace, name } = object.metadata
+  return namespace ? `${namespace}/${name}` : name!
+}
+
+/** Keeps the copy and computes the changes. A relist gives only the differences, told by resourceVersion. */
+export class View<T extends KubeObject> {
+  readonly objects: Map<string, T> = new Map()
+  readonly #changed: (change: ViewChange<T>) => void
+
+  constructor(changed: (change: ViewChange<T>) => void) {
+    this.#changed = changed
+  }
+
+  /** Takes one event of a reflector. */
+  take(event: ViewEvent<T>): void {
+    switch (event.type) {
+      case 'replaced':
+        return this.#replace(event.objects, event.resourceVersion)
+      case 'set':
+        return this.#set(viewKey(event.object), event.object)
+      case 'gone':
+        if (this.objects.delete(viewKey(event.object))) this.#changed({ type: 'removed', object: event.object })
+        return
+      case 'interrupted':
+        return this.#changed(event)
+      case 'resumed':
+        return this.#changed({ type: 'synced', resourceVersion: '' })
+      case 'current':
+        return
+    }
+  }
+
+  #set(key: string, object: T): void {
+    const previous = this.objects.get(key)
+    if (previous !== undefined && isSameVersion(previous, object)) return
+    this.objects.set(key, object)
+    if (previous === undefined) return this.#changed({ type: 'added', object })
+    if (previous.metadata.uid === object.metadata.uid) return this.#changed({ type: 'changed', object, previous })
+    this.#changed({ type: 'removed', object: previous })
+    this.#changed({ type: 'added', object })
+  }
+
+  #replace(objects: readonly T[], resourceVersion: string): void {
+    const left = this.objects.size === 0 ? undefined : new Set(this.objects.keys())
+    for (const object of objects) {
+      const key = viewKey(object)
+      left?.delete(key)
+      this.#set(key, object)
+    }
+    for (const key of left ?? []) {
+      const object = this.objects.get(key)!
+      this.objects.delete(key)
+      this.#changed({ type: 'removed', object })
+    }
+    this.#changed({ type: 'synced', resourceVersion })
+  }
+}
+
+/** Two states of one object are the same version: nothing happened in between. */
+export function isSameVersion(one: KubeObject, other: KubeObject): boolean {
+  return (
+    one === other ||
+    (one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid)
+  )
+}
+
+/** Runs a reflector for as long as someone takes its changes. */
+export async function* watchView<T extends KubeObject>(
+  reflector: (listener: (event: ViewEvent<T>) => void) => Reflector<T>,
+  signal?: AbortSignal,
+): AsyncGenerator<ViewChange<T>, void, undefined> {
+  const stop = new AbortController()
+  const abort = (): void => stop.abort(signal?.reason)
+  if (signal?.aborted) return
+  let waiting: (() => void) | undefined
+  let changes: ViewChange<T>[] = []
+  const wake = (): void => {
+    waiting?.()
+    waiting = undefined
+  }
+  const view = new View<T>((change) => {
+    changes.push(change)
+    wake()
+  })
+  signal?.addEventListener('abort', abort, { once: true })
+  stop.signal.addEventListener('abort', wake, { once: true })
+  const running = reflector((event) => view.take(event)).run(stop.signal)
+  try {
+    while (!stop.signal.aborted) {
+      const batch = changes
+      changes = []
+      for (const change of batch) {
+        yield change
+        if (stop.signal.aborted) return
+      }
+      if (changes.length === 0 && !stop.signal.aborted) await new Promise<void>((resolve) => (waiting = resolve))
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    stop.abort(new DOMException('The watch was left', 'AbortError'))
+    await running
+  }
+}

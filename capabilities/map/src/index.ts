@@ -1,1 +1,16 @@
-export {}
+// The door of @fairlead/map: the capability, its API types, and the engine for those who decide the same things offline.
+export type * from './api.ts'
+export { crds } from './generated/crds.ts'
+export * from './engine/answer.ts'
+export * from './engine/configuration.ts'
+export * from './engine/group.ts'
+export * from './engine/identity.ts'
+export * from './engine/input.ts'
+export * from './engine/map-key.ts'
+export * from './engine/plan.ts'
+export * from './engine/request.ts'
+export * from './engine/resource.ts'
+export * from './engine/resync.ts'
+export * from './engine/status.ts'
+export * from './engine/tag.ts'
+export * from './engine/trigger.ts'

@@ -1,0 +1,43 @@
+// The types of the API as the code speaks of them: the generated ones under shorter names.
+import type {
+  MapController,
+  MapControllerSpec,
+  MapControllerSpecEndpointConfig,
+  MapControllerSpecHooksMap,
+  MapControllerSpecHooksMapRelatedResource,
+  MapControllerSpecHooksMapWebhook,
+  MapControllerSpecHooksTombstone,
+  MapControllerSpecInputResource,
+  MapControllerSpecOutputResource,
+  MapControllerSpecOutputResourceUpdateStrategy,
+  MapControllerSpecParentResource,
+  MapControllerStatus,
+} from './generated/crds.ts'
+
+export type { MapController, MapControllerSpec, MapControllerStatus }
+
+/** `spec.parentResource`. */
+export type ParentResource = MapControllerSpecParentResource
+/** One of `spec.inputResources`. */
+export type InputResource = MapControllerSpecInputResource
+/** One of `spec.outputResources`. */
+export type OutputResource = MapControllerSpecOutputResource
+/** `updateStrategy.method` of an output resource. */
+export type UpdateMethod = MapControllerSpecOutputResourceUpdateStrategy['method']
+/** `spec.hooks.map`. */
+export type MapHook = MapControllerSpecHooksMap
+/** `spec.hooks.tombstone`. */
+export type TombstoneHook = MapControllerSpecHooksTombstone
+/** A server that answers a hook. */
+export type Webhook = MapControllerSpecHooksMapWebhook
+/** One of `spec.endpointConfigs`. */
+export type EndpointConfig = MapControllerSpecEndpointConfig
+/** One of `spec.hooks.map.relatedResources`. */
+export type RelatedResource = MapControllerSpecHooksMapRelatedResource
+/** `version` of a hook: the form of keys, and how strictly answers are read. */
+export type HookVersion = MapHook['version']
+
+/** Group of the API. */
+export const apiGroup = 'metacontroller.k8s.io'
+/** apiVersion of the API. */
+export const apiVersion = 'metacontroller.k8s.io/v1alpha1'

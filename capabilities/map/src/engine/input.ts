@@ -1,0 +1,107 @@
+// Which objects are inputs of a parent (R8-R11, Q2-Q5, Q41).
+import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
+import { SelectorError, everything, isControlledBy, selectorFrom } from '@fairlead/kube'
+import type { InputKind } from './resource.ts'
+import { hopLimit, hopsOf } from './tag.ts'
+
+/** The parent's selector, or why it cannot be read. An invalid selector never means "matches nothing" (Q2). */
+export type ParentSelector =
+  | { readonly valid: true; readonly selector: Selector; readonly matchLabels: Readonly<Record<string, string>> }
+  | { readonly valid: false; readonly message: string }
+
+/** Reads `spec.selector` of a parent. A missing or empty one selects everything in reach (R9, Q2). */
+export function parentSelector(parent: KubeObject): ParentSelector {
+  const spec = parent.spec
+  const given = isRecord(spec) ? spec.selector : undefined
+  if (given === undefined || given === null) return { valid: true, selector: everything, matchLabels: {} }
+  if (!isRecord(given))
+    return { valid: false, message: `spec.selector must be a label selector, not ${describe(given)}` }
+  const unknown = Object.keys(given).find((field) => field !== 'matchLabels' && field !== 'matchExpressions')
+  if (unknown !== undefined) {
+    return {
+      valid: false,
+      message: `spec.selector has the field ${unknown}; a label selector has matchLabels and matchExpressions`,
+    }
+  }
+  const labels = given.matchLabels ?? {}
+  if (!isRecord(labels)) return { valid: false, message: 'spec.selector.matchLabels must be an object of texts' }
+  const wrong = Object.entries(labels).find(([, value]) => typeof value !== 'string')
+  if (wrong !== undefined) return { valid: false, message: `spec.selector.matchLabels.${wrong[0]} must be a text` }
+  const expressions = given.matchExpressions ?? []
+  if (!Array.isArray(expressions) || !expressions.every(isRequirement)) {
+    return {
+      valid: false,
+      message: 'spec.selector.matchExpressions must be a list of objects with key, operator and values',
+    }
+  }
+  try {
+    return {
+      valid: true,
+      selector: selectorFrom(given as LabelSelector),
+      matchLabels: labels as Record<string, string>,
+    }
+  } catch (error) {
+    if (error instanceof SelectorError) return { valid: false, message: `spec.selector is invalid: ${error.message}` }
+    throw error
+  }
+}
+
+/** What is known about namespaces: the labels of one, or undefined when it is not known. */
+export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | undefined
+
+/** What narrows an input kind, its selectors read once. */
+export interface InputFilter {
+  readonly kind: InputKind
+  readonly labels: Selector
+  readonly namespaces: Selector | undefined
+}
+
+/** The filter of an input kind. Throws SelectorError for a selector that the schema let pass. */
+export function inputFilter(kind: InputKind): InputFilter {
+  return {
+    kind,
+    labels: kind.spec.labelSelector === undefined ? everything : selectorFrom(kind.spec.labelSelector),
+    namespaces: kind.spec.namespaceSelector === undefined ? undefined : selectorFrom(kind.spec.namespaceSelector),
+  }
+}
+
+/**
+ * What an object is to a parent. `input`: it is mapped. `none`: it is not in reach, does not match, or the parent itself controls it.
+ * `stopped`: it would be an input, but its chain of maps is too long; its group is left as it is (Q5).
+ */
+export type InputRole = 'input' | 'none' | 'stopped'
+
+/** The role of one object of an input kind for one parent. */
+export function inputRole(
+  input: KubeObject,
+  filter: InputFilter,
+  parent: KubeObject,
+  selector: Selector,
+  namespaceLabels: NamespaceLabels,
+): InputRole {
+  const namespace = filter.kind.namespaced ? (input.metadata.namespace ?? '') : ''
+  const parentNamespace = parent.metadata.namespace ?? ''
+  if (namespace !== '' && parentNamespace !== '' && namespace !== parentNamespace) return 'none'
+  const labels = input.metadata.labels ?? {}
+  if (!selector.matches(labels) || !filter.labels.matches(labels)) return 'none'
+  if (namespace !== '' && filter.namespaces !== undefined) {
+    const found = namespaceLabels(namespace)
+    if (found === undefined || !filter.namespaces.matches(found)) return 'none'
+  }
+  if (isControlledBy(input, parent)) return 'none'
+  return hopsOf(input) >= hopLimit ? 'stopped' : 'input'
+}
+
+function isRequirement(value: unknown): boolean {
+  if (!isRecord(value) || typeof value.key !== 'string' || typeof value.operator !== 'string') return false
+  const values = value.values ?? []
+  return Array.isArray(values) && values.every((one) => typeof one === 'string')
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function describe(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}

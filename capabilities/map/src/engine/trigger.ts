@@ -1,0 +1,116 @@
+// Which changes ask a hook again (Q17), and the digest by which a restarted controller knows what changed while it was away.
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { asJson, jsonEqual } from '@fairlead/kube'
+import type { InputResource, MapController } from '../api.ts'
+import { digest } from './digest.ts'
+import { seenAnnotation } from './tag.ts'
+
+/** A change of a parent asks all its groups: generation, labels or annotations moved. A change of status alone asks none. */
+export function parentChangeMatters(old: KubeObject, parent: KubeObject): boolean {
+  if (old.metadata.resourceVersion === parent.metadata.resourceVersion) return false
+  return !sameContent(old, parent)
+}
+
+/** A change of an input asks its group, unless the input resource says that changes of this sort are noise. */
+export function inputChangeMatters(old: KubeObject, input: KubeObject, resource: InputResource): boolean {
+  if (old.metadata.resourceVersion === input.metadata.resourceVersion && old.metadata.uid === input.metadata.uid)
+    return false
+  if (old.metadata.uid !== input.metadata.uid) return true
+  if (resource.fieldPaths !== undefined)
+    return resource.fieldPaths.some((path) => !sameValue(fieldOf(old, path), fieldOf(input, path)))
+  return resource.ignoreStatusChanges !== true || !sameContent(old, input)
+}
+
+/** Generation, labels, annotations and deletion are the same; for kinds without a generation everything but status is. */
+function sameContent(old: KubeObject, object: KubeObject): boolean {
+  const before = old.metadata
+  const after = object.metadata
+  if (before.uid !== after.uid || before.deletionTimestamp !== after.deletionTimestamp) return false
+  if (
+    !sameValue(before.labels ?? {}, after.labels ?? {}) ||
+    !sameValue(before.annotations ?? {}, after.annotations ?? {})
+  )
+    return false
+  if (before.generation !== undefined && after.generation !== undefined) return before.generation === after.generation
+  return sameValue(contentOf(old), contentOf(object))
+}
+
+/**
+ * A digest of what a map hook is shown: the part of the input whose change matters, the parent without its status, and the controller's spec.
+ * Outputs carry the digest of their last write, so that a restart finds the groups that changed meanwhile.
+ */
+export function seenDigest(
+  controller: MapController,
+  parent: KubeObject,
+  input: KubeObject,
+  resource: InputResource,
+): string {
+  return digest({
+    controller: controllerDigest(controller),
+    parent: parentDigest(parent),
+    input: relevantInput(input, resource),
+  })
+}
+
+/** Some output of a group was written when the hook saw exactly this. */
+export function wasSeen(outputs: readonly KubeObject[], seen: string): boolean {
+  return outputs.some((output) => output.metadata.annotations?.[seenAnnotation] === seen)
+}
+
+function relevantInput(input: KubeObject, resource: InputResource): unknown {
+  const { uid, deletionTimestamp } = input.metadata
+  if (resource.fieldPaths !== undefined)
+    return [uid, ...resource.fieldPaths.map((path) => fieldOf(input, path) ?? null)]
+  const { labels, annotations } = input.metadata
+  const status = resource.ignoreStatusChanges === true ? undefined : input.status
+  return { uid, deletionTimestamp, labels, annotations, status, content: contentOf(input) }
+}
+
+const digests = new WeakMap<object, string>()
+
+function controllerDigest(controller: MapController): string {
+  return remembered(controller, () => digest({ uid: controller.metadata.uid, spec: controller.spec }))
+}
+
+function parentDigest(parent: KubeObject): string {
+  return remembered(parent, () =>
+    digest({
+      uid: parent.metadata.uid,
+      labels: parent.metadata.labels,
+      annotations: parent.metadata.annotations,
+      content: contentOf(parent),
+    }),
+  )
+}
+
+function remembered(object: object, compute: () => string): string {
+  const known = digests.get(object) ?? compute()
+  digests.set(object, known)
+  return known
+}
+
+/** Everything but metadata and status. */
+function contentOf(object: KubeObject): JsonObject {
+  const { metadata: _metadata, status: _status, ...content } = asJson(object)
+  return content
+}
+
+function fieldOf(object: KubeObject, path: string): unknown {
+  let value: unknown = object
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = (value as Record<string, unknown>)[name]
+  }
+  return value
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  return (
+    typeof a === 'object' &&
+    typeof b === 'object' &&
+    a !== null &&
+    b !== null &&
+    jsonEqual(a as JsonObject, b as JsonObject)
+  )
+}

@@ -1,0 +1,51 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { labelValue } from '@fairlead/kube'
+import { formatIdentity, fractionOf, mapKeyOf, parseIdentity } from '@fairlead/map'
+import type { Identity } from '@fairlead/map'
+import { describe, expect, it } from 'vitest'
+
+const text = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$/)
+const identity: fc.Arbitrary<Identity> = fc.record({
+  group: fc.oneof(fc.constant(''), text),
+  kind: fc.stringMatching(/^[A-Z][A-Za-z0-9]{0,62}$/),
+  namespace: fc.oneof(fc.constant(''), text),
+  name: fc.oneof(text, fc.constantFrom('system:node', 'UPPER', '---', ':', 'a'.repeat(253))),
+})
+
+describe('mapKeyOf', () => {
+  property.prop([identity])('is a legal label value of at most 63 characters', (input) => {
+    const key = mapKeyOf(input)
+    expect(labelValue(key)).toEqual([])
+    expect(key.length).toBeLessThanOrEqual(63)
+  })
+
+  property.prop([identity, identity])('differs for any two inputs and is the same for the same', (a, b) => {
+    expect(mapKeyOf(a) === mapKeyOf(b)).toBe(formatIdentity(a) === formatIdentity(b))
+  })
+
+  it('does not confuse a namespace with a part of the name, or a group with a part of the kind', () => {
+    const inputs: Identity[] = [
+      { group: '', kind: 'A', namespace: 'b', name: 'c' },
+      { group: '', kind: 'A', namespace: '', name: 'b-c' },
+      { group: 'b', kind: 'A', namespace: '', name: 'c' },
+      { group: 'b', kind: 'A', namespace: 'b', name: 'c' },
+      { group: '', kind: 'A', namespace: 'c', name: 'b' },
+    ]
+    expect(new Set(inputs.map(mapKeyOf)).size).toBe(inputs.length)
+  })
+
+  property.prop([identity])('gives every key a place in time', (input) => {
+    expect(fractionOf(mapKeyOf(input))).toBeGreaterThanOrEqual(0)
+    expect(fractionOf(mapKeyOf(input))).toBeLessThan(1)
+  })
+})
+
+describe('formatIdentity', () => {
+  property.prop([identity.filter(({ name }) => !name.includes('/'))])('is read back by parseIdentity', (input) => {
+    expect(parseIdentity(formatIdentity(input))).toEqual(input)
+  })
+
+  it.each(['', 'ConfigMap', 'ConfigMap/', '/a', 'ConfigMap/a/', 'ConfigMap/a/b/c'])('refuses %j', (wrong) => {
+    expect(parseIdentity(wrong)).toBeUndefined()
+  })
+})

@@ -69,18 +69,16 @@ export class CommitQueue {
   }
 
   #start(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
-    })
+    this.#running ??= this.#run()
   }
 
   async #run(): Promise<void> {
-    // The rest of this turn may still write.
-    await new Promise((resolve) => setImmediate(resolve))
     while (this.#gathering.length > 0 || this.#forget) {
-      const batch = this.#gathering.splice(0, batchLimit)
-      await this.#commit(batch)
+      // The rest of this turn may still write, and so may those whose writes were just answered.
+      await new Promise((resolve) => setImmediate(resolve))
+      await this.#commit(this.#gathering.splice(0, batchLimit))
     }
+    this.#running = undefined
   }
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {

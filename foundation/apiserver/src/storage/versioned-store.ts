@@ -1,8 +1,8 @@
 // The store: all live objects and a window of their past in memory, in front of a journal. Start with `write` and `#publish`.
+import { deepFreeze } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import { CommitQueue } from './commit-queue.ts'
 import type { PendingWrite } from './commit-queue.ts'
-import { deepFreeze } from './freeze.ts'
 import type { Forgotten, Journal, StoredRecord } from './journal.ts'
 import { firstRevision } from './journal.ts'
 import { ResourceTable } from './resource-table.ts'
@@ -253,7 +253,7 @@ class VersionedStore implements Store {
 }
 
 /** The default until a clock is given. */
-const wallClock: Pick<Clock, 'now'> = { now: () => Date.now() }
+export const wallClock: Pick<Clock, 'now'> = { now: () => Date.now() }
 
 function conflict(write: Write, actual: number): StoreError {
   const { resource, key, expected } = write

@@ -1,0 +1,36 @@
+// What the journal's two sides say to each other. Types only: the worker must load nothing but itself and Node.
+
+/** A row of the journal: revision, resource, key, deleted, milliseconds since the epoch, the object's JSON. */
+export type Row = readonly [revision: number, resource: string, key: string, deleted: 0 | 1, at: number, object: string]
+
+/** What the worker is asked for; answered in order, each with its id. */
+export type JournalRequest = { readonly id: number } & (
+  | {
+      readonly kind: 'open'
+      readonly folder: string
+      readonly startedAt: string
+      readonly firstRevision: number
+      readonly load: boolean
+    }
+  | {
+      readonly kind: 'commit'
+      readonly rows: readonly Row[]
+      readonly forget:
+        | { readonly revisions: readonly number[]; readonly floors: ReadonlyMap<string, number> }
+        | undefined
+      readonly dropAbove: number | undefined
+    }
+  | { readonly kind: 'close' }
+)
+
+/** What the worker answers. Rows come before the answer to `open`. */
+export type JournalReply = { readonly id: number } & (
+  | { readonly kind: 'rows'; readonly rows: readonly Row[] }
+  | { readonly kind: 'opened'; readonly revision: number; readonly floors: ReadonlyMap<string, number> }
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'failed'
+      readonly code: 'StoreLocked' | 'FormatTooNew' | 'OpenFailed' | 'CommitFailed'
+      readonly message: string
+    }
+)

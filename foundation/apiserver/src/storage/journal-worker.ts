@@ -1,0 +1,65 @@
+// The thread in which the journal is written, so that a slow disk holds up nobody who reads. Answers requests in order.
+import { parentPort } from 'node:worker_threads'
+import { JournalFile, JournalFileError } from './journal-file.ts'
+import type { JournalReply, JournalRequest } from './journal-messages.ts'
+
+const port = parentPort!
+let file: JournalFile | undefined
+let checkpointDue = false
+
+function reply(message: JournalReply): void {
+  port.postMessage(message)
+}
+
+function answer(request: JournalRequest): void {
+  const { id } = request
+  switch (request.kind) {
+    case 'open': {
+      file = new JournalFile(request.folder, request.startedAt, request.firstRevision)
+      if (request.load) for (const rows of file.rows()) reply({ id, kind: 'rows', rows })
+      reply({ id, kind: 'opened', revision: file.revision, floors: file.floors() })
+      break
+    }
+    case 'commit': {
+      file!.commit(request.rows, request.forget, request.dropAbove)
+      reply({ id, kind: 'done' })
+      scheduleCheckpoint()
+      break
+    }
+    case 'close': {
+      file?.close()
+      file = undefined
+      reply({ id, kind: 'done' })
+      port.close()
+      break
+    }
+  }
+}
+
+/** Behind the commits that wait already. */
+function scheduleCheckpoint(): void {
+  if (checkpointDue) return
+  checkpointDue = true
+  setImmediate(() => {
+    checkpointDue = false
+    try {
+      file?.checkpoint()
+    } catch {
+      // The log keeps everything; the next commit tells whether the disk is in trouble.
+    }
+  })
+}
+
+port.on('message', (request: JournalRequest) => {
+  try {
+    answer(request)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    reply({
+      id: request.id,
+      kind: 'failed',
+      code: error instanceof JournalFileError ? error.code : 'CommitFailed',
+      message,
+    })
+  }
+})

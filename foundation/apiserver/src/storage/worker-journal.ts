@@ -1,0 +1,113 @@
+// The journal as the store sees it: requests to the worker thread that owns the file.
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '@fairlead/kube'
+import { firstRevision } from './journal.ts'
+import type { Journal, JournalBatch, JournalState, StoredRecord } from './journal.ts'
+import type { JournalReply, JournalRequest, Row } from './journal-messages.ts'
+import { decodeObject, encodeObject } from './object-text.ts'
+import { StoreError } from './store.ts'
+
+type RequestOf<Kind extends JournalRequest['kind']> = Omit<Extract<JournalRequest, { kind: Kind }>, 'id'>
+
+interface Expected {
+  readonly resolve: (reply: JournalReply) => void
+  readonly reject: (error: Error) => void
+  readonly rows: ((rows: readonly Row[]) => void) | undefined
+}
+
+/** A journal in `folder`/objects.sqlite, written by a worker thread. A worker that dies fails its commit and is replaced at the next one. */
+export class WorkerJournal implements Journal {
+  readonly #folder: string
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #expected = new Map<number, Expected>()
+  #worker: Worker | undefined
+  #nextId = 1
+
+  constructor(folder: string, clock: Pick<Clock, 'now'>) {
+    this.#folder = folder
+    this.#clock = clock
+  }
+
+  async open(load: (records: readonly StoredRecord[]) => void): Promise<JournalState> {
+    const opened = await this.#start((rows) => load(rows.map(storedRecord)))
+    if (opened.kind !== 'opened') throw new Error(`The journal answered ${opened.kind} instead of opening.`)
+    return { revision: opened.revision, floors: opened.floors }
+  }
+
+  async commit(batch: JournalBatch): Promise<void> {
+    const rows = batch.records.map(({ revision, resource, key, deleted, at, object }): Row => [
+      revision,
+      resource,
+      key,
+      deleted ? 1 : 0,
+      at,
+      encodeObject(object),
+    ])
+    if (this.#worker === undefined) await this.#start(undefined)
+    await this.#ask<'commit'>({ kind: 'commit', rows, forget: batch.forgotten, dropAbove: batch.dropAbove })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return
+    await this.#ask<'close'>({ kind: 'close' })
+    this.#worker = undefined
+    await worker.terminate()
+  }
+
+  async #start(rows: Expected['rows']): Promise<JournalReply> {
+    const worker = new Worker(pathToFileURL(createRequire(import.meta.url).resolve('#journal-worker')), {
+      name: 'fairlead-journal',
+    })
+    this.#worker = worker
+    worker.on('message', (reply: JournalReply) => this.#receive(reply))
+    worker.on('error', (error) => this.#lose(worker, error instanceof Error ? error : new Error(String(error))))
+    worker.on('exit', (code) => this.#lose(worker, new Error(`The journal's thread ended with code ${code}.`)))
+    worker.unref()
+    const startedAt = new Date(this.#clock.now()).toISOString()
+    try {
+      return await this.#ask<'open'>(
+        { kind: 'open', folder: this.#folder, startedAt, firstRevision, load: rows !== undefined },
+        rows,
+      )
+    } catch (error) {
+      this.#worker = undefined
+      await worker.terminate()
+      throw error
+    }
+  }
+
+  #ask<Kind extends JournalRequest['kind']>(request: RequestOf<Kind>, rows?: Expected['rows']): Promise<JournalReply> {
+    return new Promise((resolve, reject) => {
+      const worker = this.#worker!
+      const id = this.#nextId++
+      this.#expected.set(id, { resolve, reject, rows })
+      // The thread keeps the process alive only while someone waits for it.
+      worker.ref()
+      worker.postMessage({ ...request, id })
+    })
+  }
+
+  #receive(reply: JournalReply): void {
+    const expected = this.#expected.get(reply.id)
+    if (expected === undefined) return
+    if (reply.kind === 'rows') return expected.rows?.(reply.rows)
+    this.#expected.delete(reply.id)
+    if (this.#expected.size === 0) this.#worker?.unref()
+    if (reply.kind === 'failed') expected.reject(new StoreError(reply.code, reply.message))
+    else expected.resolve(reply)
+  }
+
+  #lose(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return
+    this.#worker = undefined
+    for (const { reject } of this.#expected.values()) reject(error)
+    this.#expected.clear()
+  }
+}
+
+function storedRecord([revision, resource, key, deleted, at, text]: Row): StoredRecord {
+  return { revision, resource, key, deleted: deleted === 1, at, object: () => decodeObject(text) }
+}

@@ -21,3 +21,14 @@ export * from './patch/merge-patch.ts'
 // structured merge and managed fields
 
 // structural schemas
+export { defaultOf, structuralSchema } from './schema/resolve.ts'
+export * from './schema/prune.ts'
+export * from './schema/default.ts'
+export { validateValue } from './schema/validate.ts'
+export type { ValidateOptions } from './schema/validate.ts'
+export * from './schema/list-type.ts'
+export * from './schema/object-meta.ts'
+export * from './schema/embedded.ts'
+export * from './schema/unknown-fields.ts'
+export { formatCheck } from './schema/format.ts'
+export type { FormatCheck } from './schema/format.ts'

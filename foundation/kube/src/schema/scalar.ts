@@ -1,0 +1,69 @@
+// Checks of strings and numbers; see validate.ts for what is around them.
+import { compileRegex } from '../regex.ts'
+import type { JsonValue } from '../object.ts'
+import { formatCheck } from './format.ts'
+import { formatBound, formatGoFloat, isInt64 } from './number-text.ts'
+import type { SchemaNode } from './schema-node.ts'
+import type { Finding } from './validate.ts'
+
+/** The JSON type of a value in schema words. Numbers without a fraction are integers. */
+export function typeOf(value: JsonValue): 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object' {
+  if (value === null) return 'null'
+  switch (typeof value) {
+    case 'boolean':
+      return 'boolean'
+    case 'string':
+      return 'string'
+    case 'number':
+    case 'bigint':
+      return isInt64(value) ? 'integer' : 'number'
+    default:
+      return Array.isArray(value) ? 'array' : 'object'
+  }
+}
+
+/** Length and pattern (the first that fails) and format. Lengths count code points. */
+export function checkString(value: string, node: SchemaNode, report: (finding: Finding) => void): void {
+  if (node.maxLength !== undefined && value.length > node.maxLength && codePoints(value) > node.maxLength) {
+    report({ tooLong: node.maxLength })
+  } else if (node.minLength !== undefined && codePoints(value) < node.minLength) {
+    report({ value, detail: `in body should be at least ${node.minLength} chars long` })
+  } else if (node.pattern !== undefined && node.pattern !== '' && !compileRegex(node.pattern).test(value)) {
+    report({ value, detail: `in body should match '${node.pattern}'` })
+  }
+  if (node.format === undefined || node.format === '') return
+  if (formatCheck(node.format)?.(value) === false) report({ type: node.format, value })
+}
+
+/** multipleOf, maximum, minimum, each on its own. */
+export function checkNumber(value: number | bigint, node: SchemaNode, report: (finding: Finding) => void): void {
+  if (node.multipleOf !== undefined) checkMultiple(value, node.multipleOf, report)
+  const { maximum, minimum } = node
+  if (maximum !== undefined) {
+    if (node.exclusiveMaximum === true ? value >= maximum : value > maximum) {
+      const than = node.exclusiveMaximum === true ? 'less than' : 'less than or equal to'
+      report({ value, detail: `in body should be ${than} ${formatBound(maximum, value)}` })
+    }
+  }
+  if (minimum !== undefined) {
+    if (node.exclusiveMinimum === true ? value <= minimum : value < minimum) {
+      const than = node.exclusiveMinimum === true ? 'greater than' : 'greater than or equal to'
+      report({ value, detail: `in body should be ${than} ${formatBound(minimum, value)}` })
+    }
+  }
+}
+
+function checkMultiple(value: number | bigint, factor: number, report: (finding: Finding) => void): void {
+  if (factor <= 0) return report({ badFactor: factor })
+  const whole = isInt64(value) && Number.isInteger(factor)
+  const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor
+  const isMultiple = whole ? BigInt(value) % BigInt(factor) === 0n : Number.isInteger(quotient)
+  if (!isMultiple)
+    report({ value, detail: `in body should be a multiple of ${whole ? factor : formatGoFloat(factor)}` })
+}
+
+function codePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}

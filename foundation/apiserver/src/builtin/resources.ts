@@ -4,10 +4,12 @@ import type { ResourceDefinition, VersionDefinition } from '../registry/resource
 import { dynamicResourceRows } from './dynamic-resources.ts'
 import { builtinGroups, builtinVersions } from './groups.ts'
 import { printerOf } from './printers/index.ts'
+import { messageOfKind } from '../protobuf/message-type.ts'
 import { selectableFieldsOf } from './selectable-fields.ts'
 import { strategyOf } from './strategies/index.ts'
 import type { ResourceRow } from './tables.ts'
-import { builtinSchema, resourceRows } from './tables.ts'
+import { builtinSchema, resourceRows, schemaName } from './tables.ts'
+import { typedForm } from './typed-form.ts'
 
 /** What kube-apiserver v1.35 says about kinds on their way out. */
 const deprecations: Readonly<Record<string, Pick<VersionDefinition, 'deprecated' | 'deprecationWarning'>>> = {
@@ -77,7 +79,19 @@ function versionDefinition(group: string, version: string, row: ResourceRow): Ve
     get schema() {
       return builtinSchema(apiVersion, row.kind)
     },
+    ...decoderOf(apiVersion, row.kind),
     printer: printerOf(group, version, row.kind),
     selectableFields: selectableFieldsOf(group, row.kind),
+  }
+}
+
+/** Kinds with a type decode by it; free-form ones have none. */
+function decoderOf(apiVersion: string, kind: string): Pick<VersionDefinition, 'decode'> {
+  if (schemaName(apiVersion, kind) === undefined) return {}
+  return {
+    decode(body) {
+      const type = messageOfKind(apiVersion, kind)
+      return type === undefined ? { object: body, unknownFields: [] } : typedForm(type, body)
+    },
   }
 }

@@ -1,0 +1,103 @@
+// Checks that many kinds share (apimachinery's and pkg/apis' validation helpers, v1.35): each returns what is wrong with one field.
+import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
+import { dns1123Label, dns1123Subdomain, fieldErrors, fieldPath, jsonEqual, labelValue, portName, qualifiedName } from '@fairlead/kube'
+import { has, mapAt, objectsAt, stringAt, stringsAt } from './fields.ts'
+
+/** Messages of a name check turned into errors of a field. */
+export function invalidWith(field: string, value: JsonValue, messages: readonly string[]): FieldError[] {
+  return messages.map((message) => fieldErrors.invalid(field, value, message))
+}
+
+/** A number that may not be negative; absence is fine. */
+export function nonNegative(field: string, value: number | undefined): FieldError[] {
+  return value !== undefined && value < 0 ? [fieldErrors.invalid(field, value, 'must be greater than or equal to 0')] : []
+}
+
+/** A number above zero; absence is fine. */
+export function positive(field: string, value: number | undefined): FieldError[] {
+  return value !== undefined && value <= 0 ? [fieldErrors.invalid(field, value, 'must be greater than 0')] : []
+}
+
+/** A port number, 1-65535. */
+export function portNumber(field: string, value: number): FieldError[] {
+  return value < 1 || value > 65535 ? [fieldErrors.invalid(field, value, 'must be between 1 and 65535, inclusive')] : []
+}
+
+/** A port by number or by IANA service name. */
+export function portNumberOrName(field: string, value: JsonValue): FieldError[] {
+  return typeof value === 'string' ? invalidWith(field, value, portName(value)) : portNumber(field, Number(value))
+}
+
+/** One of some values; `missing` says that absence is an error of its own. */
+export function oneOf(field: string, value: string, choices: readonly string[], missing: 'required' | 'unsupported' | 'fine' = 'unsupported'): FieldError[] {
+  if (value === '' && missing !== 'unsupported') return missing === 'fine' ? [] : [fieldErrors.required(field)]
+  return choices.includes(value) ? [] : [fieldErrors.notSupported(field, value, choices.toSorted())]
+}
+
+/** A field that must keep its value. */
+export function immutable(field: string, value: JsonValue | undefined, old: JsonValue | undefined): FieldError[] {
+  return jsonEqual(value ?? null, old ?? null) ? [] : [fieldErrors.invalid(field, value ?? null, 'field is immutable')]
+}
+
+/** Labels of a template or a selector. */
+export function labelErrors(field: string, labels: Readonly<Record<string, string>>): FieldError[] {
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...invalidWith(field, key, qualifiedName(key)),
+    ...invalidWith(field, value, labelValue(value)),
+  ])
+}
+
+const selectorOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist']
+
+/** A LabelSelector as clients give it. */
+export function labelSelectorErrors(field: string, selector: JsonObject): FieldError[] {
+  const labels = Object.entries(mapAt(selector, 'matchLabels')).flatMap(([key, value]) => [
+    ...invalidWith(fieldPath(field, 'matchLabels'), key, qualifiedName(key)),
+    ...invalidWith(fieldPath(field, 'matchLabels'), value, labelValue(value)),
+  ])
+  const expressions = objectsAt(selector, 'matchExpressions').flatMap((requirement, index) => {
+    const path = fieldPath(field, 'matchExpressions', index)
+    const operator = stringAt(requirement, 'operator')
+    const values = stringsAt(requirement, 'values')
+    const errors: FieldError[] = []
+    if (!selectorOperators.includes(operator)) errors.push(fieldErrors.invalid(fieldPath(path, 'operator'), operator, 'not a valid selector operator'))
+    else if (operator.endsWith('In') && values.length === 0) {
+      errors.push(fieldErrors.required(fieldPath(path, 'values'), "must be specified when `operator` is 'In' or 'NotIn'"))
+    } else if (!operator.endsWith('In') && values.length > 0) {
+      errors.push(fieldErrors.forbidden(fieldPath(path, 'values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+    }
+    errors.push(...invalidWith(fieldPath(path, 'key'), stringAt(requirement, 'key'), qualifiedName(stringAt(requirement, 'key'))))
+    errors.push(...values.flatMap((value, at) => invalidWith(fieldPath(path, 'values', at), value, labelValue(value))))
+    return errors
+  })
+  return [...labels, ...expressions]
+}
+
+/** A selector that selects everything: no labels and no expressions. */
+export function isEmptySelector(selector: JsonObject): boolean {
+  return Object.keys(mapAt(selector, 'matchLabels')).length === 0 && !has(selector, 'matchExpressions')
+}
+
+/** A text that must be a DNS label. */
+export function labelName(field: string, value: string): FieldError[] {
+  return invalidWith(field, value, dns1123Label(value))
+}
+
+/** A text that must be a DNS subdomain. */
+export function subdomainName(field: string, value: string): FieldError[] {
+  return invalidWith(field, value, dns1123Subdomain(value))
+}
+
+/** A whole number or a percentage of 0-100 %. */
+export function countOrPercent(field: string, value: JsonValue | undefined): FieldError[] {
+  if (value === undefined || value === null) return []
+  if (typeof value !== 'string') return nonNegative(field, Number(value))
+  const percent = /^(\d+)%$/.exec(value)
+  if (percent === null) return [fieldErrors.invalid(field, value, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')")]
+  return Number(percent[1]) > 100 ? [fieldErrors.invalid(field, value, 'must not be greater than 100%')] : []
+}
+
+/** Zero as a count or as a percentage. */
+export function isZeroCount(value: JsonValue | undefined): boolean {
+  return value === 0 || (typeof value === 'string' && /^0+%$/.test(value))
+}

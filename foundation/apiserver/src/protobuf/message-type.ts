@@ -1,0 +1,134 @@
+// The field table: every built-in type with its fields, their numbers and how they map to JSON. Both the protobuf codec and the
+// decoder of JSON bodies (builtin/typed-form.ts) walk it.
+import { messages as messageTable, packages as packageTable } from '../generated/protobuf.ts'
+
+/** A scalar of proto2 as Kubernetes uses them. */
+export type ScalarType = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'double'
+
+/** One field of a message. */
+export interface MessageField {
+  readonly number: number
+  /** Its JSON name; `-` for fields that JSON does not show. */
+  readonly name: string
+  /** A scalar, or the full name of a message; of the values where `map`. */
+  readonly type: string
+  /** The message that `type` names; undefined for scalars. Read it as late as possible: types are recursive. */
+  readonly message: MessageType | undefined
+  /** A map from strings to `type`. */
+  readonly map: boolean
+  readonly repeated: boolean
+  /** The message's fields stand directly in the parent's JSON object. */
+  readonly inline: boolean
+  /** Absence differs from the zero value. */
+  readonly pointer: boolean
+  readonly omitempty: boolean
+  /** A zero struct is left out. */
+  readonly omitzero: boolean
+}
+
+/** Types whose JSON is not an object of their fields. */
+export type SpecialForm =
+  | 'quantity'
+  | 'intOrString'
+  | 'time'
+  | 'microTime'
+  | 'duration'
+  | 'raw'
+  | 'json'
+  | 'schemaOrBool'
+  | 'schemaOrArray'
+  | 'schemaOrStrings'
+  | 'strings'
+
+/** A message. */
+export interface MessageType {
+  /** `k8s.io.api.core.v1.Pod`. */
+  readonly name: string
+  readonly fields: readonly MessageField[]
+  /** Fields by JSON name, those of inline messages included. */
+  readonly byJsonName: ReadonlyMap<string, MessageField>
+  readonly byNumber: ReadonlyMap<number, MessageField>
+  readonly special: SpecialForm | undefined
+}
+
+type FieldRow = readonly [number: number, name: string, type: string, flags: string]
+
+const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'
+const extensions = 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1'
+
+const specialForms: Readonly<Record<string, SpecialForm>> = {
+  'k8s.io.apimachinery.pkg.api.resource.Quantity': 'quantity',
+  'k8s.io.apimachinery.pkg.util.intstr.IntOrString': 'intOrString',
+  [`${meta}.Time`]: 'time',
+  [`${meta}.MicroTime`]: 'microTime',
+  [`${meta}.Duration`]: 'duration',
+  [`${meta}.FieldsV1`]: 'raw',
+  [`${meta}.Verbs`]: 'strings',
+  'k8s.io.apimachinery.pkg.runtime.RawExtension': 'raw',
+  [`${extensions}.JSON`]: 'json',
+  [`${extensions}.JSONSchemaPropsOrBool`]: 'schemaOrBool',
+  [`${extensions}.JSONSchemaPropsOrArray`]: 'schemaOrArray',
+  [`${extensions}.JSONSchemaPropsOrStringArray`]: 'schemaOrStrings',
+  'k8s.io.api.authentication.v1.ExtraValue': 'strings',
+  'k8s.io.api.authorization.v1.ExtraValue': 'strings',
+  'k8s.io.api.certificates.v1.ExtraValue': 'strings',
+}
+
+const scalars: ReadonlySet<string> = new Set<ScalarType>(['string', 'bytes', 'bool', 'int32', 'int64', 'double'])
+
+let rows: Readonly<Record<string, readonly FieldRow[]>> | undefined
+let packages: Readonly<Record<string, string>> | undefined
+const types = new Map<string, MessageType>()
+
+/** The message of that full name. @throws when there is none: names come from the table itself or from constants. */
+export function messageType(name: string): MessageType {
+  const known = types.get(name)
+  if (known !== undefined) return known
+  rows ??= JSON.parse(messageTable) as Record<string, FieldRow[]>
+  const fields = rows[name]
+  if (fields === undefined) throw new Error(`there is no protobuf message ${name}`)
+  const type = buildType(name, fields)
+  types.set(name, type)
+  return type
+}
+
+/** The message of a built-in kind; undefined for kinds that have none (custom resources, Table). */
+export function messageOfKind(apiVersion: string, kind: string): MessageType | undefined {
+  packages ??= JSON.parse(packageTable) as Record<string, string>
+  rows ??= JSON.parse(messageTable) as Record<string, FieldRow[]>
+  for (const proto of [Object.hasOwn(packages, apiVersion) ? packages[apiVersion] : undefined, apiVersion === 'v1' ? meta : undefined]) {
+    const name = `${proto}.${kind}`
+    if (Object.hasOwn(rows, name)) return messageType(name)
+  }
+  return undefined
+}
+
+function buildType(name: string, rows: readonly FieldRow[]): MessageType {
+  const fields = rows.map(buildField)
+  return {
+    name,
+    fields,
+    byJsonName: new Map(fields.flatMap((field) => (field.inline ? [...(field.message?.byJsonName ?? [])] : [[field.name, field] as const]))),
+    byNumber: new Map(fields.map((field) => [field.number, field])),
+    special: Object.hasOwn(specialForms, name) ? specialForms[name] : undefined,
+  }
+}
+
+function buildField([number, name, shape, flags]: FieldRow): MessageField {
+  const map = shape.startsWith('map<')
+  const type = map ? shape.slice(4, -1) : shape
+  return {
+    number,
+    name,
+    type,
+    get message() {
+      return scalars.has(type) ? undefined : messageType(type)
+    },
+    map,
+    repeated: flags.includes('r'),
+    inline: flags.includes('i'),
+    pointer: flags.includes('p'),
+    omitempty: flags.includes('o'),
+    omitzero: flags.includes('z'),
+  }
+}

@@ -113,7 +113,7 @@ export class ResourceTable {
       // One that was added by a listener of this very change has had it from the log.
       if (watcher.seen >= change.entry.revision) continue
       watcher.seen = change.entry.revision
-      watcher.listener(change)
+      tell(watcher.listener, change)
     }
   }
 
@@ -124,7 +124,7 @@ export class ResourceTable {
     for (let index = this.#firstAfter(since); index < this.#log.length; index++) {
       const change = this.#log[index]!.change!
       watcher.seen = change.entry.revision
-      listener(change)
+      tell(listener, change)
     }
     this.#watchers.add(watcher)
     return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) }
@@ -185,5 +185,16 @@ export class ResourceTable {
         oldest: this.floor,
       },
     )
+  }
+}
+
+/** Tells one listener. If it throws, that is a bug of its own: the store and the other listeners go on, and the bug stays loud. */
+export function tell(listener: ChangeListener, change: Change): void {
+  try {
+    listener(change)
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
   }
 }

@@ -1,7 +1,8 @@
 // A store that survives: memory in front of a journal in a folder.
 import { resolve } from 'node:path'
+import { systemClock } from '@fairlead/client'
 import type { Storage } from './storage.ts'
-import { openStore, wallClock } from './versioned-store.ts'
+import { openStore } from './versioned-store.ts'
 import type { StoreOptions } from './versioned-store.ts'
 import { WorkerJournal } from './worker-journal.ts'
 
@@ -16,7 +17,7 @@ export function sqlite(folder: string, options: StoreOptions = {}): Storage {
     folder: path,
     open: (defaults) => {
       const merged = { ...defaults, ...options }
-      return openStore(new WorkerJournal(path, merged.clock ?? wallClock), merged)
+      return openStore(new WorkerJournal(path, merged.clock ?? systemClock), merged)
     },
   }
 }

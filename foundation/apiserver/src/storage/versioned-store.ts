@@ -1,14 +1,15 @@
 // The store: all live objects and a window of their past in memory, in front of a journal. Start with `write` and `#publish`.
+import { systemClock } from '@fairlead/client'
 import { deepFreeze } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import { CommitQueue } from './commit-queue.ts'
 import type { PendingWrite } from './commit-queue.ts'
 import type { Forgotten, Journal, StoredRecord } from './journal.ts'
 import { firstRevision } from './journal.ts'
-import { ResourceTable } from './resource-table.ts'
+import { ResourceTable, tell } from './resource-table.ts'
 import type { Window } from './resource-table.ts'
 import { StoreError } from './store.ts'
-import type { Change, ChangeListener, Entry, Page, Range, Store, Write } from './store.ts'
+import type { ChangeListener, Entry, Page, Range, Store, Write } from './store.ts'
 import { StoredEntry } from './version.ts'
 
 /** What every store takes. */
@@ -54,7 +55,7 @@ class VersionedStore implements Store {
 
   constructor(journal: Journal, options: StoreOptions) {
     this.#journal = journal
-    this.#clock = options.clock ?? wallClock
+    this.#clock = options.clock ?? systemClock
     this.#window = { ...defaultWindow, ...options.window }
     this.#swept = this.#clock.now()
     const visible = (): number => this.#visible
@@ -207,7 +208,8 @@ class VersionedStore implements Store {
       const table = this.#table(entry.resource)
       const change = table.apply(entry, deleted, at)
       this.#visible = entry.revision
-      this.#notify(table, change)
+      for (const listener of this.#listeners) tell(listener, change)
+      table.publish(change)
       table.trim(this.#window, at, this.#gone)
     }
     if (this.#waiters.size > 0) {
@@ -216,25 +218,13 @@ class VersionedStore implements Store {
     if (this.#clock.now() - this.#swept >= sweepEvery) this.#sweep()
   }
 
-  #notify(table: ResourceTable, change: Change): void {
-    try {
-      for (const listener of this.#listeners) listener(change)
-      table.publish(change)
-    } catch (error) {
-      // A bug of the listener. The store stays whole, and the bug stays loud.
-      queueMicrotask(() => {
-        throw error
-      })
-    }
-  }
-
   #sweep(upTo?: number): void {
     this.#swept = this.#clock.now()
     for (const table of this.#tables.values()) table.trim(this.#window, this.#swept, this.#gone, upTo)
   }
 
   #takeForgotten(force: boolean): Forgotten | undefined {
-    if (this.#gone.length === 0 || (!force && this.#gone.length < forgetPortion)) return undefined
+    if (!force && this.#gone.length < forgetPortion) return undefined
     const revisions = this.#gone
     this.#gone = []
     return { revisions, floors: new Map([...this.#tables.values()].map(({ name, floor }) => [name, floor])) }
@@ -251,9 +241,6 @@ class VersionedStore implements Store {
     return revision
   }
 }
-
-/** The default until a clock is given. */
-export const wallClock: Pick<Clock, 'now'> = { now: () => Date.now() }
 
 function conflict(write: Write, actual: number): StoreError {
   const { resource, key, expected } = write

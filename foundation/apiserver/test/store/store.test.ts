@@ -321,7 +321,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     const aborted = store.reached(5000, never.signal)
     await put(store, 'a', 1)
     await Promise.all(waiting.slice(1))
-    expect(reached.toSorted()).toEqual([1000, 1001])
+    expect(new Set(reached)).toEqual(new Set([1000, 1001]))
     await put(store, 'b', 1)
     await waiting[0]
     never.abort(new Error('enough'))

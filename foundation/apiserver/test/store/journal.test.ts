@@ -1,0 +1,176 @@
+// A store in front of a journal that is slow or fails.
+import { expect, test } from 'vitest'
+import { journaled, memory } from '@fairlead/apiserver'
+import type { Entry, Journal, JournalBatch, Store } from '@fairlead/apiserver'
+
+const resource = 'configmaps.'
+
+/** A journal whose commits wait until the test lets them pass or fail. */
+class HeldJournal implements Journal {
+  readonly batches: JournalBatch[] = []
+  readonly #held: { resolve: () => void; reject: (error: Error) => void }[] = []
+  #arrived: (() => void) | undefined
+
+  open(): Promise<{ revision: number; floors: ReadonlyMap<string, number> }> {
+    return Promise.resolve({ revision: 1000, floors: new Map() })
+  }
+
+  commit(batch: JournalBatch): Promise<void> {
+    this.batches.push(batch)
+    this.#arrived?.()
+    return new Promise((resolve, reject) => this.#held.push({ resolve, reject }))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve()
+  }
+
+  /** Resolves when the n-th commit has been asked for. */
+  async arrived(count: number): Promise<void> {
+    while (this.batches.length < count) {
+      await new Promise<void>((resolve) => {
+        this.#arrived = resolve
+      })
+    }
+  }
+
+  pass(): void {
+    this.#held.shift()!.resolve()
+  }
+
+  fail(reason: string): void {
+    this.#held.shift()!.reject(new Error(reason))
+  }
+}
+
+function put(store: Store, key: string, value: number, expected = 0): Promise<Entry> {
+  return store.write({ resource, key, expected, object: { value } })
+}
+
+/** What became of a write, for comparison. */
+function outcome(writing: Promise<Entry>): Promise<string> {
+  return writing.then(
+    (entry) => `stored at ${entry.revision}`,
+    (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+  )
+}
+
+function revisions(batch: JournalBatch | undefined): number[] {
+  return (batch?.records ?? []).map(({ revision }) => revision)
+}
+
+test('commits the writes of one turn together, and gathers the next batch meanwhile', async () => {
+  const journal = new HeldJournal()
+  const store = await journaled(journal).open()
+  const first = [put(store, 'a', 1), put(store, 'b', 1)]
+  await journal.arrived(1)
+  const second = [put(store, 'a', 2, 1001), put(store, 'c', 1)]
+  journal.pass()
+  await Promise.all(first)
+  await journal.arrived(2)
+  expect(journal.batches.map(revisions)).toEqual([
+    [1001, 1002],
+    [1003, 1004],
+  ])
+  expect(store.revision).toBe(1002)
+  journal.pass()
+  await Promise.all(second)
+  expect(store.revision).toBe(1004)
+})
+
+test('goes on reading while a commit takes its time', async () => {
+  const journal = new HeldJournal()
+  const store = await journaled(journal).open()
+  const seen: number[] = []
+  store.watch(resource, 1000, ({ entry }) => seen.push(entry.revision))
+  const first = put(store, 'a', 1)
+  await journal.arrived(1)
+  journal.pass()
+  await first
+  const second = put(store, 'a', 2, 1001)
+  await journal.arrived(2)
+  expect((await store.get(resource, 'a'))?.object).toEqual({ value: 1 })
+  expect((await store.list(resource)).revision).toBe(1001)
+  expect(seen).toEqual([1001])
+  journal.pass()
+  await second
+  expect(seen).toEqual([1001, 1002])
+})
+
+test('fails the batch of a failed commit and whatever was built on it, and nothing else', async () => {
+  const journal = new HeldJournal()
+  const store = await journaled(journal).open()
+  const existing = put(store, 'old', 1)
+  await journal.arrived(1)
+  journal.pass()
+  const old = await existing
+
+  const batch = [put(store, 'a', 1), store.write({ resource, key: 'old', expected: old.revision, object: undefined })]
+  await journal.arrived(2)
+  const builtOn = [put(store, 'a', 2, 1002), put(store, 'a', 3, 1004), put(store, 'old', 2)]
+  const independent = put(store, 'b', 1)
+  const outcomes = Promise.all([...batch, ...builtOn].map(outcome))
+  journal.fail('disk full')
+  expect(await outcomes).toEqual(
+    ['a', 'old', 'a', 'a', 'old'].map(
+      (key) => `CommitFailed: The change of configmaps. ${key} could not be stored: disk full`,
+    ),
+  )
+  expect(store.revision).toBe(1001)
+  expect(await store.head(resource, 'a')).toBeUndefined()
+  expect(await store.head(resource, 'old')).toBe(old)
+
+  await journal.arrived(3)
+  // What the failed commit may have left behind has to go first.
+  expect([revisions(journal.batches[2]), journal.batches[2]?.dropAbove]).toEqual([[1007], 1001])
+  const again = put(store, 'a', 9)
+  journal.pass()
+  expect((await independent).revision).toBe(1007)
+  await journal.arrived(4)
+  expect([revisions(journal.batches[3]), journal.batches[3]?.dropAbove]).toEqual([[1008], undefined])
+  journal.pass()
+  expect((await again).revision).toBe(1008)
+  expect((await store.list(resource)).entries.map(({ key }) => key)).toEqual(['a', 'b', 'old'])
+})
+
+test('hands what it has forgotten to the journal in portions, and at once when it is compacted', async () => {
+  const journal = new HeldJournal()
+  const store = await journaled(journal, { window: { changes: 1 } }).open()
+  let revision = 0
+  for (let value = 0; value < 3; value++) {
+    const writing = put(store, 'a', value, revision)
+    await journal.arrived(value + 1)
+    journal.pass()
+    revision = (await writing).revision
+  }
+  expect(journal.batches.map(({ forgotten }) => forgotten)).toEqual([undefined, undefined, undefined])
+  const compacting = store.compact()
+  await journal.arrived(4)
+  journal.pass()
+  await compacting
+  expect(journal.batches[3]).toEqual({
+    records: [],
+    forgotten: { revisions: [1001], floors: new Map([[resource, 1002]]) },
+    dropAbove: undefined,
+  })
+})
+
+test('stays whole when a listener throws, and lets the bug be heard', async () => {
+  const heard = new Promise((resolve) => {
+    const listeners = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.once('uncaughtException', (error) => {
+      for (const listener of listeners) process.on('uncaughtException', listener)
+      resolve(error)
+    })
+  })
+  await using store = await memory().open()
+  using _bad = store.watch(resource, 1000, () => {
+    throw new Error('a bug')
+  })
+  const seen: number[] = []
+  using _good = store.watch(resource, 1000, ({ entry }) => seen.push(entry.revision))
+  await put(store, 'a', 1)
+  expect(await heard).toEqual(new Error('a bug'))
+  expect(seen).toEqual([1001])
+})

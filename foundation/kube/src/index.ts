@@ -15,8 +15,17 @@ export * from './conditions.ts'
 export * from './owner-references.ts'
 export * from './field-error.ts'
 export * from './status.ts'
+export * from './quantity.ts'
+export * from './duration.ts'
+export * from './yaml.ts'
+export * from './regex.ts'
+export * from './quantity.ts'
+export * from './duration.ts'
+export * from './random-name.ts'
+export * from './jsonpath.ts'
 export * from './patch/json-patch.ts'
 export * from './patch/merge-patch.ts'
+export * from './patch/strategic-merge.ts'
 
 // structured merge and managed fields
 

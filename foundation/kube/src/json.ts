@@ -273,7 +273,7 @@ export function formatJsonPath(path: readonly (string | number)[]): string {
   return out
 }
 
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON
+const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 
 /** Writes a value as compact JSON; BigInts in full. Members that are undefined are left out. */
 export function stringifyJson(value: JsonValue | object): string {

@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 export const maxJsonPatchOperations = 10_000
 
 /** What `copy` operations of one patch may add to a document together, in bytes of JSON. */
-export const maxJsonPatchCopyBytes = 3 * 1024 * 1024
+export const maxJsonPatchCopyBytes: number = 3 * 1024 * 1024
 
 /**
  * A patch is refused. `InvalidJsonPatch`: it is not a list of operations (the server answers 400 with the message);

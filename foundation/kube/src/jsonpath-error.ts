@@ -1,0 +1,12 @@
+// What can go wrong with a JSONPath.
+
+/** `InvalidJsonPath`: the text is no path, or compares what cannot be compared; `JsonPathNotFound`: the value has nothing there. */
+export class JsonPathError extends Error {
+  override readonly name = 'JsonPathError'
+  readonly code: 'InvalidJsonPath' | 'JsonPathNotFound'
+
+  constructor(code: JsonPathError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}

@@ -1,0 +1,76 @@
+// The order of lists that a strategic merge patch merges: what the patch names stands in the order it gives, what only the server has keeps
+// its place among its old neighbours as well as it can.
+import { jsonEqual } from '../json.ts'
+import { isJsonObject, ownValue } from '../own-property.ts'
+import type { JsonValue } from '../object.ts'
+
+/** What tells elements apart: the value under the merge key, or the element itself in lists of scalars. */
+export type ElementKey = (element: JsonValue) => JsonValue | undefined
+
+/** The key of elements of a list with this merge key; '' for scalars. */
+export function elementKey(mergeKey: string): ElementKey {
+  if (mergeKey === '') return (element) => element
+  return (element) => (isJsonObject(element) ? ownValue(element, mergeKey) : undefined)
+}
+
+/** Two keys are there and the same. */
+export function sameKey(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  return a !== undefined && b !== undefined && jsonEqual(a, b)
+}
+
+/**
+ * A merged list in order. Elements that `named` holds come in its order; the others keep their order in `server`; both orders hold, and
+ * where they leave a choice a server element stands before the first named one that it stood before.
+ */
+export function orderElements(
+  merged: readonly JsonValue[],
+  named: readonly JsonValue[],
+  server: readonly JsonValue[],
+  keyOf: ElementKey,
+): JsonValue[] {
+  const namedAt = positions(named, keyOf)
+  const serverAt = positions(server, keyOf)
+  const fromPatch = sortBy(
+    merged.filter((element) => namedAt(element) >= 0),
+    namedAt,
+  )
+  const serverOnly = sortBy(
+    merged.filter((element) => namedAt(element) < 0),
+    serverAt,
+  )
+  const out: JsonValue[] = []
+  let next = 0
+  for (const element of fromPatch) {
+    const place = serverAt(element)
+    while (next < serverOnly.length && place >= 0) {
+      const candidate = serverAt(serverOnly[next]!)
+      if (candidate < 0 || candidate >= place) break
+      out.push(serverOnly[next++]!)
+    }
+    out.push(element)
+  }
+  return [...out, ...serverOnly.slice(next)]
+}
+
+/** The first position of an element's key in a list, -1 when it is not there. */
+function positions(list: readonly JsonValue[], keyOf: ElementKey): (element: JsonValue) => number {
+  const scalars = new Map<JsonValue, number>()
+  list.forEach((element, i) => {
+    const key = keyOf(element)
+    if (key !== undefined && !scalars.has(key)) scalars.set(key, i)
+  })
+  return (element) => {
+    const key = keyOf(element)
+    if (key === undefined) return -1
+    const direct = scalars.get(key)
+    if (direct !== undefined || typeof key !== 'object') return direct ?? -1
+    return list.findIndex((other) => sameKey(keyOf(other), key))
+  }
+}
+
+function sortBy(list: readonly JsonValue[], positionOf: (element: JsonValue) => number): JsonValue[] {
+  return list
+    .map((element) => ({ element, position: positionOf(element) }))
+    .sort((a, b) => (a.position < 0 || b.position < 0 ? 0 : a.position - b.position))
+    .map(({ element }) => element)
+}

@@ -1,0 +1,76 @@
+// Regular expressions that users supply, in Go's dialect (RE2): linear time, whatever the pattern and text.
+import { RE2JS } from 're2js'
+
+/** A pattern that is not a regular expression; the message is Go's: error parsing regexp: ... */
+export class RegexError extends Error {
+  override readonly name = 'RegexError'
+  readonly code = 'InvalidRegex'
+}
+
+/** A compiled expression. Offsets are UTF-16 units. */
+export interface Regex {
+  readonly pattern: string
+  /** The expression matches somewhere in the text. */
+  test(text: string): boolean
+  /** The first match, or undefined. */
+  find(text: string): string | undefined
+  /** All matches that do not overlap, at most `limit` of them. */
+  findAll(text: string, limit?: number): string[]
+  /** Every match replaced; `$1` and `${name}` in the replacement stand for groups. */
+  replaceAll(text: string, replacement: string): string
+}
+
+/** How many expressions are kept compiled. */
+const cacheSize = 1_000
+const cache = new Map<string, Regex>()
+
+/**
+ * Compiles a pattern of Go's regexp; compiled expressions are cached.
+ * @throws RegexError `InvalidRegex`
+ */
+export function compileRegex(pattern: string): Regex {
+  const cached = cache.get(pattern)
+  if (cached !== undefined) {
+    // Moved to the end: the map is in order of last use.
+    cache.delete(pattern)
+    cache.set(pattern, cached)
+    return cached
+  }
+  const regex = compile(pattern)
+  cache.set(pattern, regex)
+  if (cache.size > cacheSize) cache.delete(cache.keys().next().value!)
+  return regex
+}
+
+/** A pattern as an error text, undefined when it is one that compiles. */
+export function regexError(pattern: string): string | undefined {
+  try {
+    compileRegex(pattern)
+    return undefined
+  } catch (error) {
+    if (error instanceof RegexError) return error.message
+    throw error
+  }
+}
+
+function compile(pattern: string): Regex {
+  let re: RE2JS
+  try {
+    re = RE2JS.compile(pattern)
+  } catch (error) {
+    throw new RegexError(error instanceof Error ? error.message : String(error))
+  }
+  const findAll = (text: string, limit: number = Infinity): string[] => {
+    const found: string[] = []
+    const matcher = re.matcher(text)
+    while (found.length < limit && matcher.find()) found.push(matcher.group() ?? '')
+    return found
+  }
+  return {
+    pattern,
+    test: (text) => re.test(text),
+    find: (text) => findAll(text, 1)[0],
+    findAll,
+    replaceAll: (text, replacement) => re.matcher(text).replaceAll(replacement),
+  }
+}

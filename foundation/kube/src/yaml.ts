@@ -1,0 +1,337 @@
+// YAML as kubectl and the API server read and write it. Their dialect is neither 1.1 nor 1.2: yes/no/on/off are booleans and 0777 is octal
+// as in 1.1, but times and 12:30 stay strings, and 0o17 is octal too. Values come out as JSON values, exact integers included.
+import { LineCounter, parseAllDocuments, visit } from 'yaml'
+import { isAlias, isMap, isPair, isScalar, isSeq } from 'yaml'
+import type { Alias, Document, Node, Pair, ScalarTag, Tags, YAMLMap } from 'yaml'
+import { goQuote } from './go-text.ts'
+import { JsonSyntaxError, formatJsonPath, maxJsonDepth, parseJson } from './json.ts'
+import type { ParseJsonOptions } from './json.ts'
+import { isJsonObject, setOwn } from './own-property.ts'
+import type { JsonValue, MutableJsonObject } from './object.ts'
+
+/** The text is not YAML, or says what JSON cannot. Lines and columns count from 1; 0 where none can be named. */
+export class YamlSyntaxError extends Error {
+  override readonly name = 'YamlSyntaxError'
+  readonly code: 'InvalidYaml' | 'YamlTooDeep' | 'YamlAliases'
+  readonly line: number
+  readonly column: number
+
+  constructor(code: YamlSyntaxError['code'], message: string, line: number = 0, column: number = 0) {
+    super(line > 0 ? `yaml: line ${line}: ${message}` : `yaml: ${message}`)
+    this.code = code
+    this.line = line
+    this.column = column
+  }
+}
+
+const newOctal: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int',
+  identify: (value) => typeof value === 'bigint',
+  default: true,
+  format: 'OCT',
+  test: /^[-+]?0o[0-7_]+$/,
+  resolve: (text) => {
+    const digits = text.replaceAll('_', '')
+    return digits.startsWith('-') ? -BigInt(digits.slice(1)) : BigInt(digits.replace('+', ''))
+  },
+}
+
+/** The tags of YAML 1.1 without times and base 60, and with `0o`. */
+function dialect(tags: Tags): Tags {
+  const kept = tags.filter((tag) => {
+    if (typeof tag === 'string') return tag !== 'timestamp' && !tag.endsWith('Time')
+    return tag.tag !== 'tag:yaml.org,2002:timestamp' && tag.format !== 'TIME'
+  })
+  return [newOctal, ...kept]
+}
+
+const readOptions = {
+  version: '1.1',
+  schema: 'yaml-1.1',
+  customTags: dialect,
+  intAsBigInt: true,
+  uniqueKeys: false,
+  keepSourceTokens: false,
+  strict: true,
+  prettyErrors: false,
+  logLevel: 'silent',
+} as const
+
+/**
+ * Reads the first document of a text; an empty one is null.
+ * @throws YamlSyntaxError `InvalidYaml`, `YamlTooDeep`, `YamlAliases`
+ */
+export function parseYaml(text: string, options: ParseJsonOptions = {}): JsonValue {
+  return parseYamlDocuments(text, options)[0] ?? null
+}
+
+/**
+ * Reads every document of a text; empty ones are left out.
+ * @throws YamlSyntaxError `InvalidYaml`, `YamlTooDeep`, `YamlAliases`
+ */
+export function parseYamlDocuments(text: string, options: ParseJsonOptions = {}): JsonValue[] {
+  const lineCounter = new LineCounter()
+  let documents: readonly Document.Parsed[]
+  try {
+    const parsed = parseAllDocuments(text, { ...readOptions, lineCounter })
+    documents = Array.isArray(parsed) ? parsed : []
+  } catch (error) {
+    if (error instanceof RangeError) throw new YamlSyntaxError('YamlTooDeep', 'exceeded max depth')
+    throw error
+  }
+  const values: JsonValue[] = []
+  for (const document of documents) {
+    const [error] = document.errors
+    if (error !== undefined) {
+      const { line, col } = lineCounter.linePos(error.pos[0])
+      throw new YamlSyntaxError('InvalidYaml', goMessage(error.code, error.message), line, col)
+    }
+    if (document.contents !== null)
+      values.push(new Converter(document, lineCounter, options).value(document.contents, 0))
+  }
+  return values.filter((value) => value !== null)
+}
+
+/** What Go's YAML reader says, by the codes of ours. */
+const messages: Readonly<Record<string, string>> = {
+  BAD_ALIAS: 'did not find expected alphabetic or numeric character',
+  BAD_DQ_ESCAPE: 'found unknown escape character',
+  BAD_INDENT: 'did not find expected key',
+  BAD_SCALAR_START: 'found character that cannot start any token',
+  BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
+  BLOCK_IN_FLOW: "did not find expected ',' or ']'",
+  MULTIPLE_ANCHORS: 'did not find expected node content',
+  TAB_AS_INDENT: 'found character that cannot start any token',
+}
+
+function goMessage(code: string, message: string): string {
+  if (/flow sequence|flow-seq/i.test(message)) return "did not find expected ',' or ']'"
+  if (/flow map/i.test(message)) return "did not find expected ',' or '}'"
+  if (/quote/i.test(message)) return 'found unexpected end of stream'
+  return messages[code] ?? message
+}
+
+/** Expanded aliases may add this many nodes, beside ten times those written. */
+const aliasAllowance = 100_000
+
+class Converter {
+  readonly #document: Document.Parsed
+  readonly #lines: LineCounter
+  readonly #maxDepth: number
+  readonly #onDuplicate: ((path: string) => void) | undefined
+  readonly #anchors = new Map<string, Node>()
+  readonly #resolving = new Set<Node>()
+  readonly #path: (string | number)[] = []
+  readonly #limit: number
+  #visited = 0
+
+  constructor(document: Document.Parsed, lines: LineCounter, options: ParseJsonOptions) {
+    this.#document = document
+    this.#lines = lines
+    this.#maxDepth = options.maxDepth ?? maxJsonDepth
+    this.#onDuplicate = options.onDuplicate
+    let written = 0
+    visit(document, () => void written++)
+    this.#limit = aliasAllowance + 10 * written
+  }
+
+  value(node: unknown, depth: number): JsonValue {
+    if (++this.#visited > this.#limit) throw new YamlSyntaxError('YamlAliases', 'document contains excessive aliasing')
+    if (depth > this.#maxDepth) throw new YamlSyntaxError('YamlTooDeep', 'exceeded max depth')
+    if (node === null || node === undefined) return null
+    if (isAlias(node)) return this.#alias(node, depth)
+    if (isScalar(node)) {
+      this.#remember(node)
+      return this.#scalar(node.value, node)
+    }
+    if (isSeq(node)) {
+      this.#remember(node)
+      return node.items.map((item, i) => {
+        this.#path.push(i)
+        // A sequence of pairs (`!!omap`, `!!pairs`) reads as a list of objects of one member.
+        const value = isPair(item) ? this.#mapOf([item], depth) : this.value(item, depth + 1)
+        this.#path.pop()
+        return value
+      })
+    }
+    if (isMap(node)) {
+      this.#remember(node)
+      return this.#mapOf(node.items, depth)
+    }
+    throw this.#error('unsupported node', node as Node)
+  }
+
+  #remember(node: Node): void {
+    const anchor = (node as { anchor?: string }).anchor
+    if (anchor !== undefined) this.#anchors.set(anchor, node)
+  }
+
+  #alias(alias: Alias, depth: number): JsonValue {
+    const target = this.#anchors.get(alias.source) ?? alias.resolve(this.#document)
+    if (target === undefined) throw this.#error(`unknown anchor '${alias.source}' referenced`, alias)
+    if (this.#resolving.has(target)) throw this.#error(`anchor '${alias.source}' value contains itself`, alias)
+    this.#resolving.add(target)
+    const value = this.value(target, depth + 1)
+    this.#resolving.delete(target)
+    return value
+  }
+
+  #mapOf(pairs: readonly Pair[], depth: number): JsonValue {
+    const out: MutableJsonObject = {}
+    const merged: Node[] = []
+    for (const pair of pairs) {
+      if (isMergeKey(pair)) {
+        merged.push(pair.value as Node)
+        continue
+      }
+      const key = this.#key(pair.key)
+      this.#path.push(key)
+      if (Object.hasOwn(out, key)) this.#onDuplicate?.(formatJsonPath(this.#path))
+      setOwn(out, key, this.value(pair.value, depth + 1))
+      this.#path.pop()
+    }
+    for (const source of merged) this.#merge(out, source, depth)
+    return out
+  }
+
+  /** `<<`: members of the other maps that this one does not have. */
+  #merge(out: MutableJsonObject, source: Node, depth: number): void {
+    const value = this.value(source, depth + 1)
+    for (const map of Array.isArray(value) ? (value as JsonValue[]) : [value]) {
+      if (!isJsonObject(map)) throw this.#error('map merge requires map or sequence of maps as the value', source)
+      for (const key of Object.keys(map)) if (!Object.hasOwn(out, key)) setOwn(out, key, map[key]!)
+    }
+  }
+
+  #key(node: unknown): string {
+    const value = this.value(node, 0)
+    switch (typeof value) {
+      case 'string':
+        return value
+      case 'boolean':
+      case 'number':
+      case 'bigint':
+        return String(value)
+      default:
+        throw this.#error('unsupported map key', node as Node)
+    }
+  }
+
+  #scalar(value: unknown, node: Node): JsonValue {
+    if (typeof value === 'bigint') {
+      const number = Number(value)
+      if (Number.isSafeInteger(number)) return number
+      return value < 1n << 63n && value >= -(1n << 63n) ? value : number
+    }
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      const text = Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
+      throw this.#error(`json: unsupported value: ${text}`, node)
+    }
+    if (value instanceof Uint8Array) return new TextDecoder().decode(value)
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      return value
+    throw this.#error('unsupported scalar', node)
+  }
+
+  #error(message: string, node: Node | null): YamlSyntaxError {
+    const start = node?.range?.[0]
+    if (start === undefined) return new YamlSyntaxError('InvalidYaml', message)
+    const { line, col } = this.#lines.linePos(start)
+    return new YamlSyntaxError('InvalidYaml', message, line, col)
+  }
+}
+
+function isMergeKey(pair: YAMLMap['items'][number]): boolean {
+  return (
+    isScalar(pair.key) && (typeof pair.key.value === 'symbol' || (pair.key.value === '<<' && pair.key.type === 'PLAIN'))
+  )
+}
+
+/**
+ * Reads a request body or manifest: JSON first when it begins with `{`, YAML when that fails.
+ * @throws JsonSyntaxError when neither reads it and it looks like JSON
+ * @throws YamlSyntaxError when it does not look like JSON
+ */
+export function decodeBody(text: string, options: ParseJsonOptions = {}): JsonValue {
+  if (!/^\s*\{/.test(text)) return parseYaml(text, options)
+  try {
+    return parseJson(text, options)
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError) || error.code !== 'InvalidJson') throw error
+    try {
+      return parseYaml(text, options)
+    } catch {
+      throw error
+    }
+  }
+}
+
+/** Writes a value as `kubectl -o yaml` does: keys sorted, lists not indented, literal blocks for texts of several lines. */
+export function stringifyYaml(value: JsonValue | object): string {
+  const lines: string[] = []
+  writeValue(lines, '', '', value as JsonValue)
+  return lines.join('\n') + '\n'
+}
+
+/** Several documents, separated by `---`. */
+export function stringifyYamlDocuments(values: readonly (JsonValue | object)[]): string {
+  return values.map(stringifyYaml).join('---\n')
+}
+
+/** Writes `value` after `lead` (a key with its colon, a dash, or nothing), continuing at `indent`. */
+function writeValue(lines: string[], lead: string, indent: string, value: JsonValue): void {
+  if (Array.isArray(value) && value.length > 0) {
+    const inList = lead.endsWith('-')
+    if (lead !== '' && !inList) lines.push(lead)
+    ;(value as JsonValue[]).forEach((item, i) => {
+      writeValue(lines, inList && i === 0 ? `${lead} -` : `${indent}-`, `${indent}  `, item)
+    })
+  } else if (isJsonObject(value) && Object.keys(value).length > 0) {
+    const inList = lead.endsWith('-')
+    if (lead !== '' && !inList) lines.push(lead)
+    const keys = Object.keys(value)
+      .filter((key) => value[key] !== undefined)
+      .sort()
+    keys.forEach((key, i) => {
+      const start = inList && i === 0 ? `${lead} ` : indent
+      const child = value[key]!
+      const childIndent = Array.isArray(child) ? indent : `${indent}  `
+      writeValue(lines, `${start}${formatString(key, true)}:`, childIndent, child)
+    })
+  } else {
+    const text = formatScalar(value)
+    if (text.startsWith('|')) {
+      const [head, ...body] = text.split('\n')
+      lines.push(`${lead}${lead === '' ? '' : ' '}${head}`)
+      for (const line of body) lines.push(line === '' ? '' : `${indent === '' ? '  ' : indent}${line}`)
+    } else {
+      lines.push(lead === '' ? text : `${lead} ${text}`)
+    }
+  }
+}
+
+function formatScalar(value: JsonValue): string {
+  if (value === null) return 'null'
+  if (typeof value === 'string') return formatString(value, false)
+  if (Array.isArray(value)) return '[]'
+  if (typeof value === 'object') return '{}'
+  return String(value).replace(/e([+-])(\d)$/, 'e$10$2')
+}
+
+/** Texts that a YAML reader of the dialect takes for something else. */
+const looksTyped =
+  /^(?:|~|null|Null|NULL|[yY]|[nN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|<<|=|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[\da-fA-F_]+|\d[\d_]*(?::[0-5]?\d)+(?:\.\d*)?|(?:\.\d+|\d[\d_]*(?:\.[\d_]*)?)(?:[eE][-+]?\d+)?)|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?)$/
+
+const unprintable = /[^\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u
+const startsLikeSyntax = /^(?:[#,[\]{}&*!|>'"%@`]|[?:-](?:\s|$)|---|\.\.\.|\s)/
+const containsSyntax = /:(?:\s|$)|\s#|\s$/
+
+function formatString(text: string, isKey: boolean): string {
+  if (looksTyped.test(text) || unprintable.test(text)) return goQuote(text)
+  if (text.includes('\n')) {
+    if (isKey || / \n|[ \n] *$/.test(text.replace(/\n$/, '')) || /^\s/.test(text)) return goQuote(text)
+    return `|${text.endsWith('\n') ? '' : '-'}\n${text.replace(/\n$/, '')}`
+  }
+  if (startsLikeSyntax.test(text) || containsSyntax.test(text)) return `'${text.replaceAll("'", "''")}'`
+  return text
+}

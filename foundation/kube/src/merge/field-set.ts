@@ -1,0 +1,200 @@
+// Which fields of an object someone owns: a tree of path elements, some of them members. Read from and written to fieldsV1.
+// Sets are immutable and shared; an operation that changes nothing returns its first argument, so identity tells "unchanged".
+import type { JsonObject, MutableJsonObject } from '../object.ts'
+import { deepFreeze } from '../json.ts'
+import { isJsonObject, setOwn } from '../own-property.ts'
+import { comparePathElements, FieldsV1Error, parsePathElement } from './path-element.ts'
+import type { PathElement } from './path-element.ts'
+
+/** What a set says about one step: whether the field itself is in the set, and which fields below it are. Never neither. */
+export interface FieldNode {
+  readonly member: boolean
+  readonly children: FieldSet | undefined
+}
+
+/** A set of field paths. */
+export type FieldSet = ReadonlyMap<PathElement, FieldNode>
+
+/** A set that its owner still builds. */
+export type FieldSetBuilder = Map<PathElement, { member: boolean; children: FieldSetBuilder | undefined }>
+
+/** The set without fields. */
+export const emptyFieldSet: FieldSet = new Map()
+
+const leaf: FieldNode = { member: true, children: undefined }
+
+/** Adds a path to a set under construction. */
+export function insertPath(set: FieldSetBuilder, path: readonly PathElement[]): void {
+  let level = set
+  const last = path.length - 1
+  for (const [index, element] of path.entries()) {
+    let node = level.get(element)
+    if (node === undefined) level.set(element, (node = { member: false, children: undefined }))
+    if (index === last) node.member = true
+    else level = node.children ??= new Map()
+  }
+}
+
+/** The set of some paths. */
+export function fieldSetOfPaths(paths: Iterable<readonly PathElement[]>): FieldSet {
+  const set: FieldSetBuilder = new Map()
+  for (const path of paths) insertPath(set, path)
+  return set
+}
+
+/** The field at `path` is a member. */
+export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
+  let level: FieldSet | undefined = set
+  let node: FieldNode | undefined
+  for (const element of path) {
+    node = level?.get(element)
+    if (node === undefined) return false
+    level = node.children
+  }
+  return node?.member === true
+}
+
+/** Every path of the set: at each level the members first, then what lies below, each in order. */
+export function* fieldPaths(set: FieldSet, prefix: readonly PathElement[] = []): Generator<readonly PathElement[]> {
+  const entries = [...set].sort(([a], [b]) => comparePathElements(a, b))
+  for (const [element, node] of entries) if (node.member) yield [...prefix, element]
+  for (const [element, node] of entries) if (node.children !== undefined) yield* fieldPaths(node.children, [...prefix, element])
+}
+
+/** The fields of either set. */
+export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || b.size === 0) return a
+  if (a.size === 0) return b
+  let out: Map<PathElement, FieldNode> | undefined
+  for (const [element, right] of b) {
+    const left = a.get(element)
+    let node: FieldNode = right
+    if (left !== undefined) {
+      const member = left.member || right.member
+      const children = unionOfChildren(left.children, right.children)
+      if (member === left.member && children === left.children) continue
+      node = { member, children }
+    }
+    out ??= new Map(a)
+    out.set(element, node)
+  }
+  return out ?? a
+}
+
+function unionOfChildren(a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined {
+  return a === undefined ? b : b === undefined ? a : unionOf(a, b)
+}
+
+/** The fields of `a` that are not in `b`; what lies below a field of `b` stays. */
+export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, false)
+}
+
+/** The fields of `a` that are neither in `b` nor below a field of `b`. */
+export function recursiveDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
+  return subtract(a, b, true)
+}
+
+function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
+  if (a.size === 0 || b.size === 0) return a
+  if (a === b) return emptyFieldSet
+  let out: Map<PathElement, FieldNode> | undefined
+  for (const [element, right] of b) {
+    const left = a.get(element)
+    if (left === undefined) continue
+    const member = left.member && !right.member
+    let children = left.children
+    if (recursive && right.member) children = undefined
+    else if (children !== undefined && right.children !== undefined) children = nonEmpty(subtract(children, right.children, recursive))
+    if (member === left.member && children === left.children) continue
+    out ??= new Map(a)
+    if (member || children !== undefined) out.set(element, { member, children })
+    else out.delete(element)
+  }
+  return out ?? a
+}
+
+/** The fields that are in both sets. */
+export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a
+  if (a.size > b.size) return intersectionOf(b, a)
+  const out = new Map<PathElement, FieldNode>()
+  for (const [element, left] of a) {
+    const right = b.get(element)
+    if (right === undefined) continue
+    const member = left.member && right.member
+    const children =
+      left.children === undefined || right.children === undefined ? undefined : nonEmpty(intersectionOf(left.children, right.children))
+    if (member || children !== undefined) out.set(element, { member, children })
+  }
+  return out
+}
+
+/** Every field of `a` is in `b`. */
+export function isSubset(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true
+  for (const [element, left] of a) {
+    const right = b.get(element)
+    if (right === undefined || (left.member && !right.member)) return false
+    if (left.children !== undefined && (right.children === undefined || !isSubset(left.children, right.children))) return false
+  }
+  return true
+}
+
+/** Both sets hold the same fields. */
+export function equalFieldSets(a: FieldSet, b: FieldSet): boolean {
+  return a === b || (a.size === b.size && isSubset(a, b) && isSubset(b, a))
+}
+
+function nonEmpty(set: FieldSet): FieldSet | undefined {
+  return set.size === 0 ? undefined : set
+}
+
+const decoded = new WeakMap<JsonObject, FieldSet>()
+const encoded = new WeakMap<FieldSet, JsonObject>()
+
+/** Reads a fieldsV1 document. Frozen documents are read once. Throws FieldsV1Error. */
+export function decodeFieldSet(fields: JsonObject): FieldSet {
+  const known = decoded.get(fields)
+  if (known !== undefined) return known
+  const set = decodeLevel(fields)
+  if (Object.isFrozen(fields)) {
+    decoded.set(fields, set)
+    if (!encoded.has(set)) encoded.set(set, fields)
+  }
+  return set
+}
+
+function decodeLevel(fields: JsonObject): FieldSet {
+  const set = new Map<PathElement, FieldNode>()
+  for (const [key, value] of Object.entries(fields)) {
+    if (key === '.') continue
+    const element = parsePathElement(key)
+    if (element === undefined) continue
+    if (!isJsonObject(value)) throw new FieldsV1Error(`the value of ${key} is not an object`)
+    const children = nonEmpty(decodeLevel(value))
+    set.set(element, children === undefined ? leaf : { member: Object.hasOwn(value, '.'), children })
+  }
+  return set
+}
+
+/** Writes a set as fieldsV1, frozen. The same set gives the same object. */
+export function encodeFieldSet(set: FieldSet): JsonObject {
+  const known = encoded.get(set)
+  if (known !== undefined) return known
+  const fields = deepFreeze(encodeLevel(set))
+  encoded.set(set, fields)
+  decoded.set(fields, set)
+  return fields
+}
+
+const nothing: JsonObject = Object.freeze({})
+
+function encodeLevel(set: FieldSet): MutableJsonObject {
+  const out: MutableJsonObject = {}
+  for (const [element, node] of [...set].sort(([a], [b]) => comparePathElements(a, b))) {
+    const below = node.children === undefined ? nothing : encodeLevel(node.children)
+    setOwn(out, element, node.member && node.children !== undefined ? { '.': nothing, ...below } : below)
+  }
+  return out
+}

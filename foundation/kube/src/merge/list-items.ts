@@ -1,0 +1,44 @@
+// How items of associative lists are told apart: by their value in a set, by their key fields in a list map.
+import type { JsonValue } from '../object.ts'
+import { goQuote } from '../go-text.ts'
+import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
+import type { ListShape } from './merge-type.ts'
+import { keyElement, valueElement } from './path-element.ts'
+import type { PathElement } from './path-element.ts'
+
+/** An item that has no place in an associative list; `reason` in the words of structured-merge-diff. */
+export interface MisplacedItem {
+  readonly reason: string
+}
+
+/** The path element of an item. Key fields that are missing read as their default; at least one must be there. */
+export function itemElement(list: ListShape, item: JsonValue): PathElement | MisplacedItem {
+  return list.keys.length > 0 ? keyedElement(list, item) : setElement(item)
+}
+
+/** The item has a place; narrows the answer of {@link itemElement}. */
+export function isPlaced(element: PathElement | MisplacedItem): element is PathElement {
+  return typeof element === 'string'
+}
+
+function keyedElement(list: ListShape, item: JsonValue): PathElement | MisplacedItem {
+  if (item === null) return { reason: 'associative list with keys may not have a null element' }
+  if (!isJsonObject(item)) return { reason: 'associative list with keys may not have non-map elements' }
+  const keys: [string, JsonValue][] = []
+  for (const name of list.keys) {
+    const value = ownValue(item, name) ?? list.element.map?.defaultOf(name)
+    if (value !== undefined) keys.push([name, value])
+  }
+  if (keys.length > 0) return keyElement(keys)
+  const names = list.keys.map(goQuote).join(' ')
+  return {
+    reason: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+  }
+}
+
+function setElement(item: JsonValue): PathElement | MisplacedItem {
+  if (item === null) return { reason: "associative list without keys has an element that's an explicit null" }
+  if (isJsonArray(item)) return { reason: 'not supported: associative list with lists as elements' }
+  if (isJsonObject(item)) return { reason: "associative list without keys has an element that's a map type" }
+  return valueElement(item)
+}

@@ -46,7 +46,6 @@ export { mergeValues } from './merge/merge-values.ts'
 export { checkValue } from './merge/check-value.ts'
 export { objectTypeOf } from './merge/merge-type.ts'
 export type { ListShape, MapShape, MergeType, ScalarShape } from './merge/merge-type.ts'
-export { emptyObjectOf } from './merge/empty-object.ts'
 export { lastAppliedAnnotation } from './merge/last-applied.ts'
 
 // structural schemas
@@ -61,3 +60,4 @@ export * from './schema/embedded.ts'
 export * from './schema/unknown-fields.ts'
 export { formatCheck } from './schema/format.ts'
 export type { FormatCheck } from './schema/format.ts'
+export * from './schema/crd.ts'

@@ -2,7 +2,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { EmbeddedObjectError, FieldError, JsonObject, JsonValue, ObjectMetaError, SchemaNode, TypeSchema } from '@fairlead/kube'
+import type {
+  EmbeddedObjectError,
+  FieldError,
+  JsonObject,
+  JsonValue,
+  ObjectMetaError,
+  SchemaNode,
+  TypeSchema,
+} from '@fairlead/kube'
 import {
   applySchemaDefaults,
   coerceEmbedded,
@@ -23,7 +31,11 @@ const recordings = join(shared, 'kubernetes/recordings')
 
 interface Step {
   readonly request?: { readonly method: string; readonly path: string; readonly body?: JsonObject }
-  readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string | string[]>>; readonly body: JsonObject }
+  readonly response: {
+    readonly status: number
+    readonly headers: Readonly<Record<string, string | string[]>>
+    readonly body: JsonObject
+  }
 }
 
 interface Scenario {
@@ -40,14 +52,21 @@ function creations(): { title: string; schema: TypeSchema; step: Step }[] {
   return ['crd', 'cel', 'apply', 'list', 'table'].flatMap(scenarios).flatMap((scenario) => {
     const crd = scenario.steps[0]?.request?.body
     if (crd?.['kind'] !== 'CustomResourceDefinition' || scenario.steps[0]?.response.status !== 201) return []
-    const spec = crd['spec'] as unknown as { versions: { schema: { openAPIV3Schema: SchemaNode } }[]; names: { kind: string } }
+    const spec = crd['spec'] as unknown as {
+      versions: { schema: { openAPIV3Schema: SchemaNode } }[]
+      names: { kind: string }
+    }
     if (spec.versions.length !== 1) return []
     const isUnchanged = (at: number): boolean =>
-      !scenario.steps.slice(1, at).some((step) => step.request?.method === 'PATCH' && step.request.path.includes('customresourcedefinitions'))
+      !scenario.steps
+        .slice(1, at)
+        .some((step) => step.request?.method === 'PATCH' && step.request.path.includes('customresourcedefinitions'))
     return scenario.steps.flatMap((step, at) => {
       const { request } = step
       if (request?.method !== 'POST' || request.body?.['kind'] !== spec.names.kind || !isUnchanged(at)) return []
-      return [{ title: `${scenario.name} [${at}]`, schema: structuralSchema(spec.versions[0]!.schema.openAPIV3Schema), step }]
+      return [
+        { title: `${scenario.name} [${at}]`, schema: structuralSchema(spec.versions[0]!.schema.openAPIV3Schema), step },
+      ]
     })
   })
 }
@@ -62,7 +81,11 @@ function admit(body: JsonObject, schema: TypeSchema): Outcome {
   const { value, pruned } = prune(body, schema)
   const coerced = coerceEmbedded(value, schema)
   const object = applySchemaDefaults(coerced.value, schema)
-  const errors = [...validateValue(object, schema), ...validateEmbedded(object, schema), ...validateListTypes(object, schema)]
+  const errors = [
+    ...validateValue(object, schema),
+    ...validateEmbedded(object, schema),
+    ...validateListTypes(object, schema),
+  ]
   return { object, warnings: [...pruned, ...coerced.unknown].map(unknownFieldText), errors }
 }
 
@@ -79,22 +102,29 @@ function refusal(body: JsonObject, schema: TypeSchema): string {
 
 function warningsOf(step: Step): string[] {
   const values = [step.response.headers['warning'] ?? []].flat()
-  return values.map((value) => JSON.parse(value.replace('299 - ', '')) as string).filter((text) => text.startsWith('unknown field'))
+  return values
+    .map((value) => JSON.parse(value.replace('299 - ', '')) as string)
+    .filter((text) => text.startsWith('unknown field'))
 }
 
-const sorted = (causes: readonly JsonObject[]): string[] => causes.map((cause) => `${String(cause['field'])}: ${String(cause['message'])}`).sort()
+const sorted = (causes: readonly JsonObject[]): string[] =>
+  causes.map((cause) => `${String(cause['field'])}: ${String(cause['message'])}`).sort()
 
 /** Causes that other parts of the server find: metadata, CEL, scale. */
 function isForeign(cause: JsonObject): boolean {
   const [field, message] = [String(cause['field']), String(cause['message'])]
-  return field.startsWith('metadata') || field.startsWith('.') || message.includes('some validation rules were not checked')
+  return (
+    field.startsWith('metadata') || field.startsWith('.') || message.includes('some validation rules were not checked')
+  )
 }
 
 describe.skipIf(!existsSync(recordings))('schemas against recordings', () => {
   it.each(existsSync(recordings) ? creations() : [])('$title', ({ title, schema, step }) => {
     const body = step.request!.body!
     if (step.response.status === 400) {
-      expect(`Widget in version "v1" cannot be handled as a Widget: ${refusal(body, schema)}`).toBe(step.response.body['message'])
+      expect(`Widget in version "v1" cannot be handled as a Widget: ${refusal(body, schema)}`).toBe(
+        step.response.body['message'],
+      )
       return
     }
     const outcome = admit(body, schema)

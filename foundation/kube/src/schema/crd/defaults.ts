@@ -1,0 +1,60 @@
+// What the API server fills in on a CustomResourceDefinition, and what it warns about.
+import { isJsonObject } from '../../own-property.ts'
+import type { JsonObject, JsonValue, KubeObject } from '../../object.ts'
+import { formatCheck } from '../format.ts'
+import { asCustomResourceDefinition } from './definition.ts'
+import { schemasIn } from './visit-schema.ts'
+
+/**
+ * The definition with its defaults: singular, listKind, conversion `None`, the port of a conversion webhook, storedVersions.
+ * Comes back as it is when nothing is missing.
+ */
+export function defaultCustomResourceDefinition(crd: KubeObject): KubeObject {
+  const { spec, status } = asCustomResourceDefinition(crd)
+  const { kind = '', singular = '', listKind = '' } = spec.names
+  const names = {
+    ...(singular === '' && kind !== '' ? { singular: kind.toLowerCase() } : {}),
+    ...(listKind === '' && kind !== '' ? { listKind: `${kind}List` } : {}),
+  }
+  const conversion = defaultConversion(spec.conversion as JsonObject | undefined)
+  const storage =
+    (status?.storedVersions ?? []).length > 0 ? undefined : spec.versions.find((version) => version.storage === true)
+  const isComplete = Object.keys(names).length === 0 && conversion === spec.conversion && storage === undefined
+  if (isComplete) return crd
+  return {
+    ...crd,
+    spec: { ...spec, names: { ...spec.names, ...names }, conversion },
+    ...(storage === undefined ? {} : { status: { ...status, storedVersions: [storage.name] } }),
+  }
+}
+
+function defaultConversion(conversion: JsonObject | undefined): JsonObject {
+  if (conversion === undefined || conversion === null) return { strategy: 'None' }
+  const service = at(conversion, 'webhook', 'clientConfig', 'service')
+  if (!isJsonObject(service) || service['port'] !== undefined) return conversion
+  const webhook = conversion['webhook'] as JsonObject
+  const clientConfig = { ...(webhook['clientConfig'] as JsonObject), service: { ...service, port: 443 } }
+  return { ...conversion, webhook: { ...webhook, clientConfig } }
+}
+
+function at(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>((current, key) => (isJsonObject(current) ? current[key] : undefined), value)
+}
+
+/** String formats in a definition's schemas that Kubernetes does not know, and so does not check. */
+export function unrecognizedFormats(crd: KubeObject): string[] {
+  const found = asCustomResourceDefinition(crd).spec.versions.flatMap((version) =>
+    [...schemasIn(version.schema?.openAPIV3Schema)].flatMap(({ type, format = '' }) =>
+      type === 'string' && format !== '' && formatCheck(format) === undefined ? [format] : [],
+    ),
+  )
+  return [...new Set(found)]
+}
+
+/** Warnings for a new or changed definition: formats that are not known and were not there before. */
+export function customResourceDefinitionWarnings(crd: KubeObject, old?: KubeObject): string[] {
+  const known = new Set(old === undefined ? [] : unrecognizedFormats(old))
+  return unrecognizedFormats(crd)
+    .filter((format) => !known.has(format))
+    .map((format) => `unrecognized format ${JSON.stringify(format)}`)
+}

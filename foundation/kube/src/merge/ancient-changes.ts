@@ -26,7 +26,12 @@ export function foldOldUpdates(owners: Owners): Owners {
       firstOfVersion.set(apiVersion, id)
       continue
     }
-    const bucket: Omit<Owner, 'fields' | 'time'> = { manager: ancientChanges, operation: 'Update', apiVersion, subresource: '' }
+    const bucket: Omit<Owner, 'fields' | 'time'> = {
+      manager: ancientChanges,
+      operation: 'Update',
+      apiVersion,
+      subresource: '',
+    }
     const bucketId = ownerId(bucket)
     const base = out.get(bucketId) ?? out.get(first)!
     if (!out.has(bucketId)) out.delete(first)

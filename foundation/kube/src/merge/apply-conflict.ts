@@ -48,7 +48,9 @@ export function conflictStatus(conflicts: Conflicts): StatusError {
   if (causes.length === 1) {
     return applyConflict(`Apply failed with 1 conflict: ${causes[0]!.message}: ${causes[0]!.field}`, causes)
   }
-  const parts = found.map(({ who, paths }) => [`conflicts with ${who}:`, ...paths.map((path) => `- ${path}`)].join('\n'))
+  const parts = found.map(({ who, paths }) =>
+    [`conflicts with ${who}:`, ...paths.map((path) => `- ${path}`)].join('\n'),
+  )
   return applyConflict(`Apply failed with ${causes.length} conflicts: ${parts.join('\n')}`, causes)
 }
 

@@ -16,5 +16,8 @@ export function canonicalJson(value: JsonValue): string {
 }
 
 function jsonString(text: string): string {
-  return JSON.stringify(text).replace(escaped, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return JSON.stringify(text).replace(
+    escaped,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -90,7 +90,9 @@ export function checkScalar(value: JsonValue | undefined, shape: ScalarShape): s
     case 'numeric':
       return isNumber ? undefined : `expected numeric (int or float), got ${goTypeName(value)}`
     case 'string':
-      return typeof value === 'string' ? undefined : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`
+      return typeof value === 'string'
+        ? undefined
+        : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`
     case 'boolean':
       return typeof value === 'boolean' ? undefined : `expected boolean, got ${formatMergeValue(value)}`
     default:

@@ -46,7 +46,11 @@ class Comparer implements Comparison {
 
   #shape(shape: 'map' | 'list' | 'scalar', before: Item, after: Item, type: MergeType): void {
     const walked =
-      shape === 'map' ? this.#map(before, after, type.map!) : shape === 'list' ? this.#list(before, after, type.list!) : false
+      shape === 'map'
+        ? this.#map(before, after, type.map!)
+        : shape === 'list'
+          ? this.#list(before, after, type.list!)
+          : false
     if (!walked) this.#leaf(before, after)
     else if (before === undefined) this.#note(this.added)
     else if (after === undefined) this.#note(this.removed)

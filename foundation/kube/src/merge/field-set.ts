@@ -58,7 +58,8 @@ export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
 export function* fieldPaths(set: FieldSet, prefix: readonly PathElement[] = []): Generator<readonly PathElement[]> {
   const entries = [...set].sort(([a], [b]) => comparePathElements(a, b))
   for (const [element, node] of entries) if (node.member) yield [...prefix, element]
-  for (const [element, node] of entries) if (node.children !== undefined) yield* fieldPaths(node.children, [...prefix, element])
+  for (const [element, node] of entries)
+    if (node.children !== undefined) yield* fieldPaths(node.children, [...prefix, element])
 }
 
 /** The fields of either set. */
@@ -105,7 +106,8 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
     const member = left.member && !right.member
     let children = left.children
     if (recursive && right.member) children = undefined
-    else if (children !== undefined && right.children !== undefined) children = nonEmpty(subtract(children, right.children, recursive))
+    else if (children !== undefined && right.children !== undefined)
+      children = nonEmpty(subtract(children, right.children, recursive))
     if (member === left.member && children === left.children) continue
     out ??= new Map(a)
     if (member || children !== undefined) out.set(element, { member, children })
@@ -124,7 +126,9 @@ export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
     if (right === undefined) continue
     const member = left.member && right.member
     const children =
-      left.children === undefined || right.children === undefined ? undefined : nonEmpty(intersectionOf(left.children, right.children))
+      left.children === undefined || right.children === undefined
+        ? undefined
+        : nonEmpty(intersectionOf(left.children, right.children))
     if (member || children !== undefined) out.set(element, { member, children })
   }
   return out
@@ -136,7 +140,8 @@ export function isSubset(a: FieldSet, b: FieldSet): boolean {
   for (const [element, left] of a) {
     const right = b.get(element)
     if (right === undefined || (left.member && !right.member)) return false
-    if (left.children !== undefined && (right.children === undefined || !isSubset(left.children, right.children))) return false
+    if (left.children !== undefined && (right.children === undefined || !isSubset(left.children, right.children)))
+      return false
   }
   return true
 }

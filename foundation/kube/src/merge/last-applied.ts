@@ -26,7 +26,8 @@ export function fieldsStillAsLastApplied(live: KubeObject, type: MergeType): Fie
   const text = live.metadata.annotations?.[lastAppliedAnnotation]
   if (text === undefined || text === '') return undefined
   const applied = parseObject(text)
-  if (applied === undefined || applied.apiVersion !== live.apiVersion || checkValue(applied, type).length > 0) return undefined
+  if (applied === undefined || applied.apiVersion !== live.apiVersion || checkValue(applied, type).length > 0)
+    return undefined
   const { added, removed, modified } = compareValues(applied, asJson(live), type)
   return [modified, added, removed].reduce(differenceOf, fieldsOfValue(applied, type))
 }
@@ -62,6 +63,7 @@ function withoutAnnotation(applied: JsonObject): JsonObject {
 function sizeOf(annotations: JsonObject): number {
   const encoder = new TextEncoder()
   let size = 0
-  for (const [key, value] of Object.entries(annotations)) size += encoder.encode(key).length + encoder.encode(String(value)).length
+  for (const [key, value] of Object.entries(annotations))
+    size += encoder.encode(key).length + encoder.encode(String(value)).length
   return size
 }

@@ -8,7 +8,7 @@ import { badRequest, unknownError } from '../status.ts'
 import { foldOldUpdates } from './ancient-changes.ts'
 import { conflictStatus, ConflictsFound, disputedFields, withoutFields } from './apply-conflict.ts'
 import { checkValue, joinFindings } from './check-value.ts'
-import { emptyObjectOf } from './empty-object.ts'
+import { zeroBeside } from './empty-object.ts'
 import { differenceOf, emptyFieldSet, equalFieldSets, fieldSetOfPaths, unionOf } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsStillAsLastApplied, withLastApplied } from './last-applied.ts'
@@ -62,7 +62,10 @@ export function trackUpdate(request: UpdateRequest): KubeObject {
   if (known.size === 0 && live?.metadata.uid !== undefined) return object
   const context = contextOf(request, updated.apiVersion)
   const before = live === undefined ? emptyObject(request, updated) : withoutManagedFields(live)
-  return withOwners(object, track(asJson(before), asJson(object), known, actorOf(request, 'Update', updated.apiVersion), request.now, context))
+  return withOwners(
+    object,
+    track(asJson(before), asJson(object), known, actorOf(request, 'Update', updated.apiVersion), request.now, context),
+  )
 }
 
 /**
@@ -142,7 +145,10 @@ class Apply {
     } catch (error) {
       if (!(error instanceof ConflictsFound)) throw error
       // kubectl takes over what its own client-side apply has written
-      const settled = manager === 'kubectl' ? fieldsStillAsLastApplied(this.#before, objectTypeOf(this.#request.schemaFor(applied.apiVersion))) : undefined
+      const settled =
+        manager === 'kubectl'
+          ? fieldsStillAsLastApplied(this.#before, objectTypeOf(this.#request.schemaFor(applied.apiVersion)))
+          : undefined
       if (settled === undefined) throw conflictStatus(error.conflicts)
       if (differenceOf(disputedFields(error.conflicts), settled).size > 0) {
         throw conflictStatus(withoutFields(error.conflicts, settled))
@@ -153,7 +159,14 @@ class Apply {
 }
 
 /** Runs an update of the owners; what the actor took joins its entry and moves its time. */
-function track(before: JsonObject, after: JsonObject, known: Owners, actor: Actor, now: string, context: UpdaterContext): Owners {
+function track(
+  before: JsonObject,
+  after: JsonObject,
+  known: Owners,
+  actor: Actor,
+  now: string,
+  context: UpdaterContext,
+): Owners {
   const { owners, taken } = updateOwners(before, after, known, context)
   const fresh = differenceOf(taken, strippedFields)
   if (fresh.size > 0) {
@@ -222,7 +235,8 @@ function contextOf(request: ManagedFieldsRequest, apiVersion: string): UpdaterCo
     if (target === apiVersion && value.apiVersion === apiVersion) return { value, type: objectTypeOf(own) }
     const schema = request.schemaFor(target)
     if (schema === undefined && own !== undefined) return undefined
-    const converted = request.convert === undefined ? { ...value, apiVersion: target } : request.convert(asObject(value), target)
+    const converted =
+      request.convert === undefined ? { ...value, apiVersion: target } : request.convert(asObject(value), target)
     return converted && { value: asJson(converted), type: objectTypeOf(schema) }
   }
   return {
@@ -253,7 +267,7 @@ function bare(object: KubeObject): KubeObject {
 function emptyObject(request: ManagedFieldsRequest, object: KubeObject): KubeObject {
   const { apiVersion, kind } = object
   const schema = request.schemaFor(apiVersion)
-  return asObject({ ...(schema === undefined ? {} : emptyObjectOf(schema)), apiVersion, kind })
+  return asObject({ ...(schema === undefined ? {} : zeroBeside(schema, asJson(object))), apiVersion, kind })
 }
 
 function withoutManagedFields(object: KubeObject): KubeObject {

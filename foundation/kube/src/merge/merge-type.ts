@@ -164,7 +164,12 @@ class StructMap implements MapShape {
   readonly #free: boolean
   readonly #fields = new Map<string, MergeType>()
 
-  constructor(compiler: Compiler, node: SchemaNode, free: boolean, atomic = node['x-kubernetes-map-type'] === 'atomic') {
+  constructor(
+    compiler: Compiler,
+    node: SchemaNode,
+    free: boolean,
+    atomic = node['x-kubernetes-map-type'] === 'atomic',
+  ) {
     this.#compiler = compiler
     this.#node = node
     this.#free = free

@@ -7,7 +7,11 @@ import type { ListShape, MapShape, MergeType } from './merge-type.ts'
 import type { PathElement } from './path-element.ts'
 
 /** `live` with everything that `applied` says. Lists keep the live order; new items come where the applied list has them. */
-export function mergeValues(live: JsonValue | undefined, applied: JsonValue | undefined, type: MergeType): JsonValue | undefined {
+export function mergeValues(
+  live: JsonValue | undefined,
+  applied: JsonValue | undefined,
+  type: MergeType,
+): JsonValue | undefined {
   if (applied === undefined || live === applied) return live
   if (live === undefined) return applied
   switch (shapeOf(type, applied)) {
@@ -118,7 +122,10 @@ class ListMerge {
   }
 }
 
-function placed(list: ListShape, values: readonly JsonValue[]): {
+function placed(
+  list: ListShape,
+  values: readonly JsonValue[],
+): {
   readonly items: readonly JsonValue[]
   readonly elements: readonly PathElement[]
   readonly byElement: ReadonlyMap<PathElement, JsonValue | undefined>

@@ -68,7 +68,9 @@ export function formatPathElement(element: PathElement): string {
       return `.${rest}`
     case 'k': {
       const keys = parseJson(rest) as JsonObject
-      return `[${Object.entries(keys).map(([name, value]) => `${name}=${formatMergeValue(value)}`).join(',')}]`
+      return `[${Object.entries(keys)
+        .map(([name, value]) => `${name}=${formatMergeValue(value)}`)
+        .join(',')}]`
     }
     case 'v':
       return `[=${formatMergeValue(parseJson(rest))}]`
@@ -88,7 +90,9 @@ export function formatMergeValue(value: JsonValue): string {
   if (typeof value === 'number' || typeof value === 'bigint') return formatGoNumber(value)
   if (isJsonArray(value)) return `[${value.map(formatMergeValue).join(',')}]`
   if (isJsonObject(value)) {
-    return Object.entries(value).map(([name, member]) => `${name}=${formatMergeValue(member)}`).join('')
+    return Object.entries(value)
+      .map(([name, member]) => `${name}=${formatMergeValue(member)}`)
+      .join('')
   }
   return String(value)
 }

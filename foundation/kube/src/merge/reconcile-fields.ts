@@ -43,7 +43,10 @@ function typeBelow(type: MergeType, element: PathElement): MergeType | undefined
 }
 
 function reconcileNode(node: FieldNode, type: MergeType): FieldNode {
-  const isAtomic = type.map !== undefined ? type.map.atomic && !type.map.deduced : type.scalar === undefined && type.list?.atomic === true
+  const isAtomic =
+    type.map !== undefined
+      ? type.map.atomic && !type.map.deduced
+      : type.scalar === undefined && type.list?.atomic === true
   if (isAtomic) return { member: true, children: undefined }
   const children = reconcileLevel(node.children!, type)
   return children === node.children ? node : { member: node.member, children }

@@ -20,7 +20,9 @@ export function keepUnchangedTimes(old: KubeObject, updated: KubeObject): KubeOb
 function sameButTimes(before: readonly ManagedFieldsEntry[], after: readonly ManagedFieldsEntry[]): boolean {
   const left = [...before]
   return after.every((entry) => {
-    const index = left.findIndex((candidate) => candidate === entry || jsonEqual(withoutTime(candidate), withoutTime(entry)))
+    const index = left.findIndex(
+      (candidate) => candidate === entry || jsonEqual(withoutTime(candidate), withoutTime(entry)),
+    )
     if (index >= 0) left.splice(index, 1)
     return index >= 0
   })

@@ -44,7 +44,14 @@ export function updateOwners(
   owners: Owners,
   context: UpdaterContext,
 ): { readonly owners: Map<string, Owner>; readonly taken: FieldSet } {
-  const { owners: rest, comparison } = shareChanges(live, updated, reconciled(live, owners, context), undefined, true, context)
+  const { owners: rest, comparison } = shareChanges(
+    live,
+    updated,
+    reconciled(live, owners, context),
+    undefined,
+    true,
+    context,
+  )
   return { owners: rest, taken: unionOf(comparison.modified, comparison.added) }
 }
 

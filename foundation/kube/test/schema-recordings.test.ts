@@ -13,7 +13,7 @@ import type {
 } from '@fairlead/kube'
 import {
   applySchemaDefaults,
-  coerceEmbedded,
+  coerceEmbeddedMetadata,
   decodeObjectMeta,
   fieldErrorBody,
   parseJson,
@@ -79,7 +79,7 @@ interface Outcome {
 
 function admit(body: JsonObject, schema: TypeSchema): Outcome {
   const { value, pruned } = prune(body, schema)
-  const coerced = coerceEmbedded(value, schema)
+  const coerced = coerceEmbeddedMetadata(value, schema)
   const object = applySchemaDefaults(coerced.value, schema)
   const errors = [
     ...validateValue(object, schema),
@@ -93,7 +93,7 @@ function admit(body: JsonObject, schema: TypeSchema): Outcome {
 function refusal(body: JsonObject, schema: TypeSchema): string {
   try {
     decodeObjectMeta(body['metadata'] ?? null)
-    coerceEmbedded(body, schema)
+    coerceEmbeddedMetadata(body, schema)
     return 'nothing'
   } catch (error) {
     return (error as ObjectMetaError | EmbeddedObjectError).message

@@ -32,7 +32,7 @@ export interface Coerced {
  * Decodes the metadata of embedded objects. Copies only what changes.
  * @throws EmbeddedObjectError when an apiVersion or kind is no string or metadata is malformed
  */
-export function coerceEmbedded(value: JsonValue, schema: TypeSchema): Coerced {
+export function coerceEmbeddedMetadata(value: JsonValue, schema: TypeSchema): Coerced {
   const unknown: string[] = []
   if (!hasEmbedded(schema.root)) return { value, unknown }
   const coerced = mapEmbedded(value, schema.root, '', schema, (object, path) => coerceObject(object, path, unknown))

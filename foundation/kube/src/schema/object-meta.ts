@@ -2,7 +2,7 @@
 // words of Go's decoder. For custom resources and the resources embedded in them; built-in kinds are decoded with the rest of their types.
 import { formatTime } from '../conditions.ts'
 import { goQuote } from '../go-text.ts'
-import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
+import type { JsonObject, JsonValue, MutableJsonObject, ObjectMeta } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
 import { isInt64 } from './number-text.ts'
 import { memberPath } from './resolve.ts'
@@ -15,7 +15,7 @@ export class ObjectMetaError extends Error {
 
 /** Decoded metadata. */
 export interface DecodedObjectMeta {
-  readonly metadata: JsonObject
+  readonly metadata: ObjectMeta
   /** Paths of unknown fields below `path`, in the order they appear. */
   readonly unknown: readonly string[]
 }

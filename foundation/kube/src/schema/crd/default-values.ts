@@ -3,7 +3,7 @@ import { fieldErrors, fieldPath, formatFieldErrors } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
 import { jsonEqual } from '../../json.ts'
 import type { JsonValue } from '../../object.ts'
-import { coerceEmbedded, EmbeddedObjectError, validateEmbedded } from '../embedded.ts'
+import { coerceEmbeddedMetadata, EmbeddedObjectError, validateEmbedded } from '../embedded.ts'
 import { isTypeOrObjectMeta, prune } from '../prune.ts'
 import { structuralSchema } from '../resolve.ts'
 import type { SchemaNode, TypeSchema } from '../schema-node.ts'
@@ -84,7 +84,7 @@ function checkDefault(value: JsonValue, schema: JsonSchemaProps, path: string, p
 
 function embeddedErrors(value: JsonValue, schema: TypeSchema, path: string): readonly FieldError[] {
   try {
-    coerceEmbedded(value, schema)
+    coerceEmbeddedMetadata(value, schema)
   } catch (error) {
     if (!(error instanceof EmbeddedObjectError)) throw error
     return [{ ...error.fieldError, field: path === '' ? error.fieldError.field : `${path}.${error.fieldError.field}` }]

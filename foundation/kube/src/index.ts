@@ -31,7 +31,12 @@ export * from './patch/strategic-merge.ts'
 export { applyServerSide, resetFieldsOf, trackUpdate } from './merge/managed-fields.ts'
 export type { ApplyRequest, ManagedFieldsRequest, UpdateRequest } from './merge/managed-fields.ts'
 export { keepUnchangedTimes } from './merge/unchanged-times.ts'
-export { fieldManagerOf, maxFieldManagerLength, validateFieldManager, validateManagedFields } from './merge/field-manager.ts'
+export {
+  fieldManagerOf,
+  maxFieldManagerLength,
+  validateFieldManager,
+  validateManagedFields,
+} from './merge/field-manager.ts'
 export { managedFieldsOfParent, managedFieldsOfScale } from './merge/scale-fields.ts'
 export type { ReplicasPaths } from './merge/scale-fields.ts'
 export { decodeOwners, encodeOwners } from './merge/owners.ts'

@@ -58,7 +58,9 @@ function compile(pattern: string): Regex {
   try {
     re = RE2JS.compile(pattern)
   } catch (error) {
-    throw new RegexError(error instanceof Error ? error.message : String(error))
+    const message = error instanceof Error ? error.message : String(error)
+    // Go always shows the offending part, empty as it may be.
+    throw new RegexError(message.includes(': `') ? message : `${message}: \`\``)
   }
   const findAll = (text: string, limit: number = Infinity): string[] => {
     const found: string[] = []

@@ -84,6 +84,7 @@ export function parseYamlDocuments(text: string, options: ParseJsonOptions = {})
     const [error] = document.errors
     if (error !== undefined) {
       const { line, col } = lineCounter.linePos(error.pos[0])
+      if (/call stack/.test(error.message)) throw new YamlSyntaxError('YamlTooDeep', 'exceeded max depth', line, col)
       throw new YamlSyntaxError('InvalidYaml', goMessage(error.code, error.message), line, col)
     }
     if (document.contents !== null)

@@ -293,7 +293,7 @@ function withoutDirectives(value: JsonValue): JsonValue | undefined {
       .filter(
         (element) => !(isJsonObject(element) && Object.hasOwn(element, directive) && element[directive] !== 'merge'),
       )
-      .map((element) => withoutDirectives(element) ?? {})
+      .map((element) => (element === null ? null : (withoutDirectives(element) ?? {})))
   }
   if (!isJsonObject(value)) return value
   if (ownValue(value, directive) === 'delete') return undefined

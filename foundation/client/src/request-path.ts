@@ -28,9 +28,14 @@ export function scopeQuery(scope: Scope): { labelSelector?: string; fieldSelecto
   }
 }
 
-/** A label selector of any form in query form; '' selects everything. */
+/** A label selector of any form in query form; '' selects everything. Throws ClientError `InvalidRequest` for the selector of nothing. */
 export function labelSelectorText(selector: Scope['labelSelector']): string {
   if (selector === undefined) return ''
   if (typeof selector === 'string') return selector
-  return 'matches' in selector ? selector.toString() : selectorFrom(selector).toString()
+  const parsed = 'matches' in selector ? selector : selectorFrom(selector)
+  const text = parsed.toString()
+  // Sent as a query, the selector of nothing would select everything.
+  if (text === '' && !parsed.isEmpty)
+    throw new ClientError('InvalidRequest', 'A selector that selects nothing cannot be sent; ask for nothing instead')
+  return text
 }

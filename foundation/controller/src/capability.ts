@@ -38,8 +38,18 @@ export interface Command {
   readonly name: string
   readonly summary: string
   readonly examples: readonly string[]
-  readonly arguments?: readonly { readonly name: string; readonly description: string; readonly optional?: boolean; readonly variadic?: boolean }[]
-  readonly options?: readonly { readonly flags: string; readonly description: string; readonly default?: string | boolean | readonly string[]; readonly repeatable?: boolean }[]
+  readonly arguments?: readonly {
+    readonly name: string
+    readonly description: string
+    readonly optional?: boolean
+    readonly variadic?: boolean
+  }[]
+  readonly options?: readonly {
+    readonly flags: string
+    readonly description: string
+    readonly default?: string | boolean | readonly string[]
+    readonly repeatable?: boolean
+  }[]
   run(context: CommandContext): Promise<number>
 }
 

@@ -1,1 +1,56 @@
-export {}
+// The door of @fairlead/controller. Start with `Manager.start` and `manager.controller(name)`.
+export type * from './capability.ts'
+export { Manager } from './manager.ts'
+export type { ActAs, ManagerOptions } from './manager.ts'
+export { after, terminal, TerminalError } from './result.ts'
+export type { After, Result } from './result.ts'
+
+// controllers of one kind
+export { ControllerBuilder, ObjectControllerBuilder } from './reconcile/builder.ts'
+export type { ControllerHost, ControllerOptions, SourceOptions } from './reconcile/builder.ts'
+export { Controller, ownerKeys } from './reconcile/controller.ts'
+export type { GoneContext, ReconcileContext } from './reconcile/controller.ts'
+export { addFinalizer, hasFinalizer, removeFinalizer } from './reconcile/finalizer.ts'
+export {
+  allOf,
+  annotationsChanged,
+  anyOf,
+  deletionBegan,
+  generationChanged,
+  labelsChanged,
+} from './reconcile/predicate.ts'
+export type { Predicate } from './reconcile/predicate.ts'
+export { ObjectStatus } from './reconcile/status-writer.ts'
+export type { StatusFields, StatusWriter } from './reconcile/status-writer.ts'
+
+// what controllers are made of
+export { WorkLoop } from './run/work-loop.ts'
+export type { ItemsOf, WatchOptions, WorkContext, WorkLoopHost, WorkLoopOptions } from './run/work-loop.ts'
+export { KindUnavailable } from './run/reader.ts'
+export type { KindUnavailableCode, Reader } from './run/reader.ts'
+export { Dependencies, kindId } from './run/dependencies.ts'
+export type { Read } from './run/dependencies.ts'
+export { OwnWrites, objectId } from './run/own-writes.ts'
+export type { SeenChange } from './run/own-writes.ts'
+export { Informer, scopeText, toSelector } from './informer/informer.ts'
+export type { InformerListener, InformerScope, InformerState, ObjectChange, ObjectFilter } from './informer/informer.ts'
+export { InformerPool } from './informer/informer-pool.ts'
+export type { InformerUse } from './informer/informer-pool.ts'
+export { ObjectIndex } from './informer/object-index.ts'
+export type { IndexFunction } from './informer/object-index.ts'
+export { WorkQueue } from './queue/work-queue.ts'
+export type { Priority, QueueObserver, WorkQueueOptions } from './queue/work-queue.ts'
+export { RemoteError, localRetry, remoteRetry, retryPolicyFor } from './queue/retry-policy.ts'
+export type { RetryPolicy } from './queue/retry-policy.ts'
+export { Endpoints } from './queue/endpoints.ts'
+
+// around them
+export { EventRecorder } from './event-recorder.ts'
+export type { EventDetails, ObjectEvents } from './event-recorder.ts'
+export { LeaderElection } from './leader-election.ts'
+export type { LeaderElectionHost, LeaderElectionOptions } from './leader-election.ts'
+export { installDefinitions } from './definitions.ts'
+export { createLogger, silentLogger } from './logger.ts'
+export type { LogFields, Logger, LoggerOptions } from './logger.ts'
+export { Metrics } from './metrics.ts'
+export type { ControllerMetrics, ReconcileResult } from './metrics.ts'

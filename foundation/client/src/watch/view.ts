@@ -9,8 +9,8 @@ export type ViewChange<T extends KubeObject> =
   | { readonly type: 'added'; readonly object: T }
   /** The object took the place of `previous`. */
   | { readonly type: 'changed'; readonly object: T; readonly previous: T }
-  /** The object is gone; this was its last known state. */
-  | { readonly type: 'removed'; readonly object: T }
+  /** The object is gone; `object` is its last state as the server told it, `previous` as you were told before. */
+  | { readonly type: 'removed'; readonly object: T; readonly previous: T }
   /** All changes that lead to the present state have been told: what you have not been told of does not exist. */
   | { readonly type: 'synced'; readonly resourceVersion: string }
   /** What you know may be out of date; go on with it, but take nothing for gone. */
@@ -39,8 +39,7 @@ export class View<T extends KubeObject> {
       case 'set':
         return this.#set(viewKey(event.object), event.object)
       case 'gone':
-        if (this.objects.delete(viewKey(event.object))) this.#changed({ type: 'removed', object: event.object })
-        return
+        return this.#remove(viewKey(event.object), event.object)
       case 'interrupted':
         return this.#changed(event)
       case 'resumed':
@@ -56,8 +55,16 @@ export class View<T extends KubeObject> {
     this.objects.set(key, object)
     if (previous === undefined) return this.#changed({ type: 'added', object })
     if (previous.metadata.uid === object.metadata.uid) return this.#changed({ type: 'changed', object, previous })
-    this.#changed({ type: 'removed', object: previous })
+    this.#changed({ type: 'removed', object: previous, previous })
     this.#changed({ type: 'added', object })
+  }
+
+  /** Without a last state the one before is the last. */
+  #remove(key: string, last?: T): void {
+    const previous = this.objects.get(key)
+    if (previous === undefined) return
+    this.objects.delete(key)
+    this.#changed({ type: 'removed', object: last ?? previous, previous })
   }
 
   #replace(objects: readonly T[], resourceVersion: string): void {
@@ -67,11 +74,7 @@ export class View<T extends KubeObject> {
       left?.delete(key)
       this.#set(key, object)
     }
-    for (const key of left ?? []) {
-      const object = this.objects.get(key)!
-      this.objects.delete(key)
-      this.#changed({ type: 'removed', object })
-    }
+    for (const key of left ?? []) this.#remove(key)
     this.#changed({ type: 'synced', resourceVersion })
   }
 }

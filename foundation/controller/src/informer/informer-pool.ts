@@ -1,0 +1,109 @@
+// All informers of a process: one per kind and scope, shared, started for the first user and stopped a while after the last.
+import { CustomResourceDefinition, toKind } from '@fairlead/client'
+import type { Client, Kind, KindLike } from '@fairlead/client'
+import type { Clock, KubeObject } from '@fairlead/kube'
+import { Informer, scopeText } from './informer.ts'
+import type { InformerScope } from './informer.ts'
+
+/** How long an informer without users goes on, in milliseconds: the next user often comes soon (specs/foundation.md §3). */
+const linger = 60_000
+
+/** The use of an informer. Dispose it when it is not needed any more. */
+export interface InformerUse<T extends KubeObject = KubeObject> extends Disposable {
+  readonly informer: Informer<T>
+}
+
+interface Shared {
+  readonly informer: Informer
+  users: number
+  stopping: Disposable | undefined
+}
+
+/** The informers of one client. */
+export class InformerPool implements AsyncDisposable {
+  readonly #client: Client
+  readonly #clock: Clock
+  readonly #shared = new Map<string, Shared>()
+  readonly #stopped: Promise<void>[] = []
+  #crds: InformerUse<CustomResourceDefinition> | undefined
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client
+    this.#clock = clock
+  }
+
+  /** Informers that run now, those that linger included. */
+  get size(): number {
+    return this.#shared.size
+  }
+
+  /** The informer of a kind and scope, started if it was not. */
+  use<T extends KubeObject>(like: KindLike<T>, scope: InformerScope = {}): InformerUse<T> {
+    const kind = toKind(like)
+    const id = `${kind.apiVersion}|${kind.kind}|${scopeText(scope)}`
+    const shared = this.#shared.get(id) ?? this.#start(id, kind, scope)
+    shared.users++
+    shared.stopping?.[Symbol.dispose]()
+    shared.stopping = undefined
+    let used = true
+    return {
+      informer: shared.informer as unknown as Informer<T>,
+      [Symbol.dispose]: () => {
+        if (used) this.#release(id, shared)
+        used = false
+      },
+    }
+  }
+
+  /** The informer of a whole kind, if one runs and its state is known; for looking without using. */
+  peek<T extends KubeObject>(like: KindLike<T>): Informer<T> | undefined {
+    const shared = this.#shared.get(`${like.apiVersion}|${like.kind}|${scopeText({})}`)
+    return shared?.informer as unknown as Informer<T> | undefined
+  }
+
+  /** Watches CustomResourceDefinitions, so that kinds which appear are listed at once and discovery stays true. */
+  watchDefinitions(): void {
+    if (this.#crds !== undefined) return
+    this.#crds = this.use(CustomResourceDefinition)
+    this.#crds.informer.subscribe({ changed: ({ object }) => this.#defined(object) })
+  }
+
+  /** Stops all informers. */
+  async stop(): Promise<void> {
+    for (const [id, shared] of this.#shared) {
+      shared.stopping?.[Symbol.dispose]()
+      this.#shared.delete(id)
+      this.#stopped.push(shared.informer.stop())
+    }
+    await Promise.all(this.#stopped)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  #start(id: string, kind: Kind, scope: InformerScope): Shared {
+    const shared: Shared = { informer: new Informer(this.#client, kind, scope), users: 0, stopping: undefined }
+    this.#shared.set(id, shared)
+    shared.informer.start()
+    return shared
+  }
+
+  #release(id: string, shared: Shared): void {
+    shared.users--
+    if (shared.users > 0 || this.#shared.get(id) !== shared) return
+    shared.stopping = this.#clock.timer(linger, () => {
+      this.#shared.delete(id)
+      this.#stopped.push(shared.informer.stop())
+    })
+  }
+
+  #defined(definition: CustomResourceDefinition): void {
+    this.#client.discovery.invalidate(definition.spec.group)
+    for (const { informer } of this.#shared.values()) {
+      const { group, kind } = informer.kind
+      if (informer.state === 'Absent' && group === definition.spec.group && kind === definition.spec.names.kind)
+        informer.wake()
+    }
+  }
+}

@@ -1,0 +1,166 @@
+// Leader election by a Lease, with client-go's rules: hold it for 15 s, renew every 2 s, step down when 10 s pass without success.
+import { Lease } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
+import { formatMicroTime, isAlreadyExists, isConflict } from '@fairlead/kube'
+import type { Clock } from '@fairlead/kube'
+import type { Logger } from './logger.ts'
+
+/** Which Lease, as whom, and how long. Times in milliseconds. */
+export interface LeaderElectionOptions {
+  readonly namespace: string
+  readonly name: string
+  /** Unique per process (`<host>_<uuid>`). */
+  readonly identity: string
+  /** Others wait this long after the last renewal that they saw; 15,000 when left out. */
+  readonly leaseDuration?: number
+  /** The leader steps down when it could not renew for this long; 10,000 when left out. Must be shorter than the lease. */
+  readonly renewDeadline?: number
+  /** Between attempts; 2,000 when left out. */
+  readonly retryPeriod?: number
+}
+
+/** What an election lives on. */
+export interface LeaderElectionHost {
+  readonly client: Client
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+}
+
+/** Takes part in an election. The time of others is never compared with ours: a lease counts from when its last change was seen here. */
+export class LeaderElection {
+  readonly #options: Required<LeaderElectionOptions>
+  readonly #host: LeaderElectionHost
+  #seen: Lease | undefined
+  #seenAt = -Infinity
+  #leads = false
+
+  constructor(options: LeaderElectionOptions, host: LeaderElectionHost) {
+    this.#options = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000, ...options }
+    if (this.#options.renewDeadline >= this.#options.leaseDuration)
+      throw new RangeError('renewDeadline must be shorter than leaseDuration')
+    this.#host = host
+  }
+
+  /** This process leads now. */
+  get leads(): boolean {
+    return this.#leads
+  }
+
+  /** Who leads, as far as is known. */
+  get holder(): string | undefined {
+    return this.#seen?.spec?.holderIdentity || undefined
+  }
+
+  /** Resolves when this process leads. Rejects with the signal's reason when it aborts. */
+  async acquire(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#host
+    while (!(await this.#tryOnce(signal))) await clock.sleep(this.#options.retryPeriod * (1 + 1.2 * random()), signal)
+    this.#leads = true
+    this.#host.log.info('Became leader', { lease: this.#leaseName(), identity: this.#options.identity })
+  }
+
+  /** Renews until that fails for too long (resolves with `lost`) or `signal` aborts (resolves with `stopped`; call {@link LeaderElection.release}). */
+  async hold(signal: AbortSignal): Promise<'lost' | 'stopped'> {
+    const { clock, log } = this.#host
+    let renewed = clock.monotonic()
+    while (!signal.aborted) {
+      await clock.sleep(this.#options.retryPeriod, signal).catch(() => {})
+      if (signal.aborted) break
+      const left = renewed + this.#options.renewDeadline - clock.monotonic()
+      if (await this.#tryWithin(left, signal)) {
+        renewed = clock.monotonic()
+      } else if (clock.monotonic() - renewed >= this.#options.renewDeadline || this.holder !== this.#options.identity) {
+        this.#leads = false
+        log.error('Lost the lease', { lease: this.#leaseName(), holder: this.holder })
+        return 'lost'
+      }
+    }
+    return 'stopped'
+  }
+
+  /** Gives the lease up, so that another need not wait for it to run out. */
+  async release(): Promise<void> {
+    if (!this.#leads || this.#seen === undefined) return
+    this.#leads = false
+    const spec = { ...this.#seen.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#time() }
+    await this.#host.client
+      .update<Lease>({ ...this.#seen, spec })
+      .catch((error: unknown) => this.#host.log.warn('Could not release the lease', { error }))
+  }
+
+  async #tryWithin(ms: number, signal: AbortSignal): Promise<boolean> {
+    const attempt = new AbortController()
+    const abort = (): void => attempt.abort(signal.reason)
+    using _timer = this.#host.clock.timer(Math.max(0, ms), () =>
+      attempt.abort(new DOMException('The lease could not be renewed in time', 'TimeoutError')),
+    )
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await this.#tryOnce(attempt.signal)
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  /** Takes or renews the lease if it may. False when another holds it or the attempt failed. */
+  async #tryOnce(signal: AbortSignal): Promise<boolean> {
+    try {
+      const live = await this.#host.client.find(
+        Lease,
+        { namespace: this.#options.namespace, name: this.#options.name },
+        { signal },
+      )
+      if (live !== undefined && live.metadata.resourceVersion !== this.#seen?.metadata.resourceVersion) this.#see(live)
+      if (live !== undefined && this.#heldByAnother(live)) return false
+      const wanted = this.#wanted(live)
+      this.#see(
+        await (live === undefined
+          ? this.#host.client.create(wanted, { signal })
+          : this.#host.client.update(wanted, { signal })),
+      )
+      return true
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isConflict(error) && !isAlreadyExists(error))
+        this.#host.log.warn('Could not take or renew the lease', { lease: this.#leaseName(), error })
+      return false
+    }
+  }
+
+  #heldByAnother(live: Lease): boolean {
+    const holder = live.spec?.holderIdentity
+    if (!holder || holder === this.#options.identity) return false
+    const duration = (live.spec?.leaseDurationSeconds ?? 0) * 1000
+    return this.#host.clock.monotonic() < this.#seenAt + duration
+  }
+
+  #wanted(live: Lease | undefined): Lease {
+    const { namespace, name, identity, leaseDuration } = this.#options
+    const mine = live?.spec?.holderIdentity === identity
+    const spec = {
+      ...live?.spec,
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseDuration / 1000),
+      acquireTime: mine ? live.spec?.acquireTime : this.#time(),
+      renewTime: this.#time(),
+      leaseTransitions: (live?.spec?.leaseTransitions ?? 0) + (live === undefined || mine ? 0 : 1),
+    }
+    return live === undefined
+      ? { apiVersion: Lease.apiVersion, kind: Lease.kind, metadata: { namespace, name }, spec }
+      : { ...live, spec }
+  }
+
+  #see(lease: Lease): void {
+    this.#seen = lease
+    this.#seenAt = this.#host.clock.monotonic()
+  }
+
+  #time(): string {
+    return formatMicroTime(this.#host.clock.now())
+  }
+
+  #leaseName(): string {
+    return `${this.#options.namespace}/${this.#options.name}`
+  }
+}

@@ -1,0 +1,229 @@
+// The manager: one client, shared caches, controllers, leader election, and a graceful end. Start with Manager.start.
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Client, KindLike } from '@fairlead/client'
+import type { Clock, KubeObject } from '@fairlead/kube'
+import { installDefinitions } from './definitions.ts'
+import { EventRecorder } from './event-recorder.ts'
+import { InformerPool } from './informer/informer-pool.ts'
+import type { InformerUse } from './informer/informer-pool.ts'
+import type { InformerScope } from './informer/informer.ts'
+import { LeaderElection } from './leader-election.ts'
+import type { LeaderElectionOptions } from './leader-election.ts'
+import { silentLogger } from './logger.ts'
+import type { Logger } from './logger.ts'
+import { Metrics } from './metrics.ts'
+import { Endpoints } from './queue/endpoints.ts'
+import { ControllerBuilder } from './reconcile/builder.ts'
+import type { Controller } from './reconcile/controller.ts'
+import { WorkLoop } from './run/work-loop.ts'
+import type { WorkLoopOptions } from './run/work-loop.ts'
+
+/** What a manager is started with. */
+export interface ManagerOptions {
+  /** How the manager and its controllers reach the server; stays the caller's to close. */
+  readonly client: Client
+  /** Sets controllers up; called once, after the definitions are served. */
+  readonly setup?: (manager: Manager) => unknown
+  /** Applied before anything else. */
+  readonly crds?: readonly KubeObject[]
+  /** The client's when left out. */
+  readonly clock?: Clock
+  /** Random numbers in [0, 1), for jitter and names; the client's when left out. */
+  readonly random?: () => number
+  /** Silent when left out. */
+  readonly logger?: Logger
+  /** Only one of several processes works at a time; all do when left out. Caches are kept warm by all. */
+  readonly leaderElection?: Omit<LeaderElectionOptions, 'identity'> & { readonly identity?: string }
+  /** Called when leadership was lost: the process should end, as another one works now. */
+  readonly onLeadershipLost?: () => void
+}
+
+/** Whom {@link Manager.as} acts as. */
+export interface ActAs {
+  readonly serviceAccount: { readonly namespace: string; readonly name: string }
+}
+
+interface Runnable {
+  readonly loop: WorkLoop<never>
+}
+
+/** Runs controllers. `await using manager = await Manager.start({ client, setup })`. */
+export class Manager implements AsyncDisposable {
+  readonly client: Client
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly metrics: Metrics
+  /** Shared caches. */
+  readonly informers: InformerPool
+  /** Who waits for which remote endpoint. */
+  readonly endpoints: Endpoints = new Endpoints()
+  /** Aborts when the manager begins to stop. */
+  readonly signal: AbortSignal
+  /** Unique to this process; in leases and events. */
+  readonly identity: string
+  readonly #stop = new AbortController()
+  readonly #runnables = new Set<Runnable>()
+  readonly #recorders = new Map<string, EventRecorder>()
+  readonly #election: LeaderElection | undefined
+  #working = false
+  #leading: Promise<void> | undefined
+  #stopped: Promise<void> | undefined
+
+  private constructor(options: ManagerOptions, metrics: Metrics) {
+    this.client = options.client
+    this.clock = options.clock ?? options.client.clock
+    this.random = options.random ?? options.client.random
+    this.log = options.logger ?? silentLogger
+    this.metrics = metrics
+    this.signal = this.#stop.signal
+    this.informers = new InformerPool(options.client, this.clock)
+    const { leaderElection } = options
+    this.identity = leaderElection?.identity ?? `${hostname()}_${randomUUID()}`
+    if (leaderElection !== undefined)
+      this.#election = new LeaderElection({ ...leaderElection, identity: this.identity }, this)
+  }
+
+  /** Applies the definitions, sets controllers up and lets them run. Resolves as soon as they may; their caches fill meanwhile. */
+  static async start(options: ManagerOptions): Promise<Manager> {
+    const metrics = Metrics.create()
+    if (options.crds !== undefined) await installDefinitions(options.client, options.crds)
+    const manager = new Manager(options, await metrics)
+    try {
+      manager.informers.watchDefinitions()
+      await options.setup?.(manager)
+    } catch (error) {
+      await manager.stop()
+      throw error
+    }
+    if (manager.#election === undefined) manager.#work()
+    else manager.#leading = manager.#lead(manager.#election, options.onLeadershipLost)
+    return manager
+  }
+
+  /** Whether this process works: it leads, or there is no election. */
+  get leads(): boolean {
+    return this.#working
+  }
+
+  /** Builds a controller; its name is unique in the manager. */
+  controller(name: string): ControllerBuilder {
+    return new ControllerBuilder(
+      {
+        loop: (options) => this.#makeLoop(options),
+        recorder: (controller) => this.recorder(controller),
+        launch: (controller: Controller) => this.#launch(controller.loop as unknown as WorkLoop<never>),
+      },
+      name,
+    )
+  }
+
+  /** A loop over items of your own making, for what {@link Manager.controller} cannot say. Runs when the manager does; stop it with its `stop`. */
+  loop<T>(options: WorkLoopOptions<T>): WorkLoop<T> {
+    const loop = this.#makeLoop(options)
+    this.#launch(loop as unknown as WorkLoop<never>)
+    return loop
+  }
+
+  /** Uses a shared cache until disposed. */
+  use<T extends KubeObject>(kind: KindLike<T>, scope?: InformerScope): InformerUse<T> {
+    return this.informers.use(kind, scope)
+  }
+
+  /** Records events in the name of a controller. */
+  recorder(controller: string): EventRecorder {
+    let recorder = this.#recorders.get(controller)
+    if (recorder === undefined) {
+      recorder = new EventRecorder({
+        client: this.client,
+        clock: this.clock,
+        random: this.random,
+        log: this.log,
+        controller,
+        instance: this.identity,
+      })
+      this.#recorders.set(controller, recorder)
+    }
+    return recorder
+  }
+
+  /** A client that acts as a service account, with its rights only. */
+  as({ serviceAccount: { namespace, name } }: ActAs): Client {
+    const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
+    return this.client.as({ user: `system:serviceaccount:${namespace}:${name}`, groups })
+  }
+
+  /** Lets work in progress end (within `grace` milliseconds, 30,000 when left out), gives the lease up, ends all watches. */
+  stop(grace?: number): Promise<void> {
+    this.#stopped ??= this.#end(grace)
+    return this.#stopped
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  #makeLoop<T>(options: WorkLoopOptions<T>): WorkLoop<T> {
+    for (const { loop } of this.#runnables) {
+      if (loop.name === options.name)
+        throw new Error(`There is a controller "${options.name}" already; give each its own name`)
+    }
+    return new WorkLoop<T>(options, {
+      ...this.#host(),
+      metrics: this.metrics.controller(options.name, options.concurrency ?? 1),
+    })
+  }
+
+  #host(): Pick<Manager, 'client' | 'informers' | 'endpoints' | 'clock' | 'random' | 'log'> {
+    const { client, informers, endpoints, clock, random, log } = this
+    return { client, informers, endpoints, clock, random, log }
+  }
+
+  #launch(loop: WorkLoop<never>): void {
+    const runnable: Runnable = { loop }
+    this.#runnables.add(runnable)
+    loop.onStopped(() => this.#runnables.delete(runnable))
+    if (this.#working) this.#startOne(runnable)
+  }
+
+  #work(): void {
+    this.#working = true
+    for (const runnable of this.#runnables) this.#startOne(runnable)
+  }
+
+  /** Caches first: a reconcile must not take what is not listed yet for missing. */
+  #startOne({ loop }: Runnable): void {
+    void loop.synced(this.signal).then(
+      () => loop.start(),
+      () => {},
+    )
+  }
+
+  async #lead(election: LeaderElection, lost: (() => void) | undefined): Promise<void> {
+    try {
+      await election.acquire(this.signal)
+    } catch {
+      return
+    }
+    this.metrics.leading('manager', true)
+    this.#work()
+    const outcome = await election.hold(this.signal)
+    this.metrics.leading('manager', false)
+    if (outcome === 'lost') {
+      this.#working = false
+      // Another one works now: what is under way here must end at once.
+      void this.stop(0)
+      lost?.()
+    }
+  }
+
+  async #end(grace: number | undefined): Promise<void> {
+    this.#stop.abort(new DOMException('The manager was stopped', 'AbortError'))
+    await Promise.all([...this.#runnables].map(({ loop }) => loop.stop(grace)))
+    await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()))
+    await this.#leading
+    await this.#election?.release()
+    await this.informers.stop()
+  }
+}

@@ -1,0 +1,228 @@
+// The work queue: every item at most once, never two workers on one item, delays, backoff per item, groups in turn.
+import { backoffDelay } from '@fairlead/client'
+import type { Clock } from '@fairlead/kube'
+import { Deadlines } from './deadlines.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+import { RoundRobin } from './round-robin.ts'
+
+/** What happens in a queue, for metrics. Times in milliseconds. */
+export interface QueueObserver {
+  added(): void
+  depth(items: number): void
+  /** An item is handed to a worker after waiting so long. */
+  started(waited: number): void
+  /** A worker is done with an item after so long. */
+  finished(worked: number): void
+  retried(): void
+}
+
+/** What a queue is made of. */
+export interface WorkQueueOptions<T> {
+  /** Items of the same id are the same work. */
+  readonly id: (item: T) => string
+  /** Items of different groups are served in turn, so that a group with much work does not hold up the others. One group when left out. */
+  readonly group?: (item: T) => string
+  readonly clock: Clock
+  /** Random numbers in [0, 1), for jitter. */
+  readonly random: () => number
+  readonly observer?: QueueObserver
+}
+
+/** Changes come before start-up and resync work. */
+export type Priority = 'normal' | 'low'
+
+interface Entry<T> {
+  item: T
+  /** Where it waits; undefined when it waits in no queue (it is delayed, or in work and not asked for again). */
+  waiting: Priority | undefined
+  working: boolean
+  /** When it began to wait, then when work began. Monotonic milliseconds. */
+  since: number
+}
+
+/** A queue of work. Workers loop: `take`, work, `done`. */
+export class WorkQueue<T> {
+  readonly #options: WorkQueueOptions<T>
+  readonly #entries = new Map<string, Entry<T>>()
+  readonly #queues: Record<Priority, RoundRobin> = { normal: new RoundRobin(), low: new RoundRobin() }
+  readonly #delayed = new Deadlines()
+  readonly #delayedItems = new Map<string, T>()
+  readonly #failures = new Map<string, number>()
+  readonly #takers: ((item: T | undefined) => void)[] = []
+  #timer: Disposable | undefined
+  #timerAt = Infinity
+  #waiting = 0
+  #working = 0
+  #closed = false
+  #drained: (() => void)[] = []
+
+  constructor(options: WorkQueueOptions<T>) {
+    this.#options = options
+  }
+
+  /** Items that wait for a worker; delayed ones are not among them. */
+  get length(): number {
+    return this.#waiting
+  }
+
+  /** Items that workers hold. */
+  get working(): number {
+    return this.#working
+  }
+
+  /** Items that wait for their time. */
+  get delayed(): number {
+    return this.#delayed.size
+  }
+
+  /** Asks for work now. One that waits already is not queued twice; one that is being worked on is done once more after that; a delay is cut short. */
+  add(item: T, priority: Priority = 'normal'): void {
+    if (this.#closed) return
+    const id = this.#options.id(item)
+    this.#undelay(id)
+    this.#enqueue(id, item, priority)
+  }
+
+  /** Asks for work in `ms` milliseconds. The earliest of several wishes wins. */
+  addAfter(item: T, ms: number): void {
+    if (ms <= 0) return this.add(item)
+    if (this.#closed) return
+    const id = this.#options.id(item)
+    if (this.#entries.get(id)?.waiting !== undefined) return
+    this.#delayed.set(id, this.#options.clock.monotonic() + ms)
+    this.#delayedItems.set(id, item)
+    this.#arm()
+  }
+
+  /** Counts a failure of the item and asks for it again after the wait that the policy gives. Returns that wait in milliseconds. */
+  retry(item: T, policy: RetryPolicy): number {
+    const id = this.#options.id(item)
+    const failures = (this.#failures.get(id) ?? 0) + 1
+    this.#failures.set(id, failures)
+    const wait = Math.max(backoffDelay(failures, { ...policy, random: this.#options.random }), policy.atLeast ?? 0)
+    this.#options.observer?.retried()
+    this.addAfter(item, wait)
+    return wait
+  }
+
+  /** Failures of an item since it was last forgotten. */
+  failures(item: T): number {
+    return this.#failures.get(this.#options.id(item)) ?? 0
+  }
+
+  /** Forgets the failures of an item: the next wait is the first again. */
+  forget(item: T): void {
+    this.#failures.delete(this.#options.id(item))
+  }
+
+  /** Cuts the delay of an item short, if it has one. */
+  hurry(item: T): void {
+    const id = this.#options.id(item)
+    if (this.#delayed.has(id)) this.add(item)
+  }
+
+  /** The next item; waits until there is one. Undefined once the queue is closed. Call {@link WorkQueue.done} for each. */
+  take(): Promise<T | undefined> {
+    const item = this.#closed ? undefined : this.#next()
+    if (item !== undefined || this.#closed) return Promise.resolve(item)
+    return new Promise((resolve) => this.#takers.push(resolve))
+  }
+
+  /** A worker is done with an item that it took. */
+  done(item: T): void {
+    const id = this.#options.id(item)
+    const entry = this.#entries.get(id)
+    if (!entry?.working) throw new Error(`Item ${id} was not taken`)
+    const now = this.#options.clock.monotonic()
+    entry.working = false
+    this.#working--
+    this.#options.observer?.finished(now - entry.since)
+    if (entry.waiting === undefined) this.#entries.delete(id)
+    else this.#line(id, entry)
+    if (this.#working === 0) for (const resolve of this.#drained.splice(0)) resolve()
+  }
+
+  /** Hands out nothing any more; what waits is dropped. */
+  close(): void {
+    this.#closed = true
+    this.#timer?.[Symbol.dispose]()
+    this.#delayed.clear()
+    this.#delayedItems.clear()
+    for (const resolve of this.#takers.splice(0)) resolve(undefined)
+  }
+
+  /** Closes, and resolves when no worker holds an item. */
+  async drain(): Promise<void> {
+    this.close()
+    if (this.#working > 0) await new Promise<void>((resolve) => this.#drained.push(resolve))
+  }
+
+  #enqueue(id: string, item: T, priority: Priority): void {
+    const entry = this.#entries.get(id) ?? { item, waiting: undefined, working: false, since: 0 }
+    if (entry.waiting === undefined) {
+      this.#entries.set(id, entry)
+      entry.item = item
+      entry.waiting = priority
+      this.#waiting++
+      this.#options.observer?.added()
+      if (!entry.working) this.#line(id, entry)
+    } else if (entry.waiting === 'low' && priority === 'normal') {
+      entry.waiting = 'normal'
+      if (!entry.working) this.#line(id, entry)
+    }
+    this.#options.observer?.depth(this.#waiting)
+  }
+
+  #line(id: string, entry: Entry<T>): void {
+    entry.since = this.#options.clock.monotonic()
+    this.#queues[entry.waiting!].push(this.#options.group?.(entry.item) ?? '', id)
+    const taker = this.#takers.shift()
+    if (taker !== undefined) taker(this.#next())
+  }
+
+  #next(): T | undefined {
+    return this.#nextOf('normal') ?? this.#nextOf('low')
+  }
+
+  #nextOf(priority: Priority): T | undefined {
+    for (let id = this.#queues[priority].shift(); id !== undefined; id = this.#queues[priority].shift()) {
+      const entry = this.#entries.get(id)
+      // Its place in the low queue outlives an item that was moved to the normal one.
+      if (entry === undefined || entry.working || entry.waiting !== priority) continue
+      const now = this.#options.clock.monotonic()
+      entry.waiting = undefined
+      entry.working = true
+      this.#waiting--
+      this.#working++
+      this.#options.observer?.started(now - entry.since)
+      this.#options.observer?.depth(this.#waiting)
+      entry.since = now
+      return entry.item
+    }
+    return undefined
+  }
+
+  #undelay(id: string): void {
+    this.#delayed.delete(id)
+    this.#delayedItems.delete(id)
+  }
+
+  #arm(): void {
+    const next = this.#delayed.next() ?? Infinity
+    if (next >= this.#timerAt) return
+    this.#timer?.[Symbol.dispose]()
+    this.#timerAt = next
+    this.#timer = this.#options.clock.timer(next - this.#options.clock.monotonic(), () => this.#release())
+  }
+
+  #release(): void {
+    this.#timerAt = Infinity
+    const now = this.#options.clock.monotonic()
+    for (let id = this.#delayed.take(now); id !== undefined; id = this.#delayed.take(now)) {
+      const item = this.#delayedItems.get(id)!
+      this.#delayedItems.delete(id)
+      this.#enqueue(id, item, 'normal')
+    }
+    this.#arm()
+  }
+}

@@ -1,0 +1,164 @@
+// The builder: `manager.controller('web').for(Web).owns(Deployment).watches(Secret, webOf).reconcile(run)`.
+import { toKind } from '@fairlead/client'
+import type { KindLike } from '@fairlead/client'
+import { formatKey } from '@fairlead/kube'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import type { EventRecorder } from '../event-recorder.ts'
+import type { Informer, InformerScope } from '../informer/informer.ts'
+import type { Result } from '../result.ts'
+import type { WorkLoop, WorkLoopOptions } from '../run/work-loop.ts'
+import { Controller, ObjectRunner, ownerKeys } from './controller.ts'
+import type { GoneContext, ReconcileContext } from './controller.ts'
+import type { Predicate } from './predicate.ts'
+
+/** What a builder is given by its manager. */
+export interface ControllerHost {
+  loop(options: WorkLoopOptions<string>): WorkLoop<string>
+  recorder(controller: string): EventRecorder
+  /** Begins to run the controller as soon as the manager lets it. */
+  launch(controller: Controller): void
+}
+
+/** Which objects a kind contributes, and which of their changes matter. */
+export interface SourceOptions<T extends KubeObject> extends InformerScope {
+  /** Changes that do not pass wake nobody. */
+  readonly when?: Predicate<T>
+}
+
+/** Habits of a controller. */
+export interface ControllerOptions {
+  /** Objects reconciled at a time; 1 when left out. */
+  readonly concurrency?: number
+  /** Changes of its own objects (not of what they own) must pass all of these. */
+  readonly predicates?: readonly Predicate[]
+  /** Field manager; `fairlead-<name>` when left out. */
+  readonly manager?: string
+  /** Keep the condition Ready on failures, where this controller writes status; true when left out. */
+  readonly keepReady?: boolean
+}
+
+interface Source {
+  readonly kind: KindLike
+  readonly options: SourceOptions<KubeObject>
+  /** Keys that an object concerns; undefined stands for its controlling owner. */
+  readonly keysOf: ((object: KubeObject) => Iterable<ObjectKey | string>) | undefined
+}
+
+/** The first step: whose controller is it. */
+export class ControllerBuilder {
+  readonly #host: ControllerHost
+  readonly #name: string
+
+  constructor(host: ControllerHost, name: string) {
+    this.#host = host
+    this.#name = name
+  }
+
+  /** The kind whose objects are reconciled. */
+  for<T extends KubeObject>(kind: KindLike<T>, options: SourceOptions<T> = {}): ObjectControllerBuilder<T> {
+    return new ObjectControllerBuilder(this.#host, this.#name, kind, options)
+  }
+}
+
+/** The other steps, in any order; {@link ObjectControllerBuilder.reconcile} is the last. */
+export class ObjectControllerBuilder<T extends KubeObject> {
+  readonly #host: ControllerHost
+  readonly #name: string
+  readonly #kind: KindLike<T>
+  readonly #primary: SourceOptions<T>
+  readonly #sources: Source[] = []
+  #options: ControllerOptions = {}
+  #gone: ((context: GoneContext) => Promise<Result> | Result) | undefined
+  #finalizer: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result } | undefined
+
+  constructor(host: ControllerHost, name: string, kind: KindLike<T>, primary: SourceOptions<T>) {
+    this.#host = host
+    this.#name = name
+    this.#kind = kind
+    this.#primary = primary
+  }
+
+  /** Objects of this kind wake the object that controls them (their owner reference with `controller: true`). */
+  owns<O extends KubeObject>(kind: KindLike<O>, options: SourceOptions<O> = {}): this {
+    this.#sources.push({ kind, options: options as unknown as SourceOptions<KubeObject>, keysOf: undefined })
+    return this
+  }
+
+  /** Objects of this kind wake the keys that `keysOf` names, for their state before a change and after it. */
+  watches<O extends KubeObject>(
+    kind: KindLike<O>,
+    keysOf: (object: O) => Iterable<ObjectKey | string>,
+    options: SourceOptions<O> = {},
+  ): this {
+    this.#sources.push({
+      kind,
+      options: options as unknown as SourceOptions<KubeObject>,
+      keysOf: keysOf as unknown as Source['keysOf'],
+    })
+    return this
+  }
+
+  /** Sets habits; later calls add to earlier ones. */
+  with(options: ControllerOptions): this {
+    this.#options = { ...this.#options, ...options }
+    return this
+  }
+
+  /** Puts a finalizer (`<group>/<what>`) on every object before it is reconciled, and takes it off once `cleanup` has succeeded on a deleted one. */
+  finalizer(name: string, cleanup: (context: ReconcileContext<T>) => Promise<Result> | Result): this {
+    this.#finalizer = { name, cleanup }
+    return this
+  }
+
+  /** What to do for a key whose object does not exist (any more); nothing unless told. */
+  gone(run: (context: GoneContext) => Promise<Result> | Result): this {
+    this.#gone = run
+    return this
+  }
+
+  /** Ends the building: the controller runs as soon as its manager does. */
+  reconcile(run: (context: ReconcileContext<T>) => Promise<Result> | Result): Controller<T> {
+    const kind = toKind(this.#kind)
+    const { concurrency, manager, predicates = [], keepReady = true } = this.#options
+    const recorder = this.#host.recorder(this.#name)
+    let primary: Informer<T>
+    const runner = new ObjectRunner<T>(
+      { reconcile: run, gone: this.#gone, finalizer: this.#finalizer, keepReady },
+      recorder,
+      () => primary,
+    )
+    const loop = this.#host.loop({
+      name: this.#name,
+      id: (key) => key,
+      concurrency,
+      manager,
+      run: (key, context) => runner.run(key, context),
+      failed: (key, error, context) => runner.failed(key, error, context),
+      logFields: (key) => ({ kind: kind.kind, key }),
+    })
+    const when = allPass<T>([
+      ...(this.#primary.when === undefined ? [] : [this.#primary.when]),
+      ...(predicates as readonly Predicate<T>[]),
+    ])
+    primary = loop.watch(kind, (object) => [keyText(object)], { ...this.#primary, when })
+    for (const { kind: watched, options, keysOf } of this.#sources) {
+      const keys = keysOf ?? ((object: KubeObject) => ownerKeys(kind, object, (key) => primary.get(key) !== undefined))
+      loop.watch(
+        watched,
+        (object) => Array.from(keys(object), (key) => (typeof key === 'string' ? key : formatKey(key))),
+        options,
+      )
+    }
+    const controller = new Controller(kind, loop, primary)
+    this.#host.launch(controller as unknown as Controller)
+    return controller
+  }
+}
+
+function allPass<T extends KubeObject>(predicates: readonly Predicate<T>[]): Predicate<T> | undefined {
+  return predicates.length === 0 ? undefined : (change) => predicates.every((predicate) => predicate(change))
+}
+
+function keyText(object: KubeObject): string {
+  return object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name!
+}

@@ -1,0 +1,153 @@
+// A controller of one kind: a work loop whose items are the keys of its objects. Made by the builder (builder.ts).
+import { isClientError } from '@fairlead/client'
+import type { Client, Kind } from '@fairlead/client'
+import { StatusError, controllerOf, isConflict, isTerminating, parseApiVersion, parseKey } from '@fairlead/kube'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import type { EventRecorder, ObjectEvents } from '../event-recorder.ts'
+import type { Informer } from '../informer/informer.ts'
+import { RemoteError } from '../queue/retry-policy.ts'
+import { TerminalError } from '../result.ts'
+import type { Result } from '../result.ts'
+import { KindUnavailable } from '../run/reader.ts'
+import type { WorkContext, WorkLoop } from '../run/work-loop.ts'
+import { addFinalizer, hasFinalizer, removeFinalizer } from './finalizer.ts'
+import { ObjectStatus } from './status-writer.ts'
+import type { StatusWriter } from './status-writer.ts'
+
+/** What a reconcile works with. */
+export interface ReconcileContext<T extends KubeObject> extends WorkContext {
+  /** The object from the cache, frozen. */
+  readonly object: T
+  readonly key: ObjectKey
+  readonly status: StatusWriter
+  /** Events about the object. */
+  readonly events: ObjectEvents
+}
+
+/** What a cleaning up of something gone works with: there is no object any more. */
+export interface GoneContext extends WorkContext {
+  readonly key: ObjectKey
+}
+
+/** What a controller does. */
+export interface ControllerBehaviour<T extends KubeObject> {
+  reconcile(context: ReconcileContext<T>): Promise<Result> | Result
+  /** Called for keys without an object. */
+  gone?(context: GoneContext): Promise<Result> | Result
+  readonly finalizer?: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result }
+  /** Ready is set to False on failures and back after them; for objects whose status this controller writes. */
+  readonly keepReady: boolean
+}
+
+/** Runs one key. */
+export class ObjectRunner<T extends KubeObject> {
+  readonly #behaviour: ControllerBehaviour<T>
+  readonly #recorder: EventRecorder
+  readonly #primary: () => Informer<T>
+  /** Keys whose last run failed. */
+  readonly #failing = new Set<string>()
+
+  constructor(behaviour: ControllerBehaviour<T>, recorder: EventRecorder, primary: () => Informer<T>) {
+    this.#behaviour = behaviour
+    this.#recorder = recorder
+    this.#primary = primary
+  }
+
+  async run(key: string, work: WorkContext): Promise<Result> {
+    const object = this.#primary().get(key)
+    if (object === undefined) {
+      this.#failing.delete(key)
+      return this.#behaviour.gone?.({ ...work, key: parseKey(key) })
+    }
+    const context = this.#contextFor(key, object, work)
+    const { finalizer } = this.#behaviour
+    if (finalizer === undefined) return this.#reconcile(key, context)
+    if (!isTerminating(object))
+      return this.#reconcile(key, { ...context, object: await addFinalizer(work.client, object, finalizer.name) })
+    if (!hasFinalizer(object, finalizer.name)) return undefined
+    const result = await finalizer.cleanup(context)
+    // Cleaning up that asks for more time is not done yet.
+    if (!result) await removeFinalizer(work.client, object, finalizer.name)
+    return result
+  }
+
+  /** Reports a failure on the object: an event, and Ready where this controller keeps it. */
+  async failed(key: string, error: unknown, work: WorkContext): Promise<void> {
+    const object = this.#primary().get(key)
+    // Lost races are nobody's business: the next run settles them.
+    if (object === undefined || isConflict(error)) return
+    this.#failing.add(key)
+    const [reason, message] = [reasonOf(error), messageOf(error)]
+    this.#recorder.about(object).warning(reason, message, { action: 'Reconcile' })
+    if (this.#behaviour.keepReady) await new ObjectStatus(work.client, work.clock, object).fail(reason, message)
+  }
+
+  async #reconcile(key: string, context: ReconcileContext<T> & { readonly status: ObjectStatus }): Promise<Result> {
+    const result = await this.#behaviour.reconcile(context)
+    if (this.#failing.delete(key) && this.#behaviour.keepReady) await context.status.recovered()
+    return result
+  }
+
+  #contextFor(key: string, object: T, work: WorkContext): ReconcileContext<T> & { readonly status: ObjectStatus } {
+    const status = new ObjectStatus(work.client, work.clock, object)
+    return { ...work, object, key: parseKey(key), status, events: this.#recorder.about(object) }
+  }
+}
+
+/** A controller that runs. */
+export class Controller<T extends KubeObject = KubeObject> {
+  readonly name: string
+  readonly kind: Kind<T>
+  /** The workers under it. */
+  readonly loop: WorkLoop<string>
+  /** The cache of its objects. */
+  readonly informer: Informer<T>
+
+  constructor(kind: Kind<T>, loop: WorkLoop<string>, informer: Informer<T>) {
+    this.name = loop.name
+    this.kind = kind
+    this.loop = loop
+    this.informer = informer
+  }
+
+  /** Asks for an object by its key, as if it had changed. */
+  enqueue(key: string | ObjectKey): void {
+    this.loop.add(typeof key === 'string' ? key : key.namespace === '' ? key.name : `${key.namespace}/${key.name}`)
+  }
+
+  /** The client of the controller: its field manager, its own writes not tracked. */
+  get client(): Client {
+    return this.loop.client
+  }
+
+  /** Stops this controller alone. */
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+}
+
+/** Keys of the objects of `owner` that control an object: none or one. `has` tells whether a key is in the owners' cache. */
+export function ownerKeys(owner: Kind, object: KubeObject, has: (key: string) => boolean): readonly string[] {
+  const reference = controllerOf(object)
+  if (
+    reference === undefined ||
+    reference.kind !== owner.kind ||
+    parseApiVersion(reference.apiVersion).group !== owner.group
+  )
+    return []
+  const namespaced = `${object.metadata.namespace ?? ''}/${reference.name}`
+  // Owners of namespaced objects live in the same namespace or in none; an owner that is not cached yet wakes by itself when it is.
+  if (object.metadata.namespace && has(namespaced)) return [namespaced]
+  return [object.metadata.namespace && owner.namespaced !== false && !has(reference.name) ? namespaced : reference.name]
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof TerminalError || error instanceof KindUnavailable || error instanceof RemoteError)
+    return error.code
+  if (isClientError(error)) return error.code
+  return error instanceof StatusError && error.reason !== '' ? `${error.reason}` : 'ReconcileFailed'
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

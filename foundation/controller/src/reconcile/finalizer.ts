@@ -1,0 +1,45 @@
+// Finalizers: put on before anything that needs cleaning up is made, taken off only after the cleaning up has succeeded.
+import { formatKey, isNotFound, isTerminating, keyOf } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { kindOfObject } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
+
+/** The object carries the finalizer. */
+export function hasFinalizer(object: KubeObject, name: string): boolean {
+  return object.metadata.finalizers?.includes(name) ?? false
+}
+
+/** Puts a finalizer (`<group>/<what>`) on; returns the object with it. Throws StatusError 409 when the object changed meanwhile. */
+export async function addFinalizer<T extends KubeObject>(client: Client, object: T, name: string): Promise<T> {
+  if (hasFinalizer(object, name) || isTerminating(object)) return object
+  return setFinalizers(client, object, [...(object.metadata.finalizers ?? []), name])
+}
+
+/** Takes a finalizer off; returns the object without it, or undefined when that was what kept it. Throws StatusError 409 when the object changed meanwhile. */
+export async function removeFinalizer<T extends KubeObject>(
+  client: Client,
+  object: T,
+  name: string,
+): Promise<T | undefined> {
+  if (!hasFinalizer(object, name)) return object
+  const left = (object.metadata.finalizers ?? []).filter((one) => one !== name)
+  try {
+    return await setFinalizers(client, object, left)
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** The list is replaced as a whole, so the version that it was read in must still be the newest. */
+function setFinalizers<T extends KubeObject>(client: Client, object: T, finalizers: readonly string[]): Promise<T> {
+  const { uid, resourceVersion } = object.metadata
+  const merge = {
+    metadata: {
+      uid: uid ?? null,
+      resourceVersion: resourceVersion ?? null,
+      finalizers: finalizers.length === 0 ? null : finalizers,
+    },
+  }
+  return client.patch<T>(kindOfObject(object), formatKey(keyOf(object)), { merge })
+}

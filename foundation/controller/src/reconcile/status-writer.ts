@@ -1,0 +1,92 @@
+// Writing status by server-side apply: observedGeneration and Ready are kept, transition times move with the status only.
+import { appliedFields, isApplied } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
+import { asJson, condition, findCondition, formatTime, setCondition } from '@fairlead/kube'
+import type { Clock, Condition, JsonObject, KubeObject } from '@fairlead/kube'
+
+/** Status as a reconcile states it. `observedGeneration` is filled in; conditions need no times. */
+export type StatusFields = { readonly conditions?: readonly Condition[] } & Readonly<Record<string, unknown>>
+
+/** Writes the status of the object that is being reconciled. */
+export interface StatusWriter {
+  /**
+   * States all status fields of this controller: those it stated before and leaves out now are taken away. Fills in `observedGeneration`, and
+   * the condition `Ready` (True, reason `Reconciled`) where none is given. Sends nothing when the status is as stated.
+   */
+  apply(status: StatusFields): Promise<void>
+}
+
+/** The {@link StatusWriter} of one object in one run. */
+export class ObjectStatus implements StatusWriter {
+  readonly #client: Client
+  readonly #clock: Clock
+  #live: KubeObject
+  #stated = false
+
+  constructor(client: Client, clock: Clock, object: KubeObject) {
+    this.#client = client
+    this.#clock = clock
+    this.#live = object
+  }
+
+  async apply(status: StatusFields): Promise<void> {
+    this.#stated = true
+    const conditions = status.conditions ?? []
+    const ready =
+      findCondition(conditions, 'Ready') === undefined ? [condition('Ready', true, { reason: 'Reconciled' })] : []
+    await this.#write({ ...status, conditions: [...ready, ...conditions] })
+  }
+
+  /** Sets Ready to False and leaves all other fields of this controller as they are. Does nothing where it never wrote a status. */
+  async fail(reason: string, message: string): Promise<void> {
+    await this.#amend(condition('Ready', false, { reason, message }))
+  }
+
+  /** After a failure that was reported: sets Ready back to True, unless this run has stated a status itself. */
+  async recovered(): Promise<void> {
+    if (!this.#stated) await this.#amend(condition('Ready', true, { reason: 'Reconciled' }))
+  }
+
+  async #amend(ready: Condition): Promise<void> {
+    const own = this.#own()
+    if (own === undefined) return
+    const others = ((own.conditions as readonly Condition[] | undefined) ?? []).filter((one) => one.type !== 'Ready')
+    await this.#write({ ...own, conditions: [ready, ...others] })
+  }
+
+  #own(): JsonObject | undefined {
+    return appliedFields(this.#live, this.#client.manager, 'status')?.status as JsonObject | undefined
+  }
+
+  async #write(status: StatusFields): Promise<void> {
+    const { apiVersion, kind, metadata } = this.#live
+    const generation = metadata.generation
+    const before = (this.#live.status as { conditions?: readonly Condition[] } | undefined)?.conditions
+    const now = formatTime(this.#clock.now())
+    const conditions = (status.conditions ?? []).map((one) =>
+      placed(before, { ...one, observedGeneration: one.observedGeneration ?? generation }, now),
+    )
+    const configuration: KubeObject = {
+      apiVersion,
+      kind,
+      metadata: { name: metadata.name, ...(metadata.namespace ? { namespace: metadata.namespace } : {}) },
+      status: asJson({
+        ...withoutUndefined(status),
+        ...(generation === undefined ? {} : { observedGeneration: generation }),
+        conditions,
+      }),
+    }
+    if (isApplied(this.#live, configuration, this.#client.manager, 'status')) return
+    const sent = { ...configuration, metadata: { ...configuration.metadata, uid: metadata.uid } }
+    this.#live = (await this.#client.applyAnswer(sent, { subresource: 'status', force: true })).object
+  }
+}
+
+/** The condition with the time of its last transition: that of the live one while the status is the same. */
+function placed(before: readonly Condition[] | undefined, next: Condition, now: string): Condition {
+  return findCondition(setCondition(before, next, now), next.type)!
+}
+
+function withoutUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

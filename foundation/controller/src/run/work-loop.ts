@@ -1,0 +1,373 @@
+// Workers over a queue: takes items, runs them, retries, remembers what they read and wrote. Controllers of one kind (controller.ts) are made
+// of one; capabilities whose items are not objects (a parent and a key of it) use it directly.
+import type { Client, Kind, KindLike, WriteObserver } from '@fairlead/client'
+import { formatKey } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
+import type { Informer, InformerScope, ObjectChange } from '../informer/informer.ts'
+import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
+import type { Logger } from '../logger.ts'
+import type { ControllerMetrics } from '../metrics.ts'
+import type { Endpoints } from '../queue/endpoints.ts'
+import { retryPolicyFor } from '../queue/retry-policy.ts'
+import { WorkQueue } from '../queue/work-queue.ts'
+import type { Priority } from '../queue/work-queue.ts'
+import { TerminalError } from '../result.ts'
+import type { Result } from '../result.ts'
+import { Dependencies, kindId } from './dependencies.ts'
+import { OwnWrites, objectId } from './own-writes.ts'
+import { RecordingReader } from './reader.ts'
+import type { Reader } from './reader.ts'
+
+/** What a run works with. */
+export interface WorkContext {
+  /** Writes as the controller; what it writes does not wake the item. */
+  readonly client: Client
+  /** Reads from shared caches; what it reads wakes the item. */
+  readonly read: Reader
+  readonly log: Logger
+  /** Aborts when the controller stops in a hurry. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+/** What a loop does. */
+export interface WorkLoopOptions<T> {
+  /** Name of the controller in metrics, logs and field managers. */
+  readonly name: string
+  /** Items of one id are the same work. */
+  readonly id: (item: T) => string
+  /** Groups are served in turn. */
+  readonly group?: (item: T) => string
+  /** Items at work at a time; 1 when left out. */
+  readonly concurrency?: number
+  /** Field manager; `fairlead-<name>` when left out. */
+  readonly manager?: string
+  run(item: T, context: WorkContext): Promise<Result> | Result
+  /** Told of every failure, before the retry is planned. */
+  failed?(item: T, error: unknown, context: WorkContext): Promise<void> | void
+  readonly logFields?: (item: T) => Readonly<Record<string, unknown>>
+}
+
+/** What a loop lives on; the manager gives it. */
+export interface WorkLoopHost {
+  readonly client: Client
+  readonly informers: InformerPool
+  readonly endpoints: Endpoints
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Logger
+  readonly metrics: ControllerMetrics
+}
+
+/** Which items a change concerns. Called for the object as it is, and for `previous`, so that old and new owners wake. */
+export type ItemsOf<T, O extends KubeObject = KubeObject> = (object: O) => Iterable<T>
+
+/** How {@link WorkLoop.watch} listens. */
+export interface WatchOptions<O extends KubeObject> extends InformerScope {
+  /** Changes that do not pass wake nobody. */
+  readonly when?: (change: ObjectChange<O>) => boolean
+}
+
+/** The loop. Make it with {@link Manager.loop}. */
+export class WorkLoop<T> implements AsyncDisposable {
+  readonly name: string
+  readonly queue: WorkQueue<T>
+  readonly client: Client
+  readonly #options: WorkLoopOptions<T>
+  readonly #host: WorkLoopHost
+  readonly #log: Logger
+  readonly #own = new OwnWrites()
+  readonly #dependencies: Dependencies
+  /** Informers that items read from, by kind in one version; held while an item reads them. */
+  readonly #read = new Map<string, { readonly use: InformerUse; readonly listening: Disposable; needed: boolean }>()
+  readonly #uses: Disposable[] = []
+  /** Kinds whose changes this loop hears, by group and kind: only their writes cause events that may have to be dropped. */
+  readonly #heard = new Map<string, Informer[]>()
+  /** Items by id, as long as they read something: dependencies know ids only. */
+  readonly #items = new Map<string, T>()
+  readonly #abort = new AbortController()
+  readonly #onStopped: (() => void)[] = []
+  #workers: Promise<void>[] = []
+  #active = 0
+  #stopping: Promise<void> | undefined
+
+  constructor(options: WorkLoopOptions<T>, host: WorkLoopHost) {
+    this.name = options.name
+    this.#options = options
+    this.#host = host
+    this.#log = host.log.child({ controller: options.name })
+    this.queue = new WorkQueue<T>({
+      id: options.id,
+      group: options.group,
+      clock: host.clock,
+      random: host.random,
+      observer: host.metrics,
+    })
+    this.client = host.client.with({
+      manager: options.manager ?? `fairlead-${options.name}`,
+      force: true,
+      cached: (kind, key) => this.#cached(kind, formatKey(key)),
+    })
+    this.#dependencies = new Dependencies((kind, used) => (used ? this.#readKind(kind) : this.#leaveKind(kind)))
+  }
+
+  /** Workers at work now. */
+  get active(): number {
+    return this.#active
+  }
+
+  /** Asks for an item. */
+  add(item: T, priority: Priority = 'normal'): void {
+    this.queue.add(item, priority)
+  }
+
+  /** Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change itself. Returns the informer. */
+  watch<O extends KubeObject>(like: KindLike<O>, itemsOf: ItemsOf<T, O>, options: WatchOptions<O> = {}): Informer<O> {
+    const { when, ...scope } = options
+    const use = this.#host.informers.use(like, scope)
+    const informer = use.informer
+    const hear = (change: ObjectChange<O>): void => {
+      if (when !== undefined && !when(change)) return
+      for (const item of itemsOf(change.object)) this.#wake(informer.kind, item, this.#options.id(item), change)
+      if (change.previous !== undefined && change.previous !== change.object) {
+        for (const item of itemsOf(change.previous)) this.#wake(informer.kind, item, this.#options.id(item), change)
+      }
+    }
+    this.#hearKind(informer as unknown as Informer)
+    this.#uses.push(informer.subscribe({ changed: hear }), use)
+    return informer
+  }
+
+  /** Begins to work. */
+  start(): void {
+    if (this.#workers.length > 0) return
+    this.#workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work())
+  }
+
+  /** Resolves when every kind that is watched has been listed, or cannot be. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    await Promise.all([...this.#heard.values()].flat().map((informer) => informer.settled(signal)))
+  }
+
+  /** Stops to listen, lets work in progress end within `grace` milliseconds (30,000 when left out), then aborts it. */
+  stop(grace: number = 30_000): Promise<void> {
+    this.#stopping ??= this.#end(grace)
+    return this.#stopping
+  }
+
+  /** Calls `run` once the loop has stopped. */
+  onStopped(run: () => void): void {
+    this.#onStopped.push(run)
+  }
+
+  async #end(grace: number): Promise<void> {
+    for (const use of this.#uses.splice(0).toReversed()) use[Symbol.dispose]()
+    using _timer = this.#host.clock.timer(grace, () =>
+      this.#abort.abort(new DOMException(`Controller ${this.name} was stopped`, 'AbortError')),
+    )
+    await this.queue.drain()
+    await Promise.all(this.#workers)
+    for (const { use, listening } of this.#read.values()) {
+      listening[Symbol.dispose]()
+      use[Symbol.dispose]()
+    }
+    this.#read.clear()
+    this.#host.endpoints.forget(`${this.name}|`)
+    for (const run of this.#onStopped) run()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** An item is gone for good: nothing wakes it any more by what it once read or failed at. */
+  forget(item: T): void {
+    const id = this.#options.id(item)
+    this.#dependencies.replace(id, [])
+    this.#items.delete(id)
+    this.queue.forget(item)
+  }
+
+  async #work(): Promise<void> {
+    for (let item = await this.queue.take(); item !== undefined; item = await this.queue.take()) {
+      try {
+        await this.#runOne(item)
+      } finally {
+        this.queue.done(item)
+      }
+    }
+  }
+
+  async #runOne(item: T): Promise<void> {
+    const { clock, metrics } = this.#host
+    const id = this.#options.id(item)
+    const started = clock.monotonic()
+    const reader = new RecordingReader(
+      { informer: (kind) => this.#informerFor(kind) },
+      (read) => {
+        this.#items.set(id, item)
+        this.#dependencies.add(id, read)
+      },
+      this.#abort.signal,
+      (ms, run) => clock.timer(ms, run),
+    )
+    const context: WorkContext = {
+      client: this.client.with({ observer: this.#observer(item, id), signal: this.#abort.signal }),
+      read: reader,
+      log: this.#options.logFields === undefined ? this.#log : this.#log.child(this.#options.logFields(item)),
+      signal: this.#abort.signal,
+      clock,
+    }
+    metrics.active(++this.#active)
+    try {
+      const result = await this.#options.run(item, context)
+      this.#dependencies.replace(id, reader.reads)
+      this.queue.forget(item)
+      if (result) this.queue.addAfter(item, result.after)
+      metrics.reconciled(result ? 'requeue_after' : 'success', (clock.monotonic() - started) / 1000)
+    } catch (error) {
+      // A run that broke off has read less than it needs: what it read before stays as well.
+      await this.#failed(item, id, error, context)
+      metrics.reconciled(
+        error instanceof TerminalError ? 'terminal_error' : 'error',
+        (clock.monotonic() - started) / 1000,
+      )
+    } finally {
+      if (this.#dependencies.readsOf(id).length === 0) this.#items.delete(id)
+      this.#dropUnread()
+      metrics.active(--this.#active)
+    }
+  }
+
+  async #failed(item: T, id: string, error: unknown, context: WorkContext): Promise<void> {
+    if (this.#abort.signal.aborted) return
+    try {
+      await this.#options.failed?.(item, error, context)
+    } catch (second) {
+      context.log.warn('Could not report a failure', { error: second })
+    }
+    if (error instanceof TerminalError) {
+      this.queue.forget(item)
+      context.log.error('Reconcile failed for good', { error })
+      return
+    }
+    const policy = retryPolicyFor(error)
+    const wait = this.queue.retry(item, policy)
+    if (policy.endpoint !== undefined)
+      this.#host.endpoints.waitFor(policy.endpoint, `${this.name}|${id}`, () => this.queue.hurry(item))
+    context.log.warn('Reconcile failed', { error, failures: this.queue.failures(item), retryInMs: Math.round(wait) })
+  }
+
+  #wake(kind: Kind, item: T, id: string, change: ObjectChange): void {
+    const { object } = change
+    const seen = { type: change.type, resourceVersion: object.metadata.resourceVersion ?? '' }
+    if (this.#own.size > 0 && this.#own.silences(objectId(kind, keyText(object)), id, seen)) return
+    this.queue.add(item, change.initial ? 'low' : 'normal')
+  }
+
+  #observer(item: T, id: string): WriteObserver {
+    return {
+      begin: (kind, key) => {
+        if (!this.#heard.has(groupKind(kind))) return ignored
+        const name = formatKey(key)
+        const object = objectId(kind, name)
+        this.#own.begin(object, id)
+        const settle = (foreign: boolean): void => {
+          if (foreign) this.queue.add(item)
+        }
+        return {
+          wrote: (written) =>
+            settle(this.#own.wrote(object, id, written?.metadata.resourceVersion, this.#cachedVersion(kind, name))),
+          failed: () => settle(this.#own.failed(object, id)),
+        }
+      },
+    }
+  }
+
+  #cachedVersion(kind: { readonly group: string; readonly kind: string }, key: string): string | undefined {
+    for (const informer of this.#heard.get(groupKind(kind)) ?? []) {
+      const version = informer.get(key)?.metadata.resourceVersion
+      if (version !== undefined) return version
+    }
+    return undefined
+  }
+
+  #cached(kind: Kind, key: string): KubeObject | undefined {
+    for (const informer of this.#heard.get(groupKind(kind)) ?? []) {
+      if (informer.kind.apiVersion === kind.apiVersion && !informer.scope.metadataOnly) {
+        const object = informer.get(key)
+        if (object !== undefined) return object
+      }
+    }
+    return undefined
+  }
+
+  #informerFor<O extends KubeObject>(kind: Kind<O>): Informer<O> {
+    const id = kindId(kind)
+    const held = this.#read.get(id)
+    if (held !== undefined) return held.use.informer as unknown as Informer<O>
+    const use = this.#host.informers.use(kind)
+    const listening = use.informer.subscribe(
+      {
+        // Reads wait for the first list, so what it brings is no news to them.
+        changed: (change) => {
+          if (change.initial) return
+          for (const reader of this.#dependencies.readers(kind, change.object, change.previous))
+            this.#wake(kind, this.#items.get(reader)!, reader, change)
+        },
+        state: () => {
+          for (const reader of this.#dependencies.readersOfKind(kind)) this.queue.add(this.#items.get(reader)!)
+        },
+      },
+      { replay: false },
+    )
+    this.#hearKind(use.informer as unknown as Informer)
+    this.#read.set(id, { use: use as unknown as InformerUse, listening, needed: false })
+    return use.informer
+  }
+
+  #readKind(kind: Kind): void {
+    const held = this.#read.get(kindId(kind))
+    if (held !== undefined) held.needed = true
+  }
+
+  #leaveKind(kind: Kind): void {
+    const held = this.#read.get(kindId(kind))
+    if (held !== undefined) held.needed = false
+  }
+
+  /** Lets go of informers that no item reads; runs in progress may still hold new ones, so only when none is. */
+  #dropUnread(): void {
+    if (this.#active > 1) return
+    for (const [id, { use, listening, needed }] of this.#read) {
+      if (needed) continue
+      this.#read.delete(id)
+      this.#unhearKind(use.informer)
+      listening[Symbol.dispose]()
+      use[Symbol.dispose]()
+    }
+  }
+
+  #hearKind(informer: Informer): void {
+    const id = groupKind(informer.kind)
+    this.#heard.set(id, [...(this.#heard.get(id) ?? []), informer])
+  }
+
+  #unhearKind(informer: Informer): void {
+    const id = groupKind(informer.kind)
+    const left = [...(this.#heard.get(id) ?? [])]
+    left.splice(left.indexOf(informer), 1)
+    if (left.length === 0) this.#heard.delete(id)
+    else this.#heard.set(id, left)
+  }
+}
+
+const ignored = { wrote: (): void => {}, failed: (): void => {} }
+
+function groupKind(of: { readonly group: string; readonly kind: string }): string {
+  return `${of.kind}.${of.group}`
+}
+
+function keyText(object: KubeObject): string {
+  return object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name!
+}

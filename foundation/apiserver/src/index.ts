@@ -10,3 +10,47 @@ export type { Storage } from './storage/storage.ts'
 export type { Forgotten, Journal, JournalBatch, JournalRecord, JournalState, StoredRecord } from './storage/journal.ts'
 export type { StoreOptions } from './storage/versioned-store.ts'
 export type { Window } from './storage/resource-table.ts'
+
+// authentication and authorization
+export type {
+  Attributes,
+  Authenticator,
+  Authorizer,
+  ClientCertificate,
+  Credentials,
+  Decision,
+  UserInfo,
+  UserRules,
+} from './auth/user.ts'
+export * from './auth/well-known-users.ts'
+export {
+  authenticate,
+  bearerToken,
+  certificateAuthenticator,
+  staticTokens,
+  withAuthenticatedGroup,
+} from './auth/authenticators.ts'
+export type { StaticToken } from './auth/authenticators.ts'
+export { describeAttempt, forbiddenRequest } from './auth/forbidden.ts'
+export { impersonate, readImpersonation } from './auth/impersonation.ts'
+export type { ImpersonationRequest } from './auth/impersonation.ts'
+export { ServiceAccountTokens } from './auth/service-account-tokens.ts'
+export type { BoundObject, TokenGrant, TokenOptions, VerifiedToken } from './auth/service-account-tokens.ts'
+export { answerTokenRequest, defaultTokenRequest } from './auth/token-request.ts'
+export type { TokenRequestContext } from './auth/token-request.ts'
+export { accessReviews } from './auth/access-reviews.ts'
+export type { AccessReview, AccessReviewContext } from './auth/access-reviews.ts'
+export { reviewSelf, reviewToken, userInfo } from './auth/authentication-reviews.ts'
+export type { TokenReviewContext } from './auth/authentication-reviews.ts'
+export { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
+export type { ResolvedRules } from './auth/rbac/rbac-authorizer.ts'
+export { RoleIndex } from './auth/rbac/role-index.ts'
+export type { Binding, Grant, RoleReader, RoleRef, Subject } from './auth/rbac/role-index.ts'
+export { compactRules, describeRule, missingRules, ruleAllows } from './auth/rbac/policy-rule.ts'
+export type { PolicyRule } from './auth/rbac/policy-rule.ts'
+export { checkEscalation, isEscalationGuarded } from './auth/rbac/escalation.ts'
+export type { RbacState, RbacWrite } from './auth/rbac/escalation.ts'
+export { escalationAdmission } from './auth/rbac/escalation-admission.ts'
+export { aggregatedRules } from './auth/rbac/aggregation.ts'
+export type { AggregatedRole } from './auth/rbac/aggregation.ts'
+export { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'

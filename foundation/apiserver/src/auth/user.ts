@@ -28,15 +28,36 @@ export interface Decision {
   readonly reason: string
 }
 
+/** Everything a user may do in a namespace, as far as rules can say it. */
+export interface UserRules {
+  readonly resourceRules: readonly {
+    readonly verbs: readonly string[]
+    readonly apiGroups: readonly string[]
+    readonly resources: readonly string[]
+    readonly resourceNames?: readonly string[]
+  }[]
+  readonly nonResourceRules: readonly {
+    readonly verbs: readonly string[]
+    readonly nonResourceURLs: readonly string[]
+  }[]
+  /** Some rules could not be found; `evaluationError` says which. */
+  readonly incomplete: boolean
+  readonly evaluationError?: string
+}
+
 /** Decides. Reads only from memory, hence synchronous. */
 export interface Authorizer {
   authorize(attributes: Attributes): Decision
   /** The rules a user has in a namespace, for SelfSubjectRulesReview. */
-  rulesFor(user: UserInfo, namespace: string): {
-    readonly resourceRules: readonly { verbs: readonly string[]; apiGroups: readonly string[]; resources: readonly string[]; resourceNames?: readonly string[] }[]
-    readonly nonResourceRules: readonly { verbs: readonly string[]; nonResourceURLs: readonly string[] }[]
-    readonly incomplete: boolean
-  }
+  rulesFor(user: UserInfo, namespace: string): UserRules
+}
+
+/** Who a client certificate speaks of. */
+export interface ClientCertificate {
+  readonly commonName: string
+  readonly organizations: readonly string[]
+  /** SHA-256 of the certificate in hex. */
+  readonly fingerprint?: string
 }
 
 /** What an authenticator may look at. */
@@ -44,7 +65,7 @@ export interface Credentials {
   /** Value of the Authorization header. */
   readonly authorization: string | undefined
   /** The verified client certificate of the TLS connection. */
-  readonly certificate: { readonly commonName: string; readonly organizations: readonly string[] } | undefined
+  readonly certificate: ClientCertificate | undefined
   /** All headers, names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }

@@ -1,0 +1,197 @@
+// Questions about permissions (authorization.k8s.io): a review object in, the same object with its status out.
+import { badRequest, fieldErrors, invalid } from '@fairlead/kube'
+import type { FieldError, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import type { Attributes, Authorizer, UserInfo } from './user.ts'
+
+/** Who asks whom. */
+export interface AccessReviewContext {
+  readonly user: UserInfo
+  readonly authorizer: Authorizer
+  /** Of the request's path; '' for cluster-wide reviews. */
+  readonly namespace: string
+}
+
+/** Answers one kind of review. Throws a StatusError 422 or 400 for a question that makes no sense. */
+export type AccessReview = (object: KubeObject, context: AccessReviewContext) => KubeObject
+
+interface SelectorAttributes {
+  readonly rawSelector?: string
+  readonly requirements?: readonly unknown[] | null
+}
+
+interface ResourceAttributes {
+  readonly namespace?: string
+  readonly verb?: string
+  readonly group?: string
+  readonly version?: string
+  readonly resource?: string
+  readonly subresource?: string
+  readonly name?: string
+  readonly fieldSelector?: SelectorAttributes | null
+  readonly labelSelector?: SelectorAttributes | null
+}
+
+interface NonResourceAttributes {
+  readonly path?: string
+  readonly verb?: string
+}
+
+interface ReviewSpec {
+  readonly resourceAttributes?: ResourceAttributes | null
+  readonly nonResourceAttributes?: NonResourceAttributes | null
+  readonly user?: string
+  readonly uid?: string
+  readonly groups?: readonly string[] | null
+  readonly extra?: Readonly<Record<string, readonly string[]>> | null
+}
+
+const group = 'authorization.k8s.io'
+
+/** The reviews of authorization.k8s.io/v1 by kind. */
+export const accessReviews: Readonly<Record<string, AccessReview>> = {
+  SelfSubjectAccessReview: (object, { user, authorizer }) => {
+    const spec = specOf(object)
+    refuse([...metadataErrors(object, false), ...specErrors(spec)])
+    return withDecision(object, spec, user, authorizer)
+  },
+
+  SubjectAccessReview: (object, { authorizer }) => {
+    const spec = specOf(object)
+    refuse([...metadataErrors(object, false), ...specErrors(spec), ...subjectErrors(spec)])
+    return withDecision(object, spec, subjectOf(spec), authorizer)
+  },
+
+  LocalSubjectAccessReview: (object, { authorizer, namespace }) => {
+    const spec = specOf(object)
+    refuse([
+      ...specErrors(spec),
+      ...subjectErrors(spec),
+      ...metadataErrors(object, true),
+      ...localErrors(spec, namespace),
+    ])
+    return withDecision(object, spec, subjectOf(spec), authorizer)
+  },
+
+  SelfSubjectRulesReview: (object, { user, authorizer }) => {
+    const { namespace = '' } = (object.spec ?? {}) as { namespace?: string }
+    if (namespace === '') throw badRequest('no namespace on request')
+    const status = authorizer.rulesFor(user, namespace)
+    return { apiVersion: object.apiVersion, kind: object.kind, metadata: {}, spec: {}, status }
+  },
+}
+
+function specOf(object: KubeObject): ReviewSpec {
+  return (object.spec ?? {}) as ReviewSpec
+}
+
+function withDecision(object: KubeObject, spec: ReviewSpec, user: UserInfo, authorizer: Authorizer): KubeObject {
+  const { allowed, reason } = authorizer.authorize(attributesOf(spec, user))
+  return { ...object, status: reason === '' ? { allowed } : { allowed, reason } }
+}
+
+function attributesOf({ resourceAttributes, nonResourceAttributes }: ReviewSpec, user: UserInfo): Attributes {
+  if (resourceAttributes === undefined || resourceAttributes === null) {
+    return { user, verb: nonResourceAttributes?.verb ?? '', path: nonResourceAttributes?.path ?? '' }
+  }
+  const { verb = '', group = '', version, resource = '', subresource, namespace, name } = resourceAttributes
+  return { user, verb, group, version, resource, subresource, namespace, name }
+}
+
+function subjectOf({ user = '', uid, groups, extra }: ReviewSpec): UserInfo {
+  return {
+    name: user,
+    groups: groups ?? [],
+    ...(uid !== undefined && { uid }),
+    ...(extra !== undefined && extra !== null && { extra }),
+  }
+}
+
+/** Reviews are questions without a name: the message begins with the group alone. */
+function refuse(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group, kind: '' }, '', errors)
+}
+
+function specErrors({ resourceAttributes, nonResourceAttributes }: ReviewSpec): FieldError[] {
+  const resource = resourceAttributes ?? undefined
+  const path = nonResourceAttributes ?? undefined
+  if (resource === undefined && path === undefined) {
+    const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified'
+    return [fieldErrors.invalid('spec.resourceAttributes', null, detail)]
+  }
+  const errors: FieldError[] = []
+  if (resource !== undefined && path !== undefined) {
+    errors.push(
+      fieldErrors.invalid(
+        'spec.nonResourceAttributes',
+        goStruct(path),
+        'cannot be specified in combination with resourceAttributes',
+      ),
+    )
+  }
+  for (const name of ['fieldSelector', 'labelSelector'] as const) {
+    const selector = resource?.[name] ?? undefined
+    if (selector !== undefined) errors.push(...selectorErrors(selector, `spec.resourceAttributes.${name}`))
+  }
+  return errors
+}
+
+function selectorErrors({ rawSelector = '', requirements }: SelectorAttributes, path: string): FieldError[] {
+  const count = requirements?.length ?? 0
+  if (rawSelector !== '' && count > 0) {
+    return [
+      fieldErrors.invalid(`${path}.rawSelector`, rawSelector, 'may not specified at the same time as requirements'),
+    ]
+  }
+  if (rawSelector === '' && count === 0) {
+    return [
+      fieldErrors.required(
+        `${path}.requirements`,
+        `when ${path} is specified, requirements or rawSelector is required`,
+      ),
+    ]
+  }
+  return []
+}
+
+function subjectErrors({ user = '', groups }: ReviewSpec): FieldError[] {
+  if (user !== '' || (groups?.length ?? 0) > 0) return []
+  return [fieldErrors.invalid('spec.user', user, 'at least one of user or group must be specified')]
+}
+
+function localErrors({ resourceAttributes, nonResourceAttributes }: ReviewSpec, namespace: string): FieldError[] {
+  const errors: FieldError[] = []
+  const asked = resourceAttributes?.namespace ?? ''
+  if (resourceAttributes !== undefined && resourceAttributes !== null && asked !== namespace) {
+    errors.push(fieldErrors.invalid('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace'))
+  }
+  if (nonResourceAttributes !== undefined && nonResourceAttributes !== null) {
+    errors.push(
+      fieldErrors.invalid(
+        'spec.nonResourceAttributes',
+        goStruct(nonResourceAttributes),
+        'disallowed on this kind of request',
+      ),
+    )
+  }
+  return errors
+}
+
+/** Only managed fields, and where it is local the namespace, may stand in the metadata of a question. */
+function metadataErrors({ metadata }: KubeObject, local: boolean): FieldError[] {
+  const { managedFields: _managedFields, namespace, ...rest } = metadata ?? {}
+  const filled = Object.values(local ? rest : { ...rest, namespace }).some(
+    (value) => value !== undefined && value !== null && value !== '',
+  )
+  if (!filled) return []
+  return [
+    fieldErrors.invalid('metadata', goStruct(metadata), local ? 'must be empty except for namespace' : 'must be empty'),
+  ]
+}
+
+/** Messages show these values with the names of Go's fields. */
+function goStruct(value: object): JsonValue {
+  const out: MutableJsonObject = {}
+  for (const [key, member] of Object.entries(value) as [string, JsonValue][])
+    out[key.charAt(0).toUpperCase() + key.slice(1)] = member
+  return out
+}

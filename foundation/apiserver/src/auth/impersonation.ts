@@ -1,0 +1,95 @@
+// Acting as someone else: the Impersonate-* headers, each allowed by a rule of its own.
+import { internalError } from '@fairlead/kube'
+import type { StatusError } from '@fairlead/kube'
+import { forbiddenRequest } from './forbidden.ts'
+import type { Attributes, Authorizer, Credentials, UserInfo } from './user.ts'
+import {
+  anonymousName,
+  authenticatedGroup,
+  parseServiceAccountName,
+  serviceAccountGroups,
+  unauthenticatedGroup,
+} from './well-known-users.ts'
+
+/** Whom the caller wants to be. */
+export interface ImpersonationRequest {
+  readonly user: string
+  readonly uid: string
+  readonly groups: readonly string[]
+  readonly extra: ReadonlyMap<string, readonly string[]>
+}
+
+const userHeader = 'impersonate-user'
+const uidHeader = 'impersonate-uid'
+const groupHeader = 'impersonate-group'
+const extraPrefix = 'impersonate-extra-'
+
+/** What the headers ask for; undefined when they ask for nothing. Repeated headers must come as lists. */
+export function readImpersonation(headers: Credentials['headers']): ImpersonationRequest | undefined {
+  const extra = new Map<string, readonly string[]>()
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith(extraPrefix)) continue
+    extra.set(decodeKey(name.slice(extraPrefix.length)), valuesOf(value))
+  }
+  const user = valuesOf(headers[userHeader])[0] ?? ''
+  const uid = valuesOf(headers[uidHeader])[0] ?? ''
+  const groups = valuesOf(headers[groupHeader])
+  if (user === '' && uid === '' && groups.length === 0 && extra.size === 0) return undefined
+  return { user, uid, groups, extra }
+}
+
+/** The user that the caller becomes, or the error: 403 naming the first thing that is not allowed, 500 when no user is named. */
+export function impersonate(
+  requester: UserInfo,
+  wanted: ImpersonationRequest,
+  authorizer: Authorizer,
+): UserInfo | StatusError {
+  if (wanted.user === '')
+    return internalError('requested impersonation of a group, uid or extra without impersonating a user')
+  for (const attributes of attempts(requester, wanted)) {
+    const decision = authorizer.authorize(attributes)
+    if (!decision.allowed) return forbiddenRequest(attributes, decision.reason)
+  }
+  return {
+    name: wanted.user,
+    ...(wanted.uid !== '' && { uid: wanted.uid }),
+    groups: groupsOf(wanted),
+    ...(wanted.extra.size > 0 && { extra: Object.fromEntries(wanted.extra) }),
+  }
+}
+
+/** Everything that has to be allowed, in the order in which the API server asks. */
+function* attempts(user: UserInfo, wanted: ImpersonationRequest): Generator<Attributes> {
+  const base = { user, verb: 'impersonate', version: 'v1' }
+  const account = parseServiceAccountName(wanted.user)
+  if (account === undefined) yield { ...base, group: '', resource: 'users', name: wanted.user }
+  else yield { ...base, group: '', resource: 'serviceaccounts', namespace: account.namespace, name: account.name }
+  for (const name of wanted.groups) yield { ...base, group: '', resource: 'groups', name }
+  for (const [subresource, values] of wanted.extra) {
+    for (const name of values)
+      yield { ...base, group: 'authentication.k8s.io', resource: 'userextras', subresource, name }
+  }
+  if (wanted.uid !== '') yield { ...base, group: 'authentication.k8s.io', resource: 'uids', name: wanted.uid }
+}
+
+function groupsOf({ user, groups }: ImpersonationRequest): readonly string[] {
+  const account = parseServiceAccountName(user)
+  const wanted = groups.length === 0 && account !== undefined ? serviceAccountGroups(account.namespace) : groups
+  if (user === anonymousName) return wanted.includes(unauthenticatedGroup) ? wanted : [...wanted, unauthenticatedGroup]
+  if (wanted.includes(authenticatedGroup) || wanted.includes(unauthenticatedGroup)) return wanted
+  return [...wanted, authenticatedGroup]
+}
+
+function valuesOf(header: string | readonly string[] | undefined): readonly string[] {
+  if (header === undefined) return []
+  return typeof header === 'string' ? [header] : header
+}
+
+/** Keys of extra fields are percent-encoded in header names; what is no escape stays as it is. */
+function decodeKey(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,19 @@
+// The link of the admission chain that keeps users from giving themselves permissions.
+import type { AdmissionLink } from '../../admission/admission.ts'
+import { checkEscalation, isEscalationGuarded } from './escalation.ts'
+import type { RbacState } from './escalation.ts'
+
+/** Refuses roles and bindings that give more than their writer holds. It comes first: before defaults, validation and webhooks. */
+export function escalationAdmission(state: RbacState): AdmissionLink {
+  return {
+    name: 'rbac-escalation',
+    mutate: ({ operation, resource, subresource, namespace, name, object, oldObject, user }) => {
+      const { group, plural } = resource.definition
+      if (object === undefined || subresource !== '' || !isEscalationGuarded(group, plural)) return undefined
+      const requestName = operation === 'CREATE' ? '' : name
+      const error = checkEscalation({ user, resource: plural, namespace, requestName, object, old: oldObject }, state)
+      if (error !== undefined) throw error
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,214 @@
+// Roles and bindings of the store, parsed once and indexed by whom they speak of. Follows the store change by change.
+import type { JsonObject, JsonValue } from '@fairlead/kube'
+import type { Change, Store } from '../../storage/store.ts'
+import type { UserInfo } from '../user.ts'
+import { serviceAccountName } from '../well-known-users.ts'
+import type { PolicyRule } from './policy-rule.ts'
+
+/** Whom a binding speaks of. */
+export interface Subject {
+  readonly kind: string
+  readonly name: string
+  readonly namespace: string
+}
+
+/** Which role a binding gives. */
+export interface RoleRef {
+  readonly apiGroup: string
+  readonly kind: string
+  readonly name: string
+}
+
+/** A RoleBinding, or a ClusterRoleBinding with namespace ''. */
+export interface Binding {
+  readonly namespace: string
+  readonly name: string
+  readonly roleRef: RoleRef
+  readonly subjects: readonly Subject[]
+}
+
+/** A binding that speaks of a user, and the first of its subjects that does. */
+export interface Grant {
+  readonly binding: Binding
+  readonly subject: Subject
+}
+
+/** What {@link RoleIndex} offers to those who decide. */
+export interface RoleReader {
+  /** The rules of a role; undefined when it does not exist. `namespace` is that of the binding. */
+  rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined
+  /** Cluster-wide grants of a user, then those of a namespace ('' for none), each by name of the binding. */
+  grantsOf(user: UserInfo, namespace: string): readonly Grant[]
+}
+
+const clusterRoles = 'clusterroles.rbac.authorization.k8s.io'
+const roles = 'roles.rbac.authorization.k8s.io'
+const clusterRoleBindings = 'clusterrolebindings.rbac.authorization.k8s.io'
+const roleBindings = 'rolebindings.rbac.authorization.k8s.io'
+
+/** Roles and bindings, kept current. */
+export class RoleIndex implements RoleReader, Disposable {
+  /** By key; roles of a namespace have a slash in it, cluster roles do not. */
+  readonly #roles = new Map<string, readonly PolicyRule[]>()
+  readonly #bindings = new Map<string, Binding>()
+  /** Namespace ('' for cluster-wide) -> subject -> bindings by key. */
+  readonly #bySubject = new Map<string, Map<string, Map<string, Binding>>>()
+  readonly #watches: Disposable[] = []
+
+  private constructor() {}
+
+  /** Reads what the store holds and follows it from there. */
+  static async follow(store: Store): Promise<RoleIndex> {
+    const index = new RoleIndex()
+    for (const resource of [clusterRoles, roles, clusterRoleBindings, roleBindings]) {
+      const { entries, revision } = await store.list(resource)
+      for (const entry of entries) index.#apply({ type: 'put', entry, previous: undefined })
+      index.#watches.push(store.watch(resource, revision, (change) => index.#apply(change)))
+    }
+    return index
+  }
+
+  [Symbol.dispose](): void {
+    for (const watch of this.#watches) watch[Symbol.dispose]()
+  }
+
+  rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
+    return this.#roles.get(roleRef.kind === 'Role' ? `${namespace}/${roleRef.name}` : roleRef.name)
+  }
+
+  grantsOf(user: UserInfo, namespace: string): readonly Grant[] {
+    const cluster = this.#grantsIn(user, '')
+    return namespace === '' ? cluster : [...cluster, ...this.#grantsIn(user, namespace)]
+  }
+
+  #grantsIn(user: UserInfo, namespace: string): Grant[] {
+    const subjects = this.#bySubject.get(namespace)
+    if (subjects === undefined) return []
+    const found = new Map<string, Binding>()
+    for (const id of [`User ${user.name}`, ...user.groups.map((group) => `Group ${group}`)]) {
+      const bindings = subjects.get(id)
+      if (bindings !== undefined) for (const [key, binding] of bindings) found.set(key, binding)
+    }
+    const grants: Grant[] = []
+    for (const binding of found.values()) {
+      const subject = binding.subjects.find((candidate) => speaksOf(candidate, binding.namespace, user))
+      if (subject !== undefined) grants.push({ binding, subject })
+    }
+    return grants.length < 2
+      ? grants
+      : grants.toSorted((left, right) => (left.binding.name < right.binding.name ? -1 : 1))
+  }
+
+  #apply({ type, entry }: Change): void {
+    const { resource, key, object } = entry
+    const gone = type === 'delete'
+    if (resource === clusterRoles || resource === roles) {
+      if (gone) this.#roles.delete(key)
+      else this.#roles.set(key, readRules(object.rules))
+      return
+    }
+    // A ClusterRoleBinding's key has no slash, so the two kinds never meet.
+    const old = this.#bindings.get(key)
+    if (old !== undefined) this.#unlink(key, old)
+    if (gone) this.#bindings.delete(key)
+    else this.#link(key, readBinding(object))
+  }
+
+  #link(key: string, binding: Binding): void {
+    this.#bindings.set(key, binding)
+    const subjects = getOrMake(this.#bySubject, binding.namespace)
+    for (const subject of binding.subjects) getOrMake(subjects, subjectId(subject, binding.namespace)).set(key, binding)
+  }
+
+  #unlink(key: string, binding: Binding): void {
+    const subjects = this.#bySubject.get(binding.namespace)
+    if (subjects === undefined) return
+    for (const subject of binding.subjects) {
+      const id = subjectId(subject, binding.namespace)
+      const bindings = subjects.get(id)
+      bindings?.delete(key)
+      if (bindings?.size === 0) subjects.delete(id)
+    }
+    if (subjects.size === 0) this.#bySubject.delete(binding.namespace)
+  }
+}
+
+function getOrMake<Key, Inner, Value>(map: Map<Key, Map<Inner, Value>>, key: Key): Map<Inner, Value> {
+  let inner = map.get(key)
+  if (inner === undefined) {
+    inner = new Map()
+    map.set(key, inner)
+  }
+  return inner
+}
+
+/** A subject in the index: service accounts are found by their user name. */
+function subjectId(subject: Subject, bindingNamespace: string): string {
+  if (subject.kind !== 'ServiceAccount') return `${subject.kind} ${subject.name}`
+  return `User ${serviceAccountName(subject.namespace === '' ? bindingNamespace : subject.namespace, subject.name)}`
+}
+
+function speaksOf(subject: Subject, bindingNamespace: string, user: UserInfo): boolean {
+  switch (subject.kind) {
+    case 'User':
+      return subject.name === user.name
+    case 'Group':
+      return user.groups.includes(subject.name)
+    case 'ServiceAccount': {
+      const namespace = subject.namespace === '' ? bindingNamespace : subject.namespace
+      return namespace !== '' && user.name === serviceAccountName(namespace, subject.name)
+    }
+    default:
+      return false
+  }
+}
+
+/** The rules of a stored role; what does not fit is left out, because validation has let it through on purpose or never. */
+export function readRules(value: JsonValue | undefined): readonly PolicyRule[] {
+  if (!Array.isArray(value)) return []
+  return value.filter(isObject).map((rule) => ({
+    verbs: readStrings(rule.verbs),
+    apiGroups: readStrings(rule.apiGroups),
+    resources: readStrings(rule.resources),
+    resourceNames: readStrings(rule.resourceNames),
+    nonResourceURLs: readStrings(rule.nonResourceURLs),
+  }))
+}
+
+/** The role that a binding gives; the group defaults to RBAC's own. */
+export function readRoleRef(binding: JsonObject): RoleRef {
+  const roleRef = isObject(binding.roleRef) ? binding.roleRef : {}
+  const apiGroup = readString(roleRef.apiGroup)
+  return {
+    apiGroup: apiGroup === '' ? 'rbac.authorization.k8s.io' : apiGroup,
+    kind: readString(roleRef.kind),
+    name: readString(roleRef.name),
+  }
+}
+
+function readBinding(object: JsonObject): Binding {
+  const metadata = isObject(object.metadata) ? object.metadata : {}
+  const subjects = Array.isArray(object.subjects) ? object.subjects.filter(isObject) : []
+  return {
+    namespace: readString(metadata.namespace),
+    name: readString(metadata.name),
+    roleRef: readRoleRef(object),
+    subjects: subjects.map((subject) => ({
+      kind: readString(subject.kind),
+      name: readString(subject.name),
+      namespace: readString(subject.namespace),
+    })),
+  }
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function readString(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function readStrings(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}

@@ -1,6 +1,6 @@
 // Checks that many kinds share (apimachinery's and pkg/apis' validation helpers, v1.35): each returns what is wrong with one field.
 import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
-import { dns1123Label, dns1123Subdomain, fieldErrors, fieldPath, jsonEqual, labelValue, portName, qualifiedName } from '@fairlead/kube'
+import { dns1123Label, dns1123Subdomain, fieldErrors, fieldPath, isJsonObject, jsonEqual, labelValue, portName, qualifiedName, stringifyJson } from '@fairlead/kube'
 import { has, mapAt, objectsAt, stringAt, stringsAt } from './fields.ts'
 
 /** Messages of a name check turned into errors of a field. */
@@ -34,9 +34,20 @@ export function oneOf(field: string, value: string, choices: readonly string[], 
   return choices.includes(value) ? [] : [fieldErrors.notSupported(field, value, choices.toSorted())]
 }
 
-/** A field that must keep its value. */
+/** A field that must keep its value. Objects show their fields in the order of their type, as Go's structs do. */
 export function immutable(field: string, value: JsonValue | undefined, old: JsonValue | undefined): FieldError[] {
-  return jsonEqual(value ?? null, old ?? null) ? [] : [fieldErrors.invalid(field, value ?? null, 'field is immutable')]
+  if (jsonEqual(value ?? null, old ?? null)) return []
+  return [isJsonObject(value) ? invalidStruct(field, value, 'field is immutable') : fieldErrors.invalid(field, value ?? null, 'field is immutable')]
+}
+
+/** An invalid value that is a struct in Go: messages show its fields in the order given, not sorted as those of maps. */
+export function invalidStruct(field: string, value: JsonObject, detail: string): FieldError {
+  return { type: 'FieldValueInvalid', field, detail: `${stringifyJson(value)}: ${detail}` }
+}
+
+/** A duplicate that is a struct in Go. */
+export function duplicateStruct(field: string, value: JsonObject): FieldError {
+  return { type: 'FieldValueDuplicate', field, detail: stringifyJson(value) }
 }
 
 /** Labels of a template or a selector. */

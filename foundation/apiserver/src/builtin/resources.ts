@@ -1,12 +1,14 @@
 // All built-in resources as the registry wants them: the generated tables joined with strategies, printers and selectable fields.
 import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { ResourceDefinition, VersionDefinition } from '../registry/resource.ts'
+import { convertEvent } from './core/event.ts'
 import { dynamicResourceRows } from './dynamic-resources.ts'
 import { builtinGroups, builtinVersions } from './groups.ts'
+import { convertAutoscaler } from './policy/autoscaler.ts'
 import { printerOf } from './printers/index.ts'
 import { messageOfKind } from '../protobuf/message-type.ts'
 import { selectableFieldsOf } from './selectable-fields.ts'
-import { strategyOf } from './strategies/index.ts'
+import { strategyOf } from './strategies.ts'
 import type { ResourceRow } from './tables.ts'
 import { builtinSchema, resourceRows, schemaName } from './tables.ts'
 import { typedForm } from './typed-form.ts'
@@ -64,7 +66,8 @@ function definition(
     categories,
     versions: found.map(({ version, row }) => versionDefinition(group, version, row)),
     storageVersion: first.version,
-    strategy: strategyOf(group, first.row),
+    ...conversionOf(group, kind),
+    strategy: strategyOf(group, formatApiVersion(group, first.version), first.row),
   }
 }
 
@@ -83,6 +86,13 @@ function versionDefinition(group: string, version: string, row: ResourceRow): Ve
     printer: printerOf(group, version, row.kind),
     selectableFields: selectableFieldsOf(group, row.kind),
   }
+}
+
+/** Kinds whose versions differ in more than apiVersion. */
+function conversionOf(group: string, kind: string): Pick<ResourceDefinition, 'convert'> {
+  if (kind === 'Event') return { convert: (objects, apiVersion) => objects.map((object) => convertEvent(object, apiVersion)) }
+  if (group === 'autoscaling') return { convert: (objects, apiVersion) => objects.map((object) => convertAutoscaler(object, apiVersion)) }
+  return {}
 }
 
 /** Kinds with a type decode by it; free-form ones have none. */

@@ -17,6 +17,8 @@ export interface WriteContext {
   newUid(): string
   /** Reads another object of the server as stored, e.g. to find a ServiceAccount; undefined when it is not there. */
   read(resource: string, key: string): KubeObject | undefined
+  /** Every stored object of a resource, for what must be unique among them (cluster IPs). Without it uniqueness is a matter of chance. */
+  list?(resource: string): Iterable<KubeObject>
 }
 
 /** Behaviour of one kind. Every member is optional; a missing one does nothing. */
@@ -49,6 +51,10 @@ export interface Strategy {
   readonly metadataChecksOnUpdate?: number
   /** Default propagation of DELETE. */
   readonly defaultPropagation?: 'Background' | 'Orphan' | 'Foreground'
-  /** Grace period of a DELETE in seconds; default 0. */
-  gracePeriodSeconds?(object: KubeObject): number
+  /** DELETE answers with the object instead of a Status (pods, services …). */
+  readonly returnsDeletedObject?: boolean
+  /**
+   * Graceful deletion in seconds (pods), from the period a client asked for. Left out by kinds that know no grace. 0: marked, then removed at once.
+   */
+  gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number
 }

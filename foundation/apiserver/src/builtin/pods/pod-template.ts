@@ -3,6 +3,8 @@ import type { FieldError, JsonObject, LabelSelector } from '@fairlead/kube'
 import { fieldErrors, selectorFrom } from '@fairlead/kube'
 import { isEmptySelector, labelErrors, labelSelectorErrors } from '../checks.ts'
 import { has, mapAt, objectAt, stringAt } from '../fields.ts'
+import type { Strategy } from '../../registry/strategy.ts'
+import { defaultPodTemplate } from './pod-spec-defaults.ts'
 import { podSpecErrors } from './pod-spec-validation.ts'
 
 /** Checks a PodTemplateSpec: its labels, then its spec. */
@@ -23,14 +25,15 @@ export function selectedTemplateErrors(spec: JsonObject, owner: string): FieldEr
     errors.push(...labelSelectorErrors('spec.selector', selector))
     if (isEmptySelector(selector)) errors.push(fieldErrors.invalid('spec.selector', selector, `empty selector is invalid for ${owner}`))
   }
-  return [...errors, ...matchingTemplateErrors('spec.template', objectAt(spec, 'template'), selector)]
+  return [...errors, ...matchingTemplateErrors('spec.template', objectAt(spec, 'template'), has(spec, 'selector') ? selector : undefined)]
 }
 
-function matchingTemplateErrors(path: string, template: JsonObject, selector: JsonObject): FieldError[] {
+/** A missing selector selects nothing, so it never matches. */
+function matchingTemplateErrors(path: string, template: JsonObject, selector: JsonObject | undefined): FieldError[] {
   const labels = mapAt(template, 'metadata', 'labels')
   const errors: FieldError[] = []
   const parsed = parseSelector(selector)
-  if (parsed === undefined) return [fieldErrors.invalid('spec.selector', selector, 'invalid label selector')]
+  if (parsed === undefined) return [fieldErrors.invalid('spec.selector', selector ?? null, 'invalid label selector')]
   if (!parsed.isEmpty && !parsed.matches(labels)) {
     errors.push(fieldErrors.invalid(`${path}.metadata.labels`, Object.keys(labels).length === 0 ? null : labels, '`selector` does not match template `labels`'))
   }
@@ -43,10 +46,19 @@ function matchingTemplateErrors(path: string, template: JsonObject, selector: Js
   return errors
 }
 
-function parseSelector(selector: JsonObject): ReturnType<typeof selectorFrom> | undefined {
+function parseSelector(selector: JsonObject | undefined): ReturnType<typeof selectorFrom> | undefined {
   try {
-    return selectorFrom(selector as LabelSelector)
+    return selectorFrom(selector as LabelSelector | undefined)
   } catch {
     return undefined
   }
+}
+
+/** Behaviour of PodTemplates. */
+export const podTemplateStrategy: Strategy = {
+  tracksGeneration: true,
+  allowCreateOnUpdate: true,
+  applyDefaults: (object) => defaultPodTemplate(object),
+  validate: (object) => podTemplateErrors('template', objectAt(object, 'template')),
+  validateUpdate: (object) => podTemplateErrors('template', objectAt(object, 'template')),
 }

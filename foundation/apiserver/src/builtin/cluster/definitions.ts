@@ -1,0 +1,124 @@
+// CustomResourceDefinitions, APIServices, certificate requests and flow control.
+import type { DefinitionRules, FieldError, JsonObject, KubeObject } from '@fairlead/kube'
+import {
+  asJson,
+  asObject,
+  customResourceDefinitionWarnings,
+  defaultCustomResourceDefinition,
+  fieldErrors,
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionStatus,
+} from '@fairlead/kube'
+import type { Strategy } from '../../registry/strategy.ts'
+import { immutable } from '../checks.ts'
+import { ensureAt, fill, fillText, has, numberAt, objectAt, stringAt, stringsAt } from '../fields.ts'
+import { zeroStatus } from '../typed-form.ts'
+
+/** Behaviour of CustomResourceDefinitions; `rules` compiles the CEL rules of their schemas. */
+export function definitionStrategy(rules?: DefinitionRules): Strategy {
+  return {
+    hasStatus: true,
+    tracksGeneration: true,
+    allowUnconditionalUpdate: false,
+    applyDefaults(object) {
+      Object.assign(object, asJson(defaultCustomResourceDefinition(asObject(object as JsonObject))))
+    },
+    prepareForCreate(object) {
+      object['status'] = zeroStatus('apiextensions.k8s.io/v1', 'CustomResourceDefinition') ?? {}
+      Object.assign(object, asJson(defaultCustomResourceDefinition(asObject(object as JsonObject))))
+    },
+    prepareForUpdate(object, old) {
+      const stored = stringsAt(old, 'status', 'storedVersions')
+      const storage = storageVersion(object)
+      if (storage !== undefined && !stored.includes(storage)) ensureAt(object, 'status')['storedVersions'] = [...stored, storage]
+    },
+    validate: (object) => validateCustomResourceDefinition(object, undefined, rules),
+    validateUpdate: (object, old) => validateCustomResourceDefinition(object, old, rules),
+    validateStatusUpdate: (object) => validateCustomResourceDefinitionStatus(object),
+    warnings: (object, old) => customResourceDefinitionWarnings(object, old),
+  }
+}
+
+function storageVersion(object: JsonObject): string | undefined {
+  const versions = objectAt(object, 'spec')['versions']
+  const found = Array.isArray(versions) ? (versions as readonly JsonObject[]).find((version) => version['storage'] === true) : undefined
+  return found === undefined ? undefined : stringAt(found, 'name')
+}
+
+/** Behaviour of APIServices: named after the version and group that they serve. */
+export const apiServiceStrategy: Strategy = {
+  hasStatus: true,
+  applyDefaults(object) {
+    if (has(objectAt(object, 'spec'), 'service')) fill(ensureAt(object, 'spec', 'service'), { port: 443 })
+  },
+  validate: apiServiceErrors,
+  validateUpdate: apiServiceErrors,
+}
+
+/** Behaviour of CertificateSigningRequests: the request itself never changes. */
+export const certificateRequestStrategy: Strategy = {
+  hasStatus: true,
+  validateName: () => [],
+  applyDefaults(object) {
+    const spec = ensureAt(object, 'spec')
+    if (!has(spec, 'usages')) spec['usages'] = ['digital signature', 'key encipherment']
+  },
+  prepareForCreate(object, context) {
+    const spec = ensureAt(object, 'spec')
+    const { name, uid, groups } = context.user
+    Object.assign(spec, { username: name, groups }, uid === undefined ? {} : { uid })
+    object['status'] = {}
+  },
+  prepareForUpdate(object, old) {
+    object['spec'] = { ...objectAt(old, 'spec') }
+  },
+  validate: (object) => [
+    ...(stringAt(object, 'spec', 'request') === '' ? [fieldErrors.required('spec.request')] : []),
+    ...(stringAt(object, 'spec', 'signerName') === '' ? [fieldErrors.required('spec.signerName')] : []),
+  ],
+  validateUpdate: (object, old) => immutable('spec', objectAt(object, 'spec'), objectAt(old, 'spec')),
+}
+
+/** Behaviour of FlowSchemas: accepted and kept; requests are not shaped by them. */
+export const flowSchemaStrategy: Strategy = {
+  hasStatus: true,
+  tracksGeneration: true,
+  applyDefaults(object) {
+    const spec = ensureAt(object, 'spec')
+    if ((numberAt(spec, 'matchingPrecedence') ?? 0) === 0) spec['matchingPrecedence'] = 1000
+  },
+  validate: (object) =>
+    stringAt(object, 'spec', 'priorityLevelConfiguration', 'name') === '' ? [fieldErrors.required('spec.priorityLevelConfiguration.name', 'must reference a priority level')] : [],
+}
+
+/** Behaviour of PriorityLevelConfigurations. */
+export const priorityLevelStrategy: Strategy = {
+  hasStatus: true,
+  tracksGeneration: true,
+  applyDefaults(object) {
+    const spec = ensureAt(object, 'spec')
+    if (!has(spec, 'limited')) return
+    const limited = ensureAt(spec, 'limited')
+    fill(limited, { nominalConcurrencyShares: 30, lendablePercent: 0 })
+    const response = ensureAt(limited, 'limitResponse')
+    fillText(response, { type: 'Reject' })
+    if (has(response, 'queuing')) fill(ensureAt(response, 'queuing'), { queues: 64, handSize: 8, queueLengthLimit: 50 })
+  },
+}
+
+function apiServiceErrors(object: KubeObject): FieldError[] {
+  const spec = objectAt(object, 'spec')
+  const name = object.metadata.name ?? ''
+  const required = `${stringAt(spec, 'version')}.${stringAt(spec, 'group')}`
+  const errors: FieldError[] = []
+  if (name !== required) errors.push(fieldErrors.invalid('metadata.name', name, `must be \`spec.version+"."+spec.group\`: "${required}"`))
+  for (const field of ['groupPriorityMinimum', 'versionPriority']) {
+    const value = numberAt(spec, field) ?? 0
+    const limit = field === 'versionPriority' ? 1000 : 20_000
+    if (value <= 0 || value > limit) errors.push(fieldErrors.invalid(`spec.${field}`, value, `must be positive and less than ${limit}`))
+  }
+  if (has(spec, 'service')) {
+    for (const field of ['namespace', 'name']) if (stringAt(spec, 'service', field) === '') errors.push(fieldErrors.required(`spec.service.${field}`))
+  }
+  return errors
+}

@@ -57,7 +57,7 @@ const skipped = new Set([...takenBack, ...unseen])
 interface Case {
   readonly name: string
   readonly expected: unknown
-  run(): KubeObject
+  readonly run: () => KubeObject
 }
 
 /** Follows the objects of one scenario from answer to answer. */

@@ -64,6 +64,6 @@ function sizeOf(annotations: JsonObject): number {
   const encoder = new TextEncoder()
   let size = 0
   for (const [key, value] of Object.entries(annotations))
-    size += encoder.encode(key).length + encoder.encode(String(value)).length
+    size += encoder.encode(key).length + (typeof value === 'string' ? encoder.encode(value).length : 0)
   return size
 }

@@ -3,6 +3,7 @@
 // (area apply), KEP-555, and the chain of field managers in apimachinery's util/managedfields.
 import type { JsonObject, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../object.ts'
 import { asJson, asObject, parseApiVersion } from '../object.ts'
+import { jsonEqual } from '../json.ts'
 import type { TypeSchema } from '../schema/schema-node.ts'
 import { badRequest, unknownError } from '../status.ts'
 import { foldOldUpdates } from './ancient-changes.ts'
@@ -70,14 +71,14 @@ export function trackUpdate(request: UpdateRequest): KubeObject {
 
 /**
  * The object after the apply, with its managedFields. When the apply changes nothing at all, `live` itself.
- * Throws StatusError: 409 Conflict with causes (unless `force`), 500 for a body that does not fit the schema, 400 for one of another
- * version or with managedFields.
+ * Throws StatusError: 409 Conflict with causes (unless `force`), 500 for a body that does not fit the schema or is of another kind or
+ * version, 400 for one with managedFields.
  */
 export function applyServerSide(request: ApplyRequest): KubeObject {
   const { live, applied } = request
   const { apiVersion } = applied
   if (live !== undefined && (live.apiVersion !== apiVersion || live.kind !== applied.kind)) {
-    throw badRequest(`invalid object type: ${formatKind(applied)}`)
+    throw unknownError(`invalid object type: ${formatKind(applied)}`)
   }
   if (applied.metadata?.managedFields !== undefined && applied.metadata.managedFields !== null) {
     throw badRequest('metadata.managedFields must be nil')
@@ -180,12 +181,14 @@ function track(
 /** The owners to start from: those the client sent if they can be read, else those of the live object. */
 function ownersBefore({ live, updated, subresource = '' }: UpdateRequest): Owners {
   const sent = updated.metadata.managedFields
-  if (subresource === '' && sent !== undefined && sent !== null) {
+  const stored = live?.metadata.managedFields
+  // a patched object carries a copy of the stored entries
+  if (subresource === '' && sent !== undefined && sent !== null && !jsonEqual(sent, stored)) {
     if (isReset(sent)) return new Map()
     const owners = readableOwners(sent)
     if (owners !== undefined && owners.size > 0) return owners
   }
-  return readableOwners(live?.metadata.managedFields) ?? new Map()
+  return readableOwners(stored) ?? new Map()
 }
 
 function isReset(sent: readonly ManagedFieldsEntry[]): boolean {

@@ -1,0 +1,564 @@
+// Ownership as server-side apply and updates shape it: tables whose expectations stand in the recordings' area `apply`.
+import { describe, expect, it } from 'vitest'
+import {
+  applyServerSide,
+  asJson,
+  asObject,
+  deepFreeze,
+  fieldManagerOf,
+  formatFieldError,
+  isConflict,
+  keepUnchangedTimes,
+  lastAppliedAnnotation,
+  managedFieldsOfParent,
+  managedFieldsOfScale,
+  resetFieldsOf,
+  StatusError,
+  structuralSchema,
+  trackUpdate,
+  validateFieldManager,
+  validateManagedFields,
+} from '@fairlead/kube'
+import type {
+  ApplyRequest,
+  JsonObject,
+  KubeObject,
+  ManagedFieldsEntry,
+  SchemaNode,
+  TypeSchema,
+  UpdateRequest,
+} from '@fairlead/kube'
+
+const text: SchemaNode = { type: 'string' }
+
+/** The schema of the recordings' Widget. */
+const widget: TypeSchema = structuralSchema({
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        replicas: { type: 'integer' },
+        ports: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['port', 'protocol'],
+          items: {
+            type: 'object',
+            required: ['port'],
+            properties: { port: { type: 'integer' }, protocol: { type: 'string', default: 'TCP' }, name: text },
+          },
+        },
+        set: { type: 'array', 'x-kubernetes-list-type': 'set', items: text },
+        atomic: { type: 'array', 'x-kubernetes-list-type': 'atomic', items: text },
+        plain: { type: 'array', items: { type: 'object', properties: { a: text } } },
+        amap: { type: 'object', 'x-kubernetes-map-type': 'atomic', properties: { x: text, y: text } },
+        gmap: { type: 'object', additionalProperties: text },
+        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        ios: { 'x-kubernetes-int-or-string': true },
+      },
+    },
+    status: {
+      type: 'object',
+      properties: {
+        phase: text,
+        conditions: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['type'],
+          items: { type: 'object', properties: { type: text, status: text } },
+        },
+      },
+    },
+  },
+})
+
+/** A server's worth of one object: applies and updates it at ever later seconds. */
+class Subject {
+  live: KubeObject | undefined
+  #second = 0
+  readonly #schema: TypeSchema
+
+  constructor(schema: TypeSchema = widget) {
+    this.#schema = schema
+  }
+
+  #now(): string {
+    return new Date(Date.UTC(2026, 0, 1, 0, 0, this.#second++)).toISOString().replace('.000Z', 'Z')
+  }
+
+  apply(manager: string, body: JsonObject, options: Partial<ApplyRequest> = {}): this {
+    const applied = asObject({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      ...body,
+      metadata: { name: 'w', ...(body.metadata as JsonObject) },
+    })
+    const common = { live: this.live, schemaFor: () => this.#schema, manager, now: this.#now() }
+    this.live = stored(applyServerSide({ ...common, applied, force: false, ...options }), this.live)
+    return this
+  }
+
+  update(manager: string, body: JsonObject, options: Partial<UpdateRequest> = {}): this {
+    const updated = asObject({
+      ...this.live,
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', ...this.live?.metadata },
+      ...body,
+    })
+    const common = { live: this.live, schemaFor: () => this.#schema, manager, now: this.#now() }
+    this.live = stored(trackUpdate({ ...common, updated, ...options }), this.live)
+    return this
+  }
+
+  get owners(): unknown {
+    return this.live!.metadata.managedFields?.map(({ manager, operation, subresource, time, fieldsV1 }) => [
+      [manager, operation, ...(subresource ? [subresource] : []), ...(time === undefined ? ['no time'] : [])].join(' '),
+      fieldsV1,
+    ])
+  }
+}
+
+function stored(object: KubeObject, before: KubeObject | undefined): KubeObject {
+  return { ...object, metadata: { ...object.metadata, uid: before?.metadata.uid ?? 'u' } }
+}
+
+function statusOf(run: () => unknown): readonly [number, string] {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof StatusError) return [error.code, error.message]
+    throw error
+  }
+  throw new Error('was not refused')
+}
+
+function conflictsOf(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    if (isConflict(error)) return error.status.details!.causes!.map(({ message, field }) => `${message}: ${field}`)
+    throw error
+  }
+  return []
+}
+
+describe('applyServerSide', () => {
+  it('owns what it lists and takes away what it lists no more', () => {
+    const subject = new Subject().apply('m', { spec: { gmap: { k: 'v', l: 'w' } } })
+    expect(subject.owners).toEqual([['m Apply', { 'f:spec': { 'f:gmap': { 'f:k': {}, 'f:l': {} } } }]])
+    subject.apply('m', { spec: { gmap: { k: 'v' } } })
+    expect(subject.live!.spec).toEqual({ gmap: { k: 'v' } })
+    subject.apply('m', {})
+    expect(subject.live).toEqual({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', uid: 'u' } })
+  })
+
+  it('shares fields among managers that agree, and removes one only after the last of them', () => {
+    const subject = new Subject()
+      .apply('one', { spec: { gmap: { k: 'v' } } })
+      .apply('two', { spec: { gmap: { k: 'v', b: '2' } } })
+    subject.apply('one', { spec: { gmap: {} } })
+    expect(subject.live!.spec).toEqual({ gmap: { b: '2', k: 'v' } })
+    expect(subject.owners).toEqual([
+      ['one Apply', { 'f:spec': { 'f:gmap': {} } }],
+      ['two Apply', { 'f:spec': { 'f:gmap': { 'f:b': {}, 'f:k': {} } } }],
+    ])
+    subject.apply('two', {})
+    expect(subject.live!.spec).toEqual({ gmap: null })
+  })
+
+  it('gives an owner that changed nothing no time', () => {
+    const subject = new Subject().apply('one', { spec: { replicas: 1 } }).apply('two', { spec: { replicas: 1 } })
+    expect(subject.owners).toEqual([
+      ['two Apply no time', { 'f:spec': { 'f:replicas': {} } }],
+      ['one Apply', { 'f:spec': { 'f:replicas': {} } }],
+    ])
+  })
+
+  it('returns the live object itself when nothing changes', () => {
+    const subject = new Subject().apply('one', { spec: { set: ['a'], ports: [{ port: 80 }], amap: { x: '1' } } })
+    const live = deepFreeze(subject.live!)
+    const applied = asObject({ ...asJson(live), metadata: { name: 'w' } })
+    expect(
+      applyServerSide({
+        live,
+        applied,
+        schemaFor: () => widget,
+        manager: 'one',
+        force: false,
+        now: '2027-01-01T00:00:00Z',
+      }),
+    ).toBe(live)
+  })
+
+  const conflicts: readonly (readonly [string, JsonObject, JsonObject, readonly string[]])[] = [
+    ['a scalar', { replicas: 1 }, { replicas: 2 }, ['.spec.replicas']],
+    ['an agreed scalar', { replicas: 1 }, { replicas: 1 }, []],
+    ['a number and a string', { ios: '5%' }, { ios: 5 }, ['.spec.ios']],
+    ['an atomic list', { atomic: ['a'] }, { atomic: ['b'] }, ['.spec.atomic']],
+    ['a list without a type', { plain: [{ a: '1' }] }, { plain: [{ a: '2' }] }, ['.spec.plain']],
+    ['an atomic map', { amap: { x: '1' } }, { amap: { y: '1' } }, ['.spec.amap']],
+    ['different keys of a map', { gmap: { x: '1' } }, { gmap: { y: '1' } }, []],
+    ['different items of a set', { set: ['a'] }, { set: ['b'] }, []],
+    [
+      'the same item of a list map',
+      { ports: [{ port: 80, name: 'a' }] },
+      { ports: [{ port: 80, protocol: 'TCP', name: 'b' }] },
+      ['.spec.ports[port=80,protocol="TCP"].name'],
+    ],
+    ['free-form members', { free: { a: { b: 1, c: 2 } } }, { free: { a: { b: 2, d: 1 } } }, ['.spec.free.a.b']],
+    ['free-form lists', { free: { a: [1] } }, { free: { a: [2] } }, ['.spec.free.a']],
+  ]
+  it.each(conflicts)('meets with %s: conflicts %#', (_, first, second, expected) => {
+    const subject = new Subject().apply('one', { spec: first })
+    expect(conflictsOf(() => subject.apply('two', { spec: second }))).toEqual(
+      expected.map((path) => `conflict with "one": ${path}`),
+    )
+    subject.apply('two', { spec: second }, { force: true })
+    expect(conflictsOf(() => subject.apply('two', { spec: second }))).toEqual([])
+  })
+
+  it('names updates with their version and subresources in conflicts', () => {
+    const subject = new Subject().update('u', { spec: { replicas: 1 } })
+    subject.update('s', { status: { phase: 'P' } }, { subresource: 'status' })
+    expect(conflictsOf(() => subject.apply('a', { spec: { replicas: 2 }, status: { phase: 'Q' } }))).toEqual([
+      'conflict with "s" with subresource "status" using example.com/v1: .status.phase',
+      'conflict with "u" using example.com/v1: .spec.replicas',
+    ])
+  })
+
+  const wrong: readonly (readonly [string, JsonObject, string])[] = [
+    ['an unknown field', { spec: { junk: 1 } }, '.spec.junk: field not declared in schema'],
+    ['unknown metadata', { metadata: { name: 'w', junk: 1 } }, '.metadata.junk: field not declared in schema'],
+    ['an item of a set twice', { spec: { set: ['a', 'a'] } }, '.spec.set: duplicate entries for key [="a"]'],
+    [
+      'an item of a list map twice',
+      { spec: { ports: [{ port: 80 }, { port: 80, protocol: 'TCP' }] } },
+      '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
+    ],
+    [
+      'a string for a number',
+      { spec: { replicas: '1' } },
+      '.spec.replicas: expected numeric (int or float), got string',
+    ],
+    [
+      'a number for a string',
+      { spec: { gmap: { a: 1 } } },
+      '.spec.gmap.a: expected string, got &value.valueUnstructured{Value:1}',
+    ],
+    ['a list for a map', { spec: { gmap: ['a'] } }, '.spec.gmap: expected map, got ["a"]'],
+    ['a map for a list', { spec: { set: { a: 1 } } }, '.spec.set: expected list, got a=1'],
+    [
+      'a null in a set',
+      { spec: { set: [null] } },
+      `.spec.set: element 0: associative list without keys has an element that's an explicit null`,
+    ],
+    [
+      'a scalar in a list map',
+      { spec: { ports: [1] } },
+      '.spec.ports: element 0: associative list with keys may not have non-map elements',
+    ],
+  ]
+  it.each(wrong)('refuses %s', (_, body, finding) => {
+    const message = `failed to create typed patch object (/w; example.com/v1, Kind=Widget): ${finding}`
+    expect(statusOf(() => new Subject().apply('m', body))).toEqual([500, message])
+  })
+
+  it('lists several findings below each other', () => {
+    expect(statusOf(() => new Subject().apply('m', { spec: { replicas: 'x', set: ['a', 'a'] } }))[1]).toEqual(
+      [
+        'failed to create typed patch object (/w; example.com/v1, Kind=Widget): errors:',
+        '  .spec.replicas: expected numeric (int or float), got string',
+        '  .spec.set: duplicate entries for key [="a"]',
+      ].join('\n'),
+    )
+  })
+
+  it.each([
+    [{ metadata: { managedFields: [] } }, 400, 'metadata.managedFields must be nil'],
+    [{ kind: 'Gadget' }, 500, 'invalid object type: example.com/v1, Kind=Gadget'],
+    [{ apiVersion: 'example.com/v2' }, 500, 'invalid object type: example.com/v2, Kind=Widget'],
+  ])('refuses %j', (body, code, message) => {
+    expect(statusOf(() => new Subject().apply('m', {}).apply('m', body))).toEqual([code, message])
+  })
+
+  it('finds an owner for what was there before the first apply', () => {
+    const subject = new Subject()
+    subject.live = asObject({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', uid: 'u' },
+      spec: { replicas: 1, gmap: { a: 'b' } },
+    })
+    expect(conflictsOf(() => subject.apply('m', { spec: { replicas: 2 } }))).toEqual([
+      'conflict with "before-first-apply" using example.com/v1: .spec.replicas',
+    ])
+    subject.apply('m', { spec: { replicas: 1 } })
+    expect(subject.owners).toEqual([
+      ['m Apply no time', { 'f:spec': { 'f:replicas': {} } }],
+      ['before-first-apply Update', { 'f:spec': { '.': {}, 'f:gmap': { '.': {}, 'f:a': {} }, 'f:replicas': {} } }],
+    ])
+  })
+
+  it('keeps what the endpoint resets out of ownership', () => {
+    const subject = new Subject().apply(
+      's',
+      { status: { phase: 'P' } },
+      { subresource: 'status', resetFields: resetFieldsOf('status', true) },
+    )
+    subject.apply('m', { spec: { replicas: 1 }, status: { phase: 'Q' } }, { resetFields: resetFieldsOf('', true) })
+    expect(subject.owners).toEqual([
+      ['s Apply status', { 'f:status': { 'f:phase': {} } }],
+      ['m Apply', { 'f:spec': { 'f:replicas': {} } }],
+    ])
+  })
+
+  it('takes an item of a list map away with its defaults, but not what others hold in it', () => {
+    const subject = new Subject().apply('one', { spec: { ports: [{ port: 80 }, { port: 81 }] } })
+    subject.live = {
+      ...subject.live!,
+      spec: {
+        ports: [
+          { port: 80, protocol: 'TCP' },
+          { port: 81, protocol: 'TCP' },
+        ],
+      },
+    }
+    subject.apply('two', { spec: { ports: [{ port: 81, name: 'n' }] } })
+    subject.apply('one', {})
+    expect(subject.live!.spec).toEqual({ ports: [{ port: 81, protocol: 'TCP', name: 'n' }] })
+  })
+
+  it('puts new items where the applied list has them and keeps the live order otherwise', () => {
+    const subject = new Subject().apply('one', { spec: { set: ['a', 'b', 'c', 'd'] } })
+    expect(subject.apply('two', { spec: { set: ['x', 'c', 'y', 'a', 'z'] } }).live!.spec).toEqual({
+      set: ['b', 'x', 'c', 'd', 'y', 'a', 'z'],
+    })
+  })
+})
+
+describe('kubectl apply --server-side over client-side objects', () => {
+  const sent = {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: 'w' },
+    spec: { gmap: { k: 'v' }, replicas: 1 },
+  }
+  const created = { ...sent, metadata: { name: 'w', annotations: { [lastAppliedAnnotation]: JSON.stringify(sent) } } }
+
+  it('takes over what client-side apply had set, and keeps the annotation up to date', () => {
+    const subject = new Subject().update('kubectl-client-side-apply', created)
+    subject.apply('kubectl', { spec: { gmap: { k: '<w>' } } })
+    expect(subject.live!.metadata.annotations).toEqual({
+      [lastAppliedAnnotation]:
+        '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"gmap":{"k":"\\u003cw\\u003e"}}}\n',
+    })
+    expect(subject.live!.spec).toEqual({ gmap: { k: '<w>' }, replicas: 1 })
+  })
+
+  it('still conflicts with what someone else has changed since', () => {
+    const subject = new Subject()
+      .update('kubectl-client-side-apply', created)
+      .update('scaler', { spec: { gmap: { k: 'v' }, replicas: 5 } })
+    expect(conflictsOf(() => subject.apply('kubectl', { spec: { gmap: { k: 'w' }, replicas: 1 } }))).toEqual([
+      'conflict with "scaler" using example.com/v1: .spec.replicas',
+    ])
+  })
+
+  it('does nothing of it for other managers', () => {
+    const subject = new Subject().update('kubectl-client-side-apply', created)
+    expect(conflictsOf(() => subject.apply('helm', { spec: { gmap: { k: 'w' } } }))).toHaveLength(1)
+  })
+})
+
+describe('trackUpdate', () => {
+  it('gives changed and new fields to the updater and drops removed ones from everyone', () => {
+    const subject = new Subject().apply('a', { spec: { gmap: { k: 'v', l: 'w' }, replicas: 1 } })
+    subject.update('u', { spec: { gmap: { k: 'changed' }, replicas: 1, set: ['x'] } })
+    expect(subject.owners).toEqual([
+      ['a Apply', { 'f:spec': { 'f:replicas': {} } }],
+      ['u Update', { 'f:spec': { 'f:gmap': { 'f:k': {} }, 'f:set': { '.': {}, 'v:"x"': {} } } }],
+    ])
+  })
+
+  it('moves the time of its entry only when it took something', () => {
+    const subject = new Subject().update('u', { spec: { replicas: 1 } })
+    const before = subject.live!.metadata.managedFields
+    subject.update('u', { spec: { replicas: 1 } })
+    expect(subject.live!.metadata.managedFields).toEqual(before)
+  })
+
+  it.each([
+    ['an empty list', []],
+    ['a list with an empty entry', [{}]],
+  ])('forgets all owners when %s is sent', (_, managedFields) => {
+    const subject = new Subject().update('u', { spec: { replicas: 1 } })
+    subject.update('u', { metadata: { name: 'w', uid: 'u', managedFields } as JsonObject })
+    expect(subject.owners).toEqual(undefined)
+    subject.update('u', { spec: { replicas: 2 } })
+    expect(subject.owners).toEqual(undefined)
+  })
+
+  const entry = {
+    manager: 'x',
+    operation: 'Update',
+    apiVersion: 'example.com/v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:spec': { 'f:replicas': {} } },
+  }
+  it.each([
+    ['owners that a client sends replace the known ones', entry, [['x Update no time', entry.fieldsV1]]],
+    ['an unknown operation is ignored', { ...entry, operation: 'Bad' }, 'as before'],
+    ['a missing apiVersion is ignored', { ...entry, apiVersion: '' }, 'as before'],
+    ['an unknown fieldsType is ignored', { ...entry, fieldsType: 'FieldsV2' }, 'as before'],
+    ['a broken path element is ignored', { ...entry, fieldsV1: { 'k:{': {} } }, 'as before'],
+  ])('%s', (_, sent, expected) => {
+    const subject = new Subject().update('u', { spec: { replicas: 1 } })
+    const before = subject.owners
+    subject.update('u', { metadata: { name: 'w', uid: 'u', managedFields: [sent] } as JsonObject })
+    expect(subject.owners).toEqual(expected === 'as before' ? before : expected)
+  })
+
+  it('folds the oldest of more than ten updaters into one', () => {
+    const subject = new Subject()
+    for (let index = 0; index < 12; index++) {
+      subject.update(`u${index}`, {
+        spec: { free: Object.fromEntries(Array.from({ length: index + 1 }, (_, n) => [`f${n}`, n])) },
+      })
+    }
+    const owners = subject.owners as readonly (readonly [string, JsonObject])[]
+    expect(owners.map(([name]) => name)).toEqual([
+      'ancient-changes Update',
+      ...Array.from({ length: 9 }, (_, n) => `u${n + 3} Update`),
+    ])
+    expect(owners[0]![1]).toEqual({ 'f:spec': { '.': {}, 'f:free': { '.': {}, 'f:f0': {}, 'f:f1': {}, 'f:f2': {} } } })
+  })
+
+  it('drops owners of versions that are gone, and compares others in their own', () => {
+    const old = { ...entry, apiVersion: 'example.com/v0' }
+    const other = { ...entry, manager: 'y', apiVersion: 'example.com/v1beta1' }
+    const subject = new Subject()
+    subject.update('u', {
+      metadata: { name: 'w', managedFields: [old, other] } as JsonObject,
+      spec: { gmap: { a: 'b' } },
+    })
+    subject.update(
+      'u',
+      { spec: { gmap: { a: 'b' }, set: ['x'] } },
+      { schemaFor: (version) => (version === 'example.com/v0' ? undefined : widget) },
+    )
+    expect((subject.owners as [string][]).map(([name]) => name)).toEqual(['y Update no time', 'u Update'])
+  })
+})
+
+describe('a schema that changed', () => {
+  const withMap = (more: SchemaNode): TypeSchema =>
+    structuralSchema({
+      type: 'object',
+      properties: {
+        spec: { type: 'object', properties: { map: { type: 'object', additionalProperties: text, ...more } } },
+      },
+    })
+  const granular = withMap({})
+  const atomic = withMap({ 'x-kubernetes-map-type': 'atomic' })
+
+  it('makes owners of parts of a map that became atomic owners of the whole', () => {
+    const subject = new Subject(granular)
+      .apply('one', { spec: { map: { a: '1' } } })
+      .apply('two', { spec: { map: { b: '2' } } })
+    const schemaFor = (): TypeSchema => atomic
+    expect(conflictsOf(() => subject.apply('one', { spec: { map: { a: '1' } } }, { schemaFor }))).toEqual([
+      'conflict with "two": .spec.map',
+    ])
+    subject.apply('one', { spec: { map: { a: '3' } } }, { schemaFor, force: true })
+    expect(subject.live!.spec).toEqual({ map: { a: '3' } })
+    expect(subject.owners).toEqual([['one Apply', { 'f:spec': { 'f:map': {} } }]])
+  })
+})
+
+describe('keepUnchangedTimes', () => {
+  it('undoes a write that would only move times', () => {
+    const subject = new Subject().apply('m', { spec: { replicas: 1 } })
+    const old = subject.live!
+    const moved = {
+      ...old,
+      metadata: {
+        ...old.metadata,
+        managedFields: [{ ...old.metadata.managedFields![0]!, time: '2027-01-01T00:00:00Z' }],
+      },
+    }
+    expect(keepUnchangedTimes(old, moved)).toEqual(old)
+    const changed = { ...moved, spec: { replicas: 2 } }
+    expect(keepUnchangedTimes(old, changed)).toBe(changed)
+  })
+})
+
+describe('scale and its parent', () => {
+  const paths = { 'apps/v1': ['spec', 'replicas'] }
+  const owner = (manager: string, fields: JsonObject, more: object = {}): ManagedFieldsEntry => ({
+    manager,
+    operation: 'Apply',
+    apiVersion: 'apps/v1',
+    time: '2026-01-01T00:00:00Z',
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields,
+    ...more,
+  })
+  const parent = [
+    owner('a', { 'f:spec': { 'f:paused': {}, 'f:replicas': {} } }),
+    owner('b', { 'f:spec': { 'f:paused': {} } }),
+  ]
+  const replicas = { 'f:spec': { 'f:replicas': {} } }
+
+  it('shows the owners of the replicas only', () => {
+    expect(managedFieldsOfScale(parent, paths)).toEqual([owner('a', replicas, { apiVersion: 'autoscaling/v1' })])
+  })
+
+  it('takes the replicas away from who lost them, and gives the new owner no time', () => {
+    const scale = [owner('s', replicas, { apiVersion: 'autoscaling/v1', subresource: 'scale' })]
+    const { time: _, ...untimed } = owner('s', replicas, { subresource: 'scale' })
+    expect(managedFieldsOfParent(parent, scale, 'apps/v1', paths)).toEqual([
+      untimed,
+      owner('a', { 'f:spec': { 'f:paused': {} } }),
+      owner('b', { 'f:spec': { 'f:paused': {} } }),
+    ])
+  })
+
+  it('changes nothing when the scale changed no owner', () => {
+    expect(managedFieldsOfParent(parent, managedFieldsOfScale(parent, paths), 'apps/v1', paths)).toEqual(parent)
+  })
+})
+
+describe('names of field managers', () => {
+  it.each([
+    ['m', 'kubectl/v1.33', 'm'],
+    [undefined, 'kubectl/v1.33 (linux)', 'kubectl'],
+    ['', 'a\u0007b', 'ab'],
+    [undefined, undefined, ''],
+    [undefined, 'x'.repeat(200), 'x'.repeat(128)],
+  ])('%j and %j make %j', (manager, agent, expected) => {
+    expect(fieldManagerOf(manager, agent)).toEqual(expected)
+  })
+
+  it('are short and printable', () => {
+    expect(validateFieldManager('x'.repeat(129), 'fieldManager').map(formatFieldError)).toEqual([
+      'fieldManager: Too long: may not be more than 128 bytes',
+    ])
+    expect(validateFieldManager('a\u0007', 'fieldManager').map(formatFieldError)).toEqual([
+      'fieldManager: Invalid value: "a\\a": invalid character U+0007 (at position 1)',
+    ])
+  })
+
+  it('are checked in entries too', () => {
+    const entries = [
+      { manager: 'x'.repeat(129), operation: 'Bad' as 'Apply', fieldsType: 'FieldsV2', subresource: 's'.repeat(257) },
+    ]
+    expect(validateManagedFields(entries, 'metadata.managedFields').map(({ field }) => field)).toEqual([
+      'metadata.managedFields[0].operation',
+      'metadata.managedFields[0].fieldsType',
+      'metadata.managedFields[0].manager',
+      'metadata.managedFields[0].subresource',
+    ])
+  })
+})

@@ -1,0 +1,284 @@
+// Laws of field sets, merging and server-side apply, over random values of a schema that has every kind of list and map.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  applyServerSide,
+  asJson,
+  asObject,
+  checkValue,
+  compareValues,
+  decodeFieldSet,
+  decodeOwners,
+  deepFreeze,
+  differenceOf,
+  emptyFieldSet,
+  encodeFieldSet,
+  equalFieldSets,
+  fieldPaths,
+  fieldSetOfPaths,
+  fieldsOfValue,
+  hasPath,
+  intersectionOf,
+  isSubset,
+  mergeValues,
+  objectTypeOf,
+  recursiveDifferenceOf,
+  structuralSchema,
+  trackUpdate,
+  unionOf,
+} from '@fairlead/kube'
+import type { FieldSet, JsonObject, JsonValue, KubeObject, SchemaNode } from '@fairlead/kube'
+
+const text: SchemaNode = { type: 'string' }
+const schema = structuralSchema({
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        number: { type: 'integer' },
+        map: { type: 'object', additionalProperties: text },
+        set: { type: 'array', 'x-kubernetes-list-type': 'set', items: text },
+        list: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+          items: { type: 'object', properties: { name: text, value: text } },
+        },
+        whole: { type: 'object', 'x-kubernetes-map-type': 'atomic', additionalProperties: text },
+        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      },
+    },
+  },
+})
+const type = objectTypeOf(schema)
+
+const name = fc.constantFrom('a', 'b', 'c', 'd')
+const word = fc.constantFrom('1', '2', '3')
+const texts = fc.dictionary(name, word, { maxKeys: 3 })
+const free: fc.Arbitrary<JsonValue> = fc.letrec<{ tree: JsonValue }>((tie) => ({
+  tree: fc.oneof(
+    { depthSize: 'small' },
+    word,
+    fc.integer({ max: 5, min: 0 }),
+    fc.array(word, { maxLength: 2 }),
+    fc.dictionary(name, tie('tree'), { maxKeys: 2 }),
+  ),
+})).tree
+
+/** Specs without the fields that `fields` leaves out. */
+function specs(
+  fields: readonly string[] = ['number', 'map', 'set', 'list', 'whole', 'free'],
+): fc.Arbitrary<JsonObject> {
+  const all: Record<string, fc.Arbitrary<JsonValue>> = {
+    number: fc.integer({ min: 0, max: 3 }),
+    map: texts,
+    set: fc.uniqueArray(word, { maxLength: 3 }),
+    list: fc.uniqueArray(fc.record({ name, value: word }, { requiredKeys: ['name'] }), {
+      maxLength: 3,
+      selector: (item) => item.name,
+    }),
+    whole: texts,
+    free: fc.dictionary(name, free, { maxKeys: 3 }),
+  }
+  return fc.record(Object.fromEntries(fields.map((field) => [field, all[field]!])), {
+    requiredKeys: [],
+  }) as fc.Arbitrary<JsonObject>
+}
+
+function configuration(spec: JsonObject): KubeObject {
+  return asObject({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec })
+}
+
+function apply(live: KubeObject | undefined, manager: string, spec: JsonObject | undefined, force = true): KubeObject {
+  const { spec: _, ...bare } = configuration({})
+  const applied = asObject(spec === undefined ? asJson(bare) : asJson(configuration(spec)))
+  const result = applyServerSide({
+    live,
+    applied,
+    schemaFor: () => schema,
+    manager,
+    force,
+    now: '2026-01-01T00:00:00Z',
+  })
+  return deepFreeze(asObject({ ...asJson(result), metadata: { ...result.metadata, uid: 'u' } as JsonObject }))
+}
+
+function update(live: KubeObject | undefined, manager: string, spec: JsonObject): KubeObject {
+  const updated = asObject({ ...asJson(configuration(spec)), metadata: { name: 'w', uid: 'u' } })
+  return deepFreeze(trackUpdate({ live, updated, schemaFor: () => schema, manager, now: '2026-01-01T00:00:00Z' }))
+}
+
+function ownedBy(object: KubeObject, manager: string): FieldSet {
+  return (
+    [...decodeOwners(object.metadata.managedFields).values()].find((owner) => owner.manager === manager)?.fields ??
+    emptyFieldSet
+  )
+}
+
+/** Lists merge without regard to order, and null, {} and [] say "nothing" alike where ownership is concerned. */
+function content(value: unknown): JsonValue {
+  if (Array.isArray(value))
+    return value.map(content).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  if (typeof value !== 'object' || value === null) return value as JsonValue
+  const members = Object.entries(value).map(([key, member]) => [key, content(member)] as const)
+  return Object.fromEntries(
+    members
+      .filter(([, member]) => member !== null && JSON.stringify(member) !== '{}' && JSON.stringify(member) !== '[]')
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  )
+}
+
+/** Every field that an object has, structs and maps included. */
+function existing(object: JsonValue): FieldSet {
+  return unionOf(fieldsOfValue(object, type), compareValues({}, object, type).added)
+}
+
+const fieldSets: fc.Arbitrary<FieldSet> = fc
+  .array(fc.array(fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:1', 'i:0'), { minLength: 1, maxLength: 3 }), {
+    maxLength: 8,
+  })
+  .map(fieldSetOfPaths)
+
+function pathsOf(set: FieldSet): readonly string[] {
+  return [...fieldPaths(set)].map((path) => path.join(' '))
+}
+
+describe('field sets', () => {
+  it('are sets of paths', () => {
+    fc.assert(
+      fc.property(fieldSets, fieldSets, (a, b) => {
+        const left = new Set(pathsOf(a))
+        const right = new Set(pathsOf(b))
+        expect(new Set(pathsOf(unionOf(a, b)))).toEqual(left.union(right))
+        expect(new Set(pathsOf(intersectionOf(a, b)))).toEqual(left.intersection(right))
+        expect(new Set(pathsOf(differenceOf(a, b)))).toEqual(left.difference(right))
+        const below = [...left].filter(
+          (path) => ![...right].some((other) => path === other || path.startsWith(`${other} `)),
+        )
+        expect(pathsOf(recursiveDifferenceOf(a, b)).toSorted()).toEqual(below.toSorted())
+        expect(isSubset(a, b)).toEqual(left.isSubsetOf(right))
+        expect(equalFieldSets(a, b)).toEqual(left.symmetricDifference(right).size === 0)
+        for (const path of fieldPaths(a)) expect(hasPath(b, path)).toEqual(right.has(path.join(' ')))
+      }),
+    )
+  })
+
+  it('survive fieldsV1', () => {
+    fc.assert(
+      fc.property(fieldSets, (set) => {
+        const thawed = JSON.parse(JSON.stringify(encodeFieldSet(set))) as JsonObject
+        expect(pathsOf(decodeFieldSet(thawed))).toEqual(pathsOf(set))
+        expect(decodeFieldSet(encodeFieldSet(set))).toBe(set)
+      }),
+    )
+  })
+
+  it('stay the same object when an operation changes nothing', () => {
+    fc.assert(
+      fc.property(fieldSets, fieldSets, (a, b) => {
+        const all = unionOf(a, b)
+        expect(unionOf(all, b)).toBe(all)
+        const rest = differenceOf(a, b)
+        expect(differenceOf(rest, b)).toBe(rest)
+      }),
+    )
+  })
+})
+
+describe('values', () => {
+  const objects = specs().map((spec) => deepFreeze(asJson(configuration(spec))))
+
+  it('fit their schema', () => {
+    fc.assert(
+      fc.property(objects, (object) => {
+        expect(checkValue(object, type)).toEqual([])
+      }),
+    )
+  })
+
+  it('merge to something that holds all that was applied, and twice is once', () => {
+    fc.assert(
+      fc.property(objects, objects, (live, applied) => {
+        const merged = mergeValues(live, applied, type)!
+        expect(pathsOf(differenceOf(fieldsOfValue(applied, type), existing(merged)))).toEqual([])
+        expect(content(mergeValues(merged, applied, type)!)).toEqual(content(merged))
+        expect(mergeValues(live, live, type)).toBe(live)
+      }),
+    )
+  })
+
+  it('differ from themselves in nothing, and the other way round in the opposite', () => {
+    fc.assert(
+      fc.property(objects, objects, (a, b) => {
+        const there = compareValues(a, b, type)
+        const back = compareValues(b, a, type)
+        expect(pathsOf(there.added)).toEqual(pathsOf(back.removed))
+        expect(pathsOf(there.removed)).toEqual(pathsOf(back.added))
+        expect(pathsOf(there.modified)).toEqual(pathsOf(back.modified))
+        const none = compareValues(a, JSON.parse(JSON.stringify(a)) as JsonObject, type)
+        expect([none.added.size, none.removed.size, none.modified.size]).toEqual([0, 0, 0])
+      }),
+    )
+  })
+})
+
+describe('server-side apply', () => {
+  it('changes nothing the second time', () => {
+    fc.assert(
+      fc.property(specs(), specs(), (before, spec) => {
+        const once = apply(apply(undefined, 'other', before), 'm', spec)
+        expect(content(apply(once, 'm', spec))).toEqual(content(once))
+      }),
+    )
+  })
+
+  it('takes back what was applied when nothing is applied any more', () => {
+    fc.assert(
+      fc.property(specs(), specs(), (before, spec) => {
+        const base = update(undefined, 'creator', before)
+        const applied = apply(base, 'm', { ...spec, ...before }, false)
+        const back = apply(applied, 'm', undefined)
+        expect(content(back.spec)).toEqual(content(before))
+        expect(ownedBy(back, 'm').size).toEqual(0)
+      }),
+    )
+  })
+
+  it('of disjoint configurations comes to the same in either order', () => {
+    fc.assert(
+      fc.property(specs(['number', 'set', 'free']), specs(['map', 'list', 'whole']), (left, right) => {
+        const one = apply(apply(undefined, 'l', left, false), 'r', right, false)
+        const two = apply(apply(undefined, 'r', right, false), 'l', left, false)
+        expect(content(one.spec)).toEqual(content(two.spec))
+        for (const manager of ['l', 'r']) expect(pathsOf(ownedBy(one, manager))).toEqual(pathsOf(ownedBy(two, manager)))
+      }),
+    )
+  })
+
+  it('owns exactly what it lists, and shows it', () => {
+    fc.assert(
+      fc.property(specs(), specs(), (before, spec) => {
+        const live = apply(update(undefined, 'u', before), 'm', spec)
+        const listed = fieldsOfValue({ spec }, type)
+        expect(pathsOf(ownedBy(live, 'm'))).toEqual(pathsOf(listed))
+        expect(content(mergeValues(asJson(live), { spec }, type)!)).toEqual(content(live))
+      }),
+    )
+  })
+
+  it('leaves no owner of a field that is not there', () => {
+    const act = fc.record({ manager: fc.constantFrom('x', 'y', 'z'), spec: specs(), isApply: fc.boolean() })
+    fc.assert(
+      fc.property(fc.array(act, { minLength: 1, maxLength: 6 }), (acts) => {
+        let live: KubeObject | undefined
+        for (const { manager, spec, isApply } of acts)
+          live = isApply ? apply(live, manager, spec) : update(live, manager, spec)
+        const all = existing(asJson(live!))
+        for (const owner of decodeOwners(live!.metadata.managedFields).values()) {
+          expect(pathsOf(differenceOf(owner.fields, all))).toEqual([])
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,241 @@
+// Keeps the registry in step with the stored CRDs, and carries out what becomes of them (lifecycle.ts). It follows the store directly, so that
+// a resource is served from the very moment in which its definition says Established.
+import {
+  asCustomResourceDefinition,
+  asJson,
+  asObject,
+  cloneJson,
+  findCondition,
+  isConflict,
+  isNotFound,
+  isTerminating,
+  jsonEqual,
+} from '@fairlead/kube'
+import type { CustomResourceDefinition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { deleteObject } from '../endpoints/delete.ts'
+import type { Environment, ResourceCall } from '../endpoints/environment.ts'
+import { timestamp } from '../endpoints/environment.ts'
+import { modifyObject } from '../endpoints/modify.ts'
+import type { ServedResource } from '../registry/registry.ts'
+import { resourceName, storedApiVersion } from '../registry/resource.ts'
+import type { Change, Entry } from '../storage/store.ts'
+import { hasItsNames } from './accepted-names.ts'
+import { nextStep } from './lifecycle.ts'
+import type { LifecycleStep } from './lifecycle.ts'
+import { resourceDefinitionFrom } from './resource-definition.ts'
+import type { RuleEngine } from './validation-rules.ts'
+
+/** How custom resources are kept. */
+export interface CustomResourcesOptions {
+  /** Milliseconds between a change and what follows from it. Default 0: a later turn. */
+  readonly delay?: number
+  /** Compiles and runs x-kubernetes-validations. */
+  readonly engine?: RuleEngine
+  /** Told of failures; what failed is tried again. */
+  readonly onError?: (error: unknown) => void
+}
+
+const definitions = 'customresourcedefinitions.apiextensions.k8s.io'
+const retryDelay = 1_000
+const self = { name: 'system:apiserver', groups: ['system:masters'] }
+const deletion = {
+  dryRun: false,
+  gracePeriodSeconds: undefined,
+  propagationPolicy: undefined,
+  orphanDependents: undefined,
+  preconditions: {},
+}
+
+/** The custom resources of a server. Create it with {@link CustomResources.start}. */
+export class CustomResources implements AsyncDisposable {
+  readonly #environment: Environment
+  readonly #options: CustomResourcesOptions
+  readonly #entries = new Map<string, Entry>()
+  /** Timers by name of the definition that they look after. */
+  readonly #scheduled = new Map<string, Disposable>()
+  readonly #subscription: Disposable
+  readonly #stop = new AbortController()
+  #work: Promise<void> = Promise.resolve()
+
+  private constructor(environment: Environment, options: CustomResourcesOptions) {
+    this.#environment = environment
+    this.#options = options
+    this.#subscription = environment.store.watchAll((change) => this.#observe(change))
+  }
+
+  /** Registers what is stored, and goes on from there. */
+  static async start(environment: Environment, options: CustomResourcesOptions = {}): Promise<CustomResources> {
+    const resources = new CustomResources(environment, options)
+    const { entries } = await environment.store.list(definitions)
+    for (const entry of entries) {
+      const known = resources.#entries.get(entry.key)
+      if (known === undefined || known.revision < entry.revision) resources.#keep(entry)
+    }
+    return resources
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#subscription[Symbol.dispose]()
+    this.#stop.abort()
+    for (const timer of this.#scheduled.values()) timer[Symbol.dispose]()
+    this.#scheduled.clear()
+    await this.#work
+  }
+
+  #observe({ type, entry }: Change): void {
+    if (entry.resource === definitions) {
+      if (type === 'put') this.#keep(entry)
+      else this.#drop(entry)
+    } else if (type === 'delete') {
+      this.#wakeOwner(entry.resource)
+    }
+  }
+
+  #keep(entry: Entry): void {
+    const old = this.#entries.get(entry.key)
+    this.#entries.set(entry.key, entry)
+    this.#register(definitionIn(entry), old && definitionIn(old))
+    this.#schedule(entry.key)
+    this.#wakeNameless(entry)
+  }
+
+  #drop(entry: Entry): void {
+    this.#entries.delete(entry.key)
+    const { spec } = definitionIn(entry)
+    const served = this.#environment.registry.definition(spec.group ?? '', spec.names.plural ?? '')
+    if (served?.crd?.metadata.uid === definitionIn(entry).metadata.uid) {
+      this.#environment.registry.remove(spec.group ?? '', spec.names.plural ?? '')
+    }
+    this.#wakeNameless(entry)
+  }
+
+  /** Serves an established definition. Changes that cannot be seen from outside leave everything as it is. */
+  #register(crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): void {
+    if (findCondition(crd.status?.conditions ?? [], 'Established')?.status !== 'True') return
+    const { registry } = this.#environment
+    const served = registry.definition(crd.spec.group ?? '', crd.spec.names.plural ?? '')
+    if (served !== undefined && served.crd === undefined) return
+    if (served !== undefined && old !== undefined && isSameToClients(crd, old)) return
+    registry.put(resourceDefinitionFrom(crd, this.#options.engine))
+  }
+
+  /** Names may have become free: definitions of the group that still want some are looked at again. */
+  #wakeNameless(changed: Entry): void {
+    const { group } = definitionIn(changed).spec
+    for (const [name, entry] of this.#entries) {
+      const crd = definitionIn(entry)
+      if (name !== changed.key && crd.spec.group === group && !hasItsNames(crd)) this.#schedule(name)
+    }
+  }
+
+  #wakeOwner(resource: string): void {
+    const entry = this.#entries.get(resource)
+    if (entry !== undefined && isTerminating(definitionIn(entry))) this.#schedule(entry.key)
+  }
+
+  #schedule(name: string, delay: number = this.#options.delay ?? 0): void {
+    if (this.#stop.signal.aborted || this.#scheduled.has(name)) return
+    const run = (): void => {
+      this.#scheduled.delete(name)
+      this.#work = this.#work.then(() => this.#reconcile(name))
+    }
+    this.#scheduled.set(name, this.#environment.clock.timer(delay, run))
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const entry = this.#entries.get(name)
+    if (entry === undefined || this.#stop.signal.aborted) return
+    try {
+      const { step } = this.#decide(asObject(entry.object))
+      if (step === 'write') await this.#write(name)
+      else if (step === 'delete-instances') await this.#deleteInstances(definitionIn(entry))
+    } catch (error) {
+      if (isNotFound(error) || this.#stop.signal.aborted) return
+      if (!isConflict(error)) this.#options.onError?.(error)
+      this.#schedule(name, retryDelay)
+    }
+  }
+
+  #decide(crd: KubeObject): LifecycleStep {
+    const { spec, metadata } = asCustomResourceDefinition(crd)
+    const siblings = [...this.#entries.values()]
+      .map(definitionIn)
+      .filter((other) => other.spec.group === spec.group && other.metadata.name !== metadata.name)
+    const { store, clock } = this.#environment
+    const instances = store.count(resourceName({ group: spec.group ?? '', plural: spec.names.plural ?? '' }))
+    return nextStep({ crd, siblings, instances, now: timestamp(clock.now()) })
+  }
+
+  async #write(name: string): Promise<void> {
+    const resource = this.#environment.registry.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions')
+    if (resource === undefined) return
+    await modifyObject(this.#environment, this.#call(resource, '', name, 'status'), {
+      dryRun: false,
+      manager: 'kube-apiserver',
+      createsMissing: false,
+      change: (current) => {
+        const decided = this.#decide(current!)
+        return mutableCopy(decided.step === 'write' ? decided.object : asJson(current!))
+      },
+    })
+  }
+
+  async #deleteInstances(crd: CustomResourceDefinition): Promise<void> {
+    const resource = this.#storedResource(crd)
+    const { entries } = await this.#environment.store.list(resourceName(resource.definition))
+    for (const { object } of entries) {
+      const { namespace = '', name = '', deletionTimestamp } = asObject(object).metadata
+      if (deletionTimestamp !== undefined) continue
+      try {
+        await deleteObject(this.#environment, this.#call(resource, namespace, name, ''), deletion)
+      } catch (error) {
+        if (!isNotFound(error)) throw error
+      }
+    }
+    if (this.#environment.store.count(resourceName(resource.definition)) === 0) this.#schedule(crd.metadata.name ?? '')
+  }
+
+  /** The resource in the version that is stored, served or not. */
+  #storedResource(crd: CustomResourceDefinition): ServedResource {
+    const { group = '', names } = crd.spec
+    const definition =
+      this.#environment.registry.definition(group, names.plural ?? '') ??
+      resourceDefinitionFrom(crd, this.#options.engine)
+    const version =
+      definition.versions.find((candidate) => candidate.name === definition.storageVersion) ?? definition.versions[0]!
+    return { definition, version, apiVersion: storedApiVersion(definition) }
+  }
+
+  #call(resource: ServedResource, namespace: string, name: string, subresource: string): ResourceCall {
+    const { signal } = this.#stop
+    return {
+      resource,
+      namespace,
+      name,
+      subresource,
+      query: new URLSearchParams(),
+      user: self,
+      userAgent: '',
+      signal,
+      warnings: [],
+    }
+  }
+}
+
+function definitionIn(entry: Entry): CustomResourceDefinition {
+  return asCustomResourceDefinition(asObject(entry.object))
+}
+
+function mutableCopy(object: JsonObject): JsonObject {
+  return cloneJson(object as JsonValue) as JsonObject
+}
+
+/** Spec, names and the beginning of the end are all that the served resource is made from. */
+function isSameToClients(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
+  return (
+    a.metadata.uid === b.metadata.uid &&
+    a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+    jsonEqual(a.spec, b.spec) &&
+    jsonEqual(a.status?.acceptedNames ?? {}, b.status?.acceptedNames ?? {})
+  )
+}

@@ -1,0 +1,159 @@
+// How objects of a custom resource behave when they are written and read: everything follows from the schema of their version.
+import type {
+  CustomResourceDefinition,
+  DefinitionVersion,
+  FieldError,
+  JsonObject,
+  KubeObject,
+  TypeSchema,
+} from '@fairlead/kube'
+import {
+  applySchemaDefaults,
+  asJson,
+  fieldErrors,
+  forbidden,
+  parseApiVersion,
+  prune,
+  structuralSchema,
+  validateEmbedded,
+  validateListTypes,
+  validateListTypesOnUpdate,
+  validateValue,
+} from '@fairlead/kube'
+import type { Draft, Strategy, WriteContext } from '../registry/strategy.ts'
+import type { ScalePaths } from './scale-paths.ts'
+import { validateScaleSpec, validateScaleStatus } from './scale-paths.ts'
+import type { CompiledRules, RuleEngine } from './validation-rules.ts'
+import { runRules } from './validation-rules.ts'
+
+/** What writes need of one version. */
+interface VersionRules {
+  readonly apiVersion: string
+  readonly schema: TypeSchema
+  /** Schema of `status` alone; undefined when none is declared. */
+  readonly statusSchema: TypeSchema | undefined
+  readonly scale: ScalePaths | undefined
+  /** Compiled when first needed. */
+  readonly rules: CompiledRules | undefined
+}
+
+/** The schema of a version; one that keeps everything when the CRD has none. */
+export function schemaOfVersion(version: DefinitionVersion): TypeSchema {
+  const root = version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+  return structuralSchema(root as TypeSchema['root'])
+}
+
+/** Whether `/status` is a resource of its own. Versions rarely differ; where they do, one that has it decides for all. */
+export function hasStatusSubresource({ spec }: CustomResourceDefinition): boolean {
+  return spec.versions.some((version) => version.subresources?.status !== undefined)
+}
+
+/** The strategy of the resource that a CRD defines. Without an engine x-kubernetes-validations are not run. */
+export function customResourceStrategy(crd: CustomResourceDefinition, engine?: RuleEngine): Strategy {
+  const { spec, metadata } = crd
+  const group = spec.group ?? ''
+  const plural = spec.names.plural ?? ''
+  const versions = new Map(spec.versions.map((version) => [version.name, versionRules(version, group, engine)]))
+  const versionOf = (apiVersion: string): VersionRules | undefined => versions.get(parseApiVersion(apiVersion).version)
+  return {
+    applyDefaults: (object) => applyVersion(object, versionOf(String(object['apiVersion']))),
+    prepareForCreate(object) {
+      if (metadata.deletionTimestamp === undefined) return
+      const detail = 'create not allowed while custom resource definition is terminating'
+      throw forbidden({ group, plural }, String(object.metadata['name'] ?? ''), detail)
+    },
+    validate: (object, context) => withVersion(object, context, versionOf, spec.names.kind, validateNew),
+    validateUpdate: (object, old, context) =>
+      withVersion(object, context, versionOf, spec.names.kind, (value, version) =>
+        validateChanged(value, asJson(old), version),
+      ),
+    validateStatusUpdate: (object, old, context) =>
+      withVersion(object, context, versionOf, spec.names.kind, (value, version) =>
+        validateStatus(value, asJson(old), version),
+      ),
+    allowUnconditionalUpdate: false,
+    hasStatus: hasStatusSubresource(crd),
+    tracksGeneration: true,
+    metadataChecksOnUpdate: 1,
+  }
+}
+
+function versionRules(version: DefinitionVersion, group: string, engine: RuleEngine | undefined): VersionRules {
+  const schema = schemaOfVersion(version)
+  const status = schema.root.properties?.['status']
+  let rules: { readonly compiled: CompiledRules | undefined } | undefined
+  return {
+    apiVersion: `${group}/${version.name}`,
+    schema,
+    statusSchema: status && structuralSchema(status),
+    scale: version.subresources?.scale,
+    get rules() {
+      rules ??= { compiled: engine?.rulesOf(schema) }
+      return rules.compiled
+    },
+  }
+}
+
+/** Brings an object into the form of its version: unknown fields out, defaults in. Idempotent; on reads it follows changes of the CRD. */
+function applyVersion(object: Draft, version: VersionRules | undefined): void {
+  if (version === undefined) return
+  const pruned = prune(object, version.schema).value
+  const defaulted = applySchemaDefaults(pruned, version.schema) as JsonObject
+  if (defaulted === object) return
+  for (const key of Object.keys(object)) if (!Object.hasOwn(defaulted, key)) delete object[key]
+  for (const [key, value] of Object.entries(defaulted)) if (key !== 'metadata') object[key] = value
+}
+
+type Check = (object: JsonObject, version: VersionRules) => readonly FieldError[]
+
+/** Kind and apiVersion come first: an object of another type is not looked into. */
+function withVersion(
+  object: KubeObject,
+  context: WriteContext,
+  versionOf: (apiVersion: string) => VersionRules | undefined,
+  kind: string | undefined,
+  check: Check,
+): readonly FieldError[] {
+  const version = versionOf(context.apiVersion)
+  const errors: FieldError[] = []
+  if (object.kind !== kind) errors.push(fieldErrors.invalid('kind', object.kind, `must be ${kind}`))
+  if (object.apiVersion !== context.apiVersion) {
+    errors.push(fieldErrors.invalid('apiVersion', object.apiVersion, `must be ${context.apiVersion}`))
+  }
+  return errors.length > 0 || version === undefined ? errors : check(asJson(object), version)
+}
+
+function validateNew(object: JsonObject, version: VersionRules): readonly FieldError[] {
+  const { schema, scale } = version
+  const errors = [
+    ...validateValue(object, schema),
+    ...(scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
+    ...validateEmbedded(object, schema),
+    ...validateListTypes(object, schema),
+  ]
+  return [...errors, ...runRules(version.rules, errors, object, undefined)]
+}
+
+function validateChanged(object: JsonObject, old: JsonObject, version: VersionRules): readonly FieldError[] {
+  const { schema, scale } = version
+  const errors = [
+    ...validateValue(object, schema, { old }),
+    ...(scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
+    ...validateEmbedded(object, schema),
+    ...validateListTypesOnUpdate(object, old, schema),
+  ]
+  return [...errors, ...runRules(version.rules, errors, object, old)]
+}
+
+function validateStatus(object: JsonObject, old: JsonObject, version: VersionRules): readonly FieldError[] {
+  const { schema, statusSchema, scale } = version
+  const { status } = object
+  const errors = [
+    ...(status === undefined || statusSchema === undefined
+      ? []
+      : validateValue(status, statusSchema, { old: old['status'], path: 'status' })),
+    ...(scale === undefined ? [] : validateScaleStatus(object, scale)),
+    ...validateListTypesOnUpdate(object, old, schema),
+  ]
+  return [...errors, ...runRules(version.rules, errors, object, old)]
+}

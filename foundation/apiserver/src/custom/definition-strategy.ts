@@ -1,0 +1,76 @@
+// How CustomResourceDefinitions themselves behave when they are written.
+import type { Condition, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import {
+  asCustomResourceDefinition,
+  asJson,
+  asObject,
+  condition,
+  customResourceDefinitionWarnings,
+  defaultCustomResourceDefinition,
+  setCondition,
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionStatus,
+} from '@fairlead/kube'
+import type { Draft, Strategy } from '../registry/strategy.ts'
+import type { RuleEngine } from './validation-rules.ts'
+
+/** Holds a CRD until its objects are gone. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
+
+/** The strategy of `customresourcedefinitions`. Without an engine x-kubernetes-validations are accepted unseen. */
+export function definitionStrategy(engine?: RuleEngine): Strategy {
+  return {
+    applyDefaults(object) {
+      const defaulted = asJson(defaultCustomResourceDefinition(asObject(object)))
+      if (defaulted !== object) Object.assign(object, defaulted)
+    },
+    prepareForCreate(object) {
+      object['status'] = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: [] }
+      addStoredVersion(object)
+    },
+    prepareForUpdate: addStoredVersion,
+    prepareForDeletion: beginDeletion,
+    validate: (object) => validateCustomResourceDefinition(object, undefined, engine),
+    validateUpdate: (object, old) => validateCustomResourceDefinition(object, old, engine),
+    validateStatusUpdate: (object) => validateCustomResourceDefinitionStatus(object),
+    warnings: customResourceDefinitionWarnings,
+    allowUnconditionalUpdate: false,
+    hasStatus: true,
+    tracksGeneration: true,
+    resetFields: { '': [['status']], status: [['metadata'], ['spec']] },
+  }
+}
+
+/** {@link definitionStrategy} without rules. */
+export const crdStrategy: Strategy = definitionStrategy()
+
+/** The storage version joins `status.storedVersions` as soon as objects may be stored in it. */
+function addStoredVersion(object: Draft): void {
+  const { spec, status } = asCustomResourceDefinition(asObject(object))
+  const storage = spec.versions.find((version) => version.storage === true)?.name
+  const stored = status?.storedVersions ?? []
+  if (storage === undefined || stored.includes(storage)) return
+  object['status'] = { ...(status as JsonObject | undefined), storedVersions: [...stored, storage] }
+}
+
+/** The first DELETE marks the definition; later ones are ordinary. @returns whether the object waits for its cleanup */
+function beginDeletion(object: Draft, now: string): boolean {
+  const { metadata } = object
+  if (metadata['deletionTimestamp'] !== undefined) return false
+  metadata['deletionTimestamp'] = now
+  const finalizers = (metadata['finalizers'] as readonly string[] | undefined) ?? []
+  if (!finalizers.includes(cleanupFinalizer)) metadata['finalizers'] = [...finalizers, cleanupFinalizer]
+  const message = 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon'
+  setDefinitionCondition(object, condition('Terminating', true, { reason: 'InstanceDeletionPending', message }), now)
+  return true
+}
+
+/** Sets a condition of a definition that this call may change. */
+export function setDefinitionCondition(object: MutableJsonObject, next: Condition, now: string): void {
+  const status = object['status'] as JsonObject | undefined
+  const conditions = (status?.['conditions'] ?? []) as unknown as readonly Condition[]
+  object['status'] = {
+    ...status,
+    conditions: setCondition(conditions, next, now) as readonly JsonObject[] as JsonValue,
+  }
+}

@@ -1,0 +1,10 @@
+// Custom resources: from CRDs to served resources. Start with CustomResources.
+export { CustomResources } from './custom-resources.ts'
+export type { CustomResourcesOptions } from './custom-resources.ts'
+export { customResourceStrategy } from './custom-strategy.ts'
+export { cleanupFinalizer, crdStrategy, definitionStrategy } from './definition-strategy.ts'
+export { nextStep } from './lifecycle.ts'
+export type { LifecycleFacts, LifecycleStep } from './lifecycle.ts'
+export { resourceDefinitionFrom } from './resource-definition.ts'
+export type { CompiledRules, RuleEngine } from './validation-rules.ts'
+export { compareVersions } from './version-order.ts'

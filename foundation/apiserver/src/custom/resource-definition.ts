@@ -1,0 +1,93 @@
+// From a CRD to what the registry serves.
+import type { CustomResourceDefinition, DefinitionVersion, KubeObject } from '@fairlead/kube'
+import { asCustomResourceDefinition, asJson, formatGoValue, parseColumnPath } from '@fairlead/kube'
+import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '../registry/resource.ts'
+import { customPrinter } from './custom-printer.ts'
+import { customResourceStrategy, schemaOfVersion } from './custom-strategy.ts'
+import type { RuleEngine } from './validation-rules.ts'
+import { compareVersions } from './version-order.ts'
+
+/** In the order that discovery shows. */
+const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']
+const subresourceVerbs = ['get', 'patch', 'update']
+
+/**
+ * The resource that a CRD defines, all its versions in Kubernetes' order of preference. Names are the accepted ones, or those asked for while
+ * none have been accepted.
+ */
+export function resourceDefinitionFrom(crd: KubeObject, engine?: RuleEngine): ResourceDefinition {
+  const definition = asCustomResourceDefinition(crd)
+  const { spec, status } = definition
+  const accepted = status?.acceptedNames
+  const names = (accepted?.plural ?? '') === '' ? spec.names : accepted!
+  const { plural = '', kind = '', listKind = `${kind}List`, singular = kind.toLowerCase() } = names
+  return {
+    group: spec.group ?? '',
+    plural,
+    singular,
+    kind,
+    listKind,
+    namespaced: spec.scope === 'Namespaced',
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    versions: spec.versions
+      .toSorted((a, b) => compareVersions(a.name, b.name))
+      .map((version) => versionDefinition(version, definition, kind)),
+    storageVersion: spec.versions.find((version) => version.storage === true)?.name ?? '',
+    crd,
+    strategy: customResourceStrategy(definition, engine),
+  }
+}
+
+function versionDefinition(version: DefinitionVersion, crd: CustomResourceDefinition, kind: string): VersionDefinition {
+  const { scale } = version.subresources ?? {}
+  const apiVersion = `${crd.spec.group}/${version.name}`
+  return {
+    name: version.name,
+    served: version.served === true,
+    ...(version.deprecated === true
+      ? { deprecated: true, deprecationWarning: version.deprecationWarning ?? `${apiVersion} ${kind} is deprecated` }
+      : {}),
+    verbs,
+    subresources: subresourcesOf(version, kind),
+    schema: schemaOfVersion(version),
+    ...(scale === undefined
+      ? {}
+      : {
+          scale: {
+            specReplicasPath: scale.specReplicasPath ?? '',
+            statusReplicasPath: scale.statusReplicasPath ?? '',
+            ...(scale.labelSelectorPath === undefined ? {} : { labelSelectorPath: scale.labelSelectorPath }),
+          },
+        }),
+    printer: customPrinter(version.additionalPrinterColumns),
+    selectableFields: selectableFieldsOf(version),
+  }
+}
+
+function subresourcesOf({ subresources }: DefinitionVersion, kind: string): SubresourceDefinition[] {
+  const status: SubresourceDefinition = { name: 'status', kind, verbs: subresourceVerbs }
+  const scale: SubresourceDefinition = {
+    name: 'scale',
+    kind: 'Scale',
+    groupVersion: 'autoscaling/v1',
+    verbs: subresourceVerbs,
+  }
+  return [
+    ...(subresources?.status === undefined ? [] : [status]),
+    ...(subresources?.scale === undefined ? [] : [scale]),
+  ]
+}
+
+function selectableFieldsOf(version: DefinitionVersion): VersionDefinition['selectableFields'] {
+  const fields = (version.selectableFields ?? []).flatMap(({ jsonPath = '' }) => {
+    if (jsonPath === '') return []
+    const find = parseColumnPath(jsonPath)
+    const read = (object: KubeObject): string => {
+      const [value] = find(asJson(object))
+      return value === undefined || value === null ? '' : formatGoValue(value)
+    }
+    return [[jsonPath.replace(/^\./, ''), read] as const]
+  })
+  return Object.fromEntries(fields)
+}

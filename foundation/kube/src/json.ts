@@ -11,8 +11,8 @@ export const maxJsonDepth = 1_000
 export interface ParseJsonOptions {
   /** Arrays and objects may nest this deep; {@link maxJsonDepth} unless given. */
   readonly maxDepth?: number
-  /** Called once for each repeated key with its path (`spec.ports[0].name`); the last value wins. */
-  readonly onDuplicate?: (path: string) => void
+  /** Called once for each repeated key with its path (`spec.ports[0].name`), and its line in YAML; the last value wins. */
+  readonly onDuplicate?: (path: string, line?: number) => void
 }
 
 /** The text is not JSON. `message` is what Go's encoding/json says. Lines and columns count from 1, offsets from 0, in UTF-16 units. */

@@ -119,7 +119,7 @@ class Converter {
   readonly #document: Document.Parsed
   readonly #lines: LineCounter
   readonly #maxDepth: number
-  readonly #onDuplicate: ((path: string) => void) | undefined
+  readonly #onDuplicate: ParseJsonOptions['onDuplicate']
   readonly #anchors = new Map<string, Node>()
   readonly #resolving = new Set<Node>()
   readonly #path: (string | number)[] = []
@@ -187,12 +187,16 @@ class Converter {
       }
       const key = this.#key(pair.key)
       this.#path.push(key)
-      if (Object.hasOwn(out, key)) this.#onDuplicate?.(formatJsonPath(this.#path))
+      if (Object.hasOwn(out, key)) this.#onDuplicate?.(formatJsonPath(this.#path), this.#lineOf(pair.key as Node))
       setOwn(out, key, this.value(pair.value, depth + 1))
       this.#path.pop()
     }
     for (const source of merged) this.#merge(out, source, depth)
     return out
+  }
+
+  #lineOf(node: Node): number {
+    return node.range == null ? 0 : this.#lines.linePos(node.range[0]).line
   }
 
   /** `<<`: members of the other maps that this one does not have. */

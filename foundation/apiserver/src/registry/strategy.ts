@@ -29,6 +29,11 @@ export interface Strategy {
   prepareForCreate?(object: Draft, context: WriteContext): void
   /** Before validation of a changed object: carries over what clients may not change. Status has been kept by the handler already where `hasStatus`. */
   prepareForUpdate?(object: Draft, old: KubeObject, context: WriteContext): void
+  /**
+   * DELETE of a kind that a controller has to clean up after: marks the object in its own way and returns true; false leaves the rest to the
+   * common rules. `now` is RFC 3339 with whole seconds.
+   */
+  prepareForDeletion?(object: Draft, now: string): boolean
   validate?(object: KubeObject, context: WriteContext): readonly FieldError[]
   validateUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
   /** Checks of the `/status` subresource. */

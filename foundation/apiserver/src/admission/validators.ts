@@ -1,0 +1,21 @@
+// Capabilities' validators as a link of admission: in process what a validating webhook is in a cluster.
+import { fieldErrors, invalid } from '@fairlead/kube'
+import type { Validator } from '@fairlead/controller'
+import type { AdmissionLink } from './admission.ts'
+
+/** Refuses with 422 what a validator refuses. */
+export function validatorsLink(validators: readonly Validator[]): AdmissionLink {
+  return {
+    name: 'capabilities',
+    validate({ resource, object, oldObject, subresource }) {
+      if (object === undefined || subresource === 'status') return
+      const { definition } = resource
+      const refusals = validators
+        .filter(({ group, resources }) => group === definition.group && resources.includes(definition.plural))
+        .flatMap((validator) => validator.validate(object, oldObject))
+      if (refusals.length === 0) return
+      const errors = refusals.map(({ field, message }) => fieldErrors.invalid(field, undefined, message))
+      throw invalid(definition, object.metadata.name ?? '', errors)
+    },
+  }
+}

@@ -1,0 +1,211 @@
+// DELETE: preconditions, grace periods, finalizers for orphaning and foreground deletion, and what is answered. The rules are those of the generic
+// registry's Delete; removing dependents is the garbage collector's work.
+import { conflict, isJsonObject, notFound } from '@fairlead/kube'
+import type { JsonObject, KubeObject, ObjectMeta, Status } from '@fairlead/kube'
+import type { DeleteOptions } from '../request/write-options.ts'
+import { resourceName } from '../registry/resource.ts'
+import type { ResourceDefinition } from '../registry/resource.ts'
+import type { Draft } from '../registry/strategy.ts'
+import { StoreError } from '../storage/store.ts'
+import type { Entry } from '../storage/store.ts'
+import type { Environment, ResourceCall } from './environment.ts'
+import { keyOfCall, timestamp } from './environment.ts'
+import { servedStored } from './modify.ts'
+import { holdsFinalizers, isNamespaces, refuseDeletionOf } from './namespace-rules.ts'
+import { draftOf, isSameObject, toStored } from './prepare.ts'
+
+/** What is answered: the object while it is still there (or when its kind says so), else a Status of success. */
+export type Deleted = { readonly object: KubeObject } | { readonly status: Status }
+
+const orphan = 'orphan'
+const foreground = 'foregroundDeletion'
+const attempts = 100
+
+/**
+ * Deletes the object that the call names, or begins to.
+ * @throws StatusError 403, 404, 409
+ */
+export async function deleteObject(environment: Environment, call: ResourceCall, options: DeleteOptions): Promise<Deleted> {
+  const { definition } = call.resource
+  refuseDeletionOf(definition, call.name)
+  warnAboutJobs(call, options)
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const entry = await environment.store.head(resourceName(definition), keyOfCall(call))
+    if (entry === undefined) throw notFound(definition, call.name)
+    try {
+      return await deleteEntry(environment, call, entry, options)
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
+    }
+  }
+  throw conflict(definition, call.name)
+}
+
+async function deleteEntry(environment: Environment, call: ResourceCall, entry: Entry, options: DeleteOptions): Promise<Deleted> {
+  const { store } = environment
+  const { definition } = call.resource
+  const current = (await environment.views.of(entry, call.resource)).object
+  checkPreconditions(definition, current, options)
+  await environment.admission.validate({
+    operation: 'DELETE',
+    resource: call.resource,
+    subresource: '',
+    namespace: call.namespace,
+    name: call.name,
+    object: undefined,
+    oldObject: current,
+    user: call.user,
+    dryRun: options.dryRun,
+    warnings: call.warnings,
+  })
+  const plan = planDeletion(definition, current, options, environment.clock.now())
+  if (plan.action === 'wait') return { object: current }
+  let last = entry
+  let object = current
+  if ('object' in plan) {
+    const stored = await toStored(plan.object, call.resource)
+    if (isSameObject(stored, entry.object)) {
+      await store.reached(entry.revision, call.signal)
+    } else if (options.dryRun) {
+      object = await servedStored(stored, entry.revision, call)
+    } else {
+      last = await store.write({ resource: entry.resource, key: entry.key, expected: entry.revision, object: stored })
+      object = (await environment.views.of(last, call.resource)).object
+    }
+    if (plan.action === 'mark') return { object }
+  }
+  if (!options.dryRun) {
+    const removed = await store.write({ resource: entry.resource, key: entry.key, expected: last.revision, object: undefined })
+    object = (await environment.views.of(removed, call.resource)).object
+  }
+  return definition.strategy.returnsDeletedObject ? { object } : { status: deletedStatus(definition, current) }
+}
+
+/** `remove`: now. `mark`: write the object and let it wait. `mark-and-remove`: both. `wait`: it is on its way already. */
+type Plan = { readonly action: 'remove' | 'wait' } | { readonly action: 'mark' | 'mark-and-remove'; readonly object: JsonObject }
+
+/** What a delete does to an object; pure. */
+export function planDeletion(definition: ResourceDefinition, current: KubeObject, options: DeleteOptions, now: number): Plan {
+  const draft = draftOf(current)
+  if (isNamespaces(definition)) return planNamespace(definition, draft, options, now)
+  if (definition.strategy.prepareForDeletion?.(draft, timestamp(now))) return { action: 'mark', object: draft }
+  const grace = graceOf(definition, current, options)
+  if (grace === 'pending') return { action: 'wait' }
+  const finalizers = finalizersAfter(definition, current.metadata, options)
+  const changesFinalizers = !sameSet(finalizers, current.metadata.finalizers ?? [])
+  const waits = finalizers.length > 0
+  if (grace === undefined && !waits && !changesFinalizers) return { action: 'remove' }
+  setFinalizers(draft, finalizers)
+  if (grace === undefined) {
+    if (!waits) return { action: 'remove' }
+    markAsDeleting(draft, now)
+    return { action: 'mark', object: draft }
+  }
+  beginGrace(draft, grace, now)
+  return { action: waits || grace > 0 ? 'mark' : 'mark-and-remove', object: draft }
+}
+
+function planNamespace(definition: ResourceDefinition, draft: Draft, options: DeleteOptions, now: number): Plan {
+  const finalizers = finalizersAfter(definition, draft.metadata as ObjectMeta, options)
+  setFinalizers(draft, finalizers)
+  if (draft.metadata['deletionTimestamp'] === undefined) {
+    draft.metadata['deletionTimestamp'] = timestamp(now)
+    draft['status'] = { ...(isJsonObject(draft['status']) ? draft['status'] : {}), phase: 'Terminating' }
+    return { action: 'mark', object: draft }
+  }
+  return holdsFinalizers(definition, draft) ? { action: 'mark', object: draft } : { action: 'remove' }
+}
+
+/** Seconds of a graceful deletion that begins or gets shorter, `pending` when one runs, undefined when the kind knows no grace. */
+function graceOf(definition: ResourceDefinition, current: KubeObject, options: DeleteOptions): number | 'pending' | undefined {
+  const { strategy } = definition
+  if (strategy.gracePeriodSeconds === undefined) return undefined
+  const requested = options.gracePeriodSeconds === undefined ? undefined : options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds
+  const { deletionTimestamp, deletionGracePeriodSeconds } = current.metadata
+  if (deletionTimestamp === undefined) return Math.max(0, strategy.gracePeriodSeconds(current, requested))
+  if (deletionGracePeriodSeconds === undefined) return undefined
+  return requested === undefined || requested >= deletionGracePeriodSeconds ? 'pending' : requested
+}
+
+function beginGrace(draft: Draft, seconds: number, now: number): void {
+  const { metadata } = draft
+  const before = metadata['deletionGracePeriodSeconds']
+  const began = metadata['deletionTimestamp']
+  const base = typeof began === 'string' && typeof before === 'number' ? Date.parse(began) - before * 1000 : now
+  if (began === undefined) raise(draft)
+  metadata['deletionTimestamp'] = timestamp(base + seconds * 1000)
+  metadata['deletionGracePeriodSeconds'] = seconds
+}
+
+function markAsDeleting(draft: Draft, now: number): void {
+  const { metadata } = draft
+  if (metadata['deletionTimestamp'] === undefined) raise(draft)
+  const began = metadata['deletionTimestamp']
+  if (typeof began !== 'string' || Date.parse(began) > now) metadata['deletionTimestamp'] = timestamp(now)
+  metadata['deletionGracePeriodSeconds'] = 0
+}
+
+function raise({ metadata }: Draft): void {
+  const generation = Number(metadata['generation'] ?? 0)
+  if (generation > 0) metadata['generation'] = generation + 1
+}
+
+function setFinalizers(draft: Draft, finalizers: readonly string[]): void {
+  if (finalizers.length === 0) delete draft.metadata['finalizers']
+  else draft.metadata['finalizers'] = finalizers
+}
+
+/** The finalizers with those of garbage collection put in and out as the options say. */
+function finalizersAfter(definition: ResourceDefinition, metadata: ObjectMeta, options: DeleteOptions): readonly string[] {
+  const own = metadata.finalizers ?? []
+  const propagation = propagationOf(definition, own, options)
+  const kept = own.filter((name) => name !== orphan && name !== foreground)
+  if (propagation === 'Orphan') return [...kept, orphan]
+  if (propagation === 'Foreground') return [...kept, foreground]
+  return kept
+}
+
+function propagationOf(definition: ResourceDefinition, finalizers: readonly string[], options: DeleteOptions): string {
+  if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background'
+  if (options.propagationPolicy !== undefined) return options.propagationPolicy
+  if (finalizers.includes(orphan)) return 'Orphan'
+  if (finalizers.includes(foreground)) return 'Foreground'
+  return definition.strategy.defaultPropagation ?? 'Background'
+}
+
+function sameSet(a: readonly string[], b: readonly string[]): boolean {
+  const left = new Set(a)
+  return left.size === new Set(b).size && b.every((name) => left.has(name))
+}
+
+function checkPreconditions(definition: ResourceDefinition, current: KubeObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion, name = '' } = current.metadata
+  const kind = { group: definition.group, plural: definition.kind }
+  if (preconditions.uid !== undefined && preconditions.uid !== uid) {
+    const detail = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`
+    throw conflict(kind, name, detail)
+  }
+  if (preconditions.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+    const detail = `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`
+    throw conflict(kind, name, detail)
+  }
+}
+
+function deletedStatus({ group, plural }: ResourceDefinition, { metadata }: KubeObject): Status {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name: metadata.name, ...(group === '' ? {} : { group }), kind: plural, uid: metadata.uid },
+  }
+}
+
+/** Jobs keep their pods unless told otherwise, and say so. */
+function warnAboutJobs(call: ResourceCall, options: DeleteOptions): void {
+  const { group, plural } = call.resource.definition
+  if (group !== 'batch' || plural !== 'jobs' || options.propagationPolicy !== undefined || options.orphanDependents !== undefined) return
+  call.warnings.push(
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  )
+}

@@ -1,0 +1,62 @@
+// What every endpoint works with: the server's parts, and what is known of one request to a resource.
+import type { Clock, KubeObject } from '@fairlead/kube'
+import type { UserInfo } from '../auth/user.ts'
+import type { Admission } from '../admission/admission.ts'
+import type { Registry, ServedResource } from '../registry/registry.ts'
+import type { WriteContext } from '../registry/strategy.ts'
+import type { SubresourceEndpoints } from './connect.ts'
+import type { Store } from '../storage/store.ts'
+import type { Views } from '../views/views.ts'
+
+/** The parts of the server that endpoints use. */
+export interface Environment {
+  readonly store: Store
+  readonly registry: Registry
+  readonly views: Views
+  readonly clock: Clock
+  readonly admission: Admission
+  /** Between 0 and 1, for generated names. */
+  readonly random: () => number
+  readonly newUid: () => string
+  /** Endpoints of subresources that are not the object itself. */
+  readonly subresources: SubresourceEndpoints
+  /** Another object as stored, from memory. */
+  readonly read: (resource: string, key: string) => KubeObject | undefined
+}
+
+/** A request to a resource, after routing and authorization. */
+export interface ResourceCall {
+  readonly resource: ServedResource
+  /** '' for cluster-scoped resources and for lists over all namespaces. */
+  readonly namespace: string
+  readonly name: string
+  readonly subresource: string
+  readonly query: URLSearchParams
+  readonly user: UserInfo
+  readonly userAgent: string
+  readonly signal: AbortSignal
+  /** Texts for `Warning` headers, in order; endpoints add to it. */
+  readonly warnings: string[]
+}
+
+/** The store's key of a name. */
+export function keyOfCall(call: ResourceCall, name: string = call.name): string {
+  return call.namespace === '' ? name : `${call.namespace}/${name}`
+}
+
+/** What a strategy may look at in this request. */
+export function writeContext(environment: Environment, call: ResourceCall, dryRun: boolean): WriteContext {
+  return {
+    user: call.user,
+    now: environment.clock.now(),
+    apiVersion: call.resource.apiVersion,
+    dryRun,
+    newUid: environment.newUid,
+    read: environment.read,
+  }
+}
+
+/** A time as metadata shows it: whole seconds. */
+export function timestamp(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
+}

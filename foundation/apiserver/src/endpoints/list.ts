@@ -1,0 +1,149 @@
+// GET of a collection: which revision it shows, selectors, pages. The texts of refusals are the real server's (recordings, area list).
+import { badRequest, failure, resourceVersionTooLarge } from '@fairlead/kube'
+import type { JsonObject, MutableJsonObject } from '@fairlead/kube'
+import type { ListOptions } from '../request/list-options.ts'
+import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
+import type { Selection } from '../request/selection.ts'
+import { resourceName } from '../registry/resource.ts'
+import { StoreError } from '../storage/store.ts'
+import type { Entry, Page, Range } from '../storage/store.ts'
+import type { View } from '../views/views.ts'
+import { decodeContinue, encodeContinue } from './continue-token.ts'
+import type { ContinueToken } from './continue-token.ts'
+import type { Environment, ResourceCall } from './environment.ts'
+
+/** A list as it is answered, before it gets its form. */
+export interface ObjectList {
+  readonly views: readonly View[]
+  readonly metadata: JsonObject
+}
+
+/** How long a list waits for a revision that has not come yet. */
+const futureWaitMs = 3000
+
+/**
+ * Lists objects.
+ * @throws StatusError 400, 410, 504
+ */
+export async function listObjects(environment: Environment, call: ResourceCall, options: ListOptions, selection: Selection): Promise<ObjectList> {
+  const token = options.continueToken === '' ? undefined : readToken(options)
+  const revision = token === undefined ? await revisionOf(environment, call, options) : token.revision < 0 ? undefined : token.revision
+  const base = call.namespace === '' ? '' : `${call.namespace}/`
+  const page = await readPage(environment, call, options, selection, { base, revision, token })
+  const metadata: MutableJsonObject = { resourceVersion: String(page.revision) }
+  if (page.last !== undefined) metadata['continue'] = encodeContinue({ revision: page.revision, after: page.last.slice(base.length) })
+  else if (call.resource.definition.crd !== undefined) metadata['continue'] = ''
+  if (selection.isEverything && page.remaining > 0) metadata['remainingItemCount'] = page.remaining
+  return { views: page.views, metadata }
+}
+
+interface Start {
+  readonly base: string
+  readonly revision: number | undefined
+  readonly token: ContinueToken | undefined
+}
+
+interface Selected {
+  readonly views: readonly View[]
+  readonly revision: number
+  readonly remaining: number
+  /** The last key of a page that has a next one. */
+  readonly last: string | undefined
+}
+
+async function readPage(environment: Environment, call: ResourceCall, options: ListOptions, selection: Selection, start: Start): Promise<Selected> {
+  const { store, views } = environment
+  const { resource } = call
+  const name = resourceName(resource.definition)
+  const read = async (range: Range): Promise<Page> => {
+    try {
+      return await store.list(name, range)
+    } catch (error) {
+      throw expiredRead(error, start.token, options, store.revision)
+    }
+  }
+  const first: Range = {
+    prefix: start.base,
+    ...(start.token === undefined ? {} : { after: start.base + start.token.after }),
+    ...(start.revision === undefined ? {} : { revision: start.revision }),
+  }
+  if (selection.isEverything) {
+    const page = await read(options.limit > 0 ? { ...first, limit: options.limit } : first)
+    return {
+      views: await views.all(page.entries, resource),
+      revision: page.revision,
+      remaining: page.remaining,
+      last: page.remaining > 0 ? page.entries.at(-1)!.key : undefined,
+    }
+  }
+  if (selection.name !== undefined && call.namespace !== '' && start.revision === undefined) return selectByName(environment, call, selection)
+  return selectFrom(environment, call, options, selection, await read(first))
+}
+
+/** A selector that names one object needs no scan. */
+async function selectByName(environment: Environment, call: ResourceCall, selection: Selection): Promise<Selected> {
+  const { store, views } = environment
+  const entry = await store.get(resourceName(call.resource.definition), `${call.namespace}/${selection.name}`)
+  const found = entry === undefined ? [] : [await views.of(entry, call.resource)]
+  return { views: found.filter((view) => selection.matches(view.object)), revision: store.revision, remaining: 0, last: undefined }
+}
+
+async function selectFrom(environment: Environment, call: ResourceCall, options: ListOptions, selection: Selection, page: Page): Promise<Selected> {
+  const selected: View[] = []
+  let last: Entry | undefined
+  for (const [index, view] of (await environment.views.all(page.entries, call.resource)).entries()) {
+    if (!selection.matches(view.object)) continue
+    if (options.limit > 0 && selected.length === options.limit) return { views: selected, revision: page.revision, remaining: 0, last: last!.key }
+    selected.push(view)
+    last = page.entries[index]
+  }
+  return { views: selected, revision: page.revision, remaining: 0, last: undefined }
+}
+
+/** The revision that the list has to show exactly; undefined = now. Waits for one that it must not be older than. */
+async function revisionOf(environment: Environment, call: ResourceCall, options: ListOptions): Promise<number | undefined> {
+  const { store } = environment
+  if (options.resourceVersion === '' || options.resourceVersion === '0') return undefined
+  const revision = parseResourceVersion(options.resourceVersion)
+  if (revision === undefined) throw badRequest(`invalid resource version: ${resourceVersionSyntax(options.resourceVersion)}`)
+  if (revision > store.revision) await waitFor(environment, call, revision, options.timeoutSeconds)
+  return options.resourceVersionMatch === 'Exact' ? revision : undefined
+}
+
+/**
+ * Waits until a revision is visible.
+ * @throws StatusError 504 when it does not come
+ */
+export async function waitFor(environment: Environment, call: ResourceCall, revision: number, timeoutSeconds?: number): Promise<void> {
+  const { store, clock } = environment
+  if (revision <= store.revision) return
+  const stop = new AbortController()
+  const limit = timeoutSeconds === undefined ? futureWaitMs : Math.min(futureWaitMs, timeoutSeconds * 1000)
+  using _timer = clock.timer(limit, () => stop.abort())
+  try {
+    await store.reached(revision, AbortSignal.any([stop.signal, call.signal]))
+  } catch (error) {
+    if (call.signal.aborted) throw error
+    throw resourceVersionTooLarge(String(revision), String(store.revision))
+  }
+}
+
+function readToken(options: ListOptions): ContinueToken {
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
+    throw badRequest('specifying resource version is not allowed when using continue')
+  }
+  return decodeContinue(options.continueToken)
+}
+
+function expiredRead(error: unknown, token: ContinueToken | undefined, options: ListOptions, newest: number): unknown {
+  if (!(error instanceof StoreError)) return error
+  if (error.code === 'RevisionInFuture') return resourceVersionTooLarge(options.resourceVersion, String(newest))
+  if (error.code !== 'RevisionExpired') return error
+  if (token === undefined) {
+    return failure(410, 'Expired', 'The resourceVersion for the provided list is too old.')
+  }
+  const message = `The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.`
+  const refusal = failure(410, 'Expired', message)
+  const status = { ...refusal.status, metadata: { continue: encodeContinue({ revision: -1, after: token.after }) } }
+  return Object.assign(refusal, { status })
+}

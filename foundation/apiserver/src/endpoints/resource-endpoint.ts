@@ -1,0 +1,352 @@
+// A request to a resource: which verbs its path knows, in which forms it can be answered, and the way from the body to the endpoint that does the work.
+import {
+  asObject,
+  failure,
+  isJsonObject,
+  methodNotAllowed,
+  notAcceptable,
+  notFound,
+  resourceNotFound,
+  unknownError,
+} from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { ServerRequest, ServerResponse } from '../http/message.ts'
+import { bodyBytes, decodeObject, inputEncoding, kindOfResource, parseBody, parseText } from '../request/body-decoder.ts'
+import type { ProtobufDecoder } from '../request/body-decoder.ts'
+import { listOptions, validateListOptions } from '../request/list-options.ts'
+import type { Negotiated } from '../request/media-type.ts'
+import { isAcceptableRoute, negotiateObject, negotiateStream, objectTypes, parseMediaType, protobufType, streamTypes } from '../request/media-type.ts'
+import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
+import { answerList, answerValue, answerView, uncached } from '../request/response.ts'
+import type { AnswerForm, ProtobufEncoder } from '../request/response.ts'
+import { selectionOf } from '../request/selection.ts'
+import { deleteOptions, patchOptions, writeOptions } from '../request/write-options.ts'
+import { resourceName } from '../registry/resource.ts'
+import type { ResourceDefinition } from '../registry/resource.ts'
+import { allowsTransform, transformList, transformObject } from '../views/transforms.ts'
+import type { View } from '../views/views.ts'
+import { createObject } from './create.ts'
+import { deleteObject } from './delete.ts'
+import { deleteCollection } from './delete-collection.ts'
+import type { Environment, ResourceCall } from './environment.ts'
+import { keyOfCall } from './environment.ts'
+import { listObjects, waitFor } from './list.ts'
+import { checkPlace, modifyObject, setNamespace } from './modify.ts'
+import { patchObject, patchTypes } from './patch.ts'
+import { scaleEndpoint } from './scale.ts'
+import { connectEndpoint } from './connect.ts'
+import { encodeJsonEvent, openWatch } from './watch.ts'
+
+/** What turns bytes of protobuf into JSON and back; left out, nothing is protobuf. */
+export interface ProtobufCodec {
+  readonly decode: ProtobufDecoder
+  readonly encode: ProtobufEncoder
+  /** One frame of a watch. */
+  encodeEvent(type: string, object: JsonObject): Uint8Array
+}
+
+/** A request together with what negotiation needs. */
+export interface Exchange {
+  readonly request: ServerRequest
+  readonly call: ResourceCall
+  readonly protobuf: ProtobufCodec | undefined
+  readonly pretty: boolean
+}
+
+type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
+
+/** The verb of a request to a resource, as RBAC names it; the lower-case method where there is none. */
+export function verbOf(method: string, hasName: boolean, isWatch: boolean): string {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      return isWatch ? 'watch' : hasName ? 'get' : 'list'
+    case 'POST':
+      return 'create'
+    case 'PUT':
+      return 'update'
+    case 'PATCH':
+      return 'patch'
+    case 'DELETE':
+      return hasName ? 'delete' : 'deletecollection'
+    default:
+      return method.toLowerCase()
+  }
+}
+
+/**
+ * Answers a request to a resource.
+ * @throws StatusError
+ */
+export async function answerResource(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call, request } = exchange
+  const { definition } = call.resource
+  const verb = verbOf(request.method, call.name !== '', false) as Verb
+  checkRoute(call, verb, request)
+  checkRouteTypes(exchange, verb)
+  if (call.subresource === 'scale') return scaleEndpoint(environment, exchange, verb)
+  if (call.subresource !== '' && call.subresource !== 'status' && !(definition.plural === 'namespaces' && call.subresource === 'finalize')) {
+    return connectEndpoint(environment, exchange, verb)
+  }
+  switch (verb) {
+    case 'get':
+      return get(environment, exchange)
+    case 'list':
+      return list(environment, exchange)
+    case 'create':
+      return create(environment, exchange)
+    case 'update':
+      return update(environment, exchange)
+    case 'patch':
+      return patch(environment, exchange)
+    case 'delete':
+      return remove(environment, exchange)
+    case 'deletecollection':
+      return removeCollection(environment, exchange)
+    default:
+      throw methodNotAllowed()
+  }
+}
+
+/** The forms in which one object can be answered. @throws StatusError 406 */
+export function objectForm(exchange: Exchange): { readonly form: AnswerForm; readonly negotiated: Negotiated } {
+  const { definition } = exchange.call.resource
+  const isCustom = definition.crd !== undefined || exchange.protobuf === undefined
+  const negotiated = negotiateObject(acceptOf(exchange.request), (transform, encoding) => allowsTransform(transform, encoding))
+  if (negotiated === undefined || (isCustom && negotiated.encoding === 'protobuf')) {
+    const fallback = isCustom ? withoutProtobuf(acceptOf(exchange.request)) : undefined
+    if (fallback === undefined) throw notAcceptable(`only the following media types are accepted: ${typesOf(isCustom).join(', ')}`)
+    return { negotiated: fallback, form: formOf(exchange, fallback) }
+  }
+  return { negotiated, form: formOf(exchange, negotiated) }
+}
+
+/** An answer with one object, transformed as asked. */
+export function answerObject(environment: Environment, exchange: Exchange, status: number, object: KubeObject, view?: View): ServerResponse {
+  const { form, negotiated } = objectForm(exchange)
+  if (negotiated.transform === undefined && view !== undefined) return answerView(status, view, form)
+  const shown = transformObject(object, negotiated.transform, exchange.call.resource, exchange.call.query, environment.clock.now())
+  return answerValue(status, shown, form)
+}
+
+/** The body of a POST or PUT as an object of the resource, with the namespace of the request. */
+function decodeBody(environment: Environment, exchange: Exchange, validation: 'Ignore' | 'Warn' | 'Strict'): JsonObject {
+  const { call, request, protobuf } = exchange
+  const expected = kindOfResource(call.resource)
+  const parsed = parseBody(request, expected, protobuf?.decode)
+  const { object, warnings } = decodeObject(parsed, expected, validation, environment.registry)
+  call.warnings.push(...warnings)
+  return { ...object, metadata: { ...(isJsonObject(object['metadata']) ? object['metadata'] : {}) } }
+}
+
+async function get(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call } = exchange
+  objectForm(exchange)
+  const version = call.query.get('resourceVersion') ?? ''
+  if (version !== '' && version !== '0') {
+    const revision = parseResourceVersion(version)
+    if (revision === undefined) throw unknownError(resourceVersionSyntax(version))
+    await waitFor(environment, call, revision)
+  }
+  const entry = await environment.store.get(resourceName(call.resource.definition), keyOfCall(call))
+  if (entry === undefined) throw notFound(call.resource.definition, call.name)
+  const view = await environment.views.of(entry, call.resource)
+  return answerObject(environment, exchange, 200, view.object, view)
+}
+
+async function list(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call, request } = exchange
+  const options = listOptions(call.query)
+  const watches = options.watch || request.path.includes('/watch/')
+  const selection = selectionOf(call.resource, options.labels, options.fields)
+  const watchOptions = { ...options, watch: watches }
+  validateListOptions(watchOptions)
+  if (watches) return watch(environment, exchange, watchOptions, selection)
+  const { form, negotiated } = objectForm(exchange)
+  const { views, metadata } = await listObjects(environment, call, options, selection)
+  const { definition, apiVersion } = call.resource
+  const transformed = transformList(
+    negotiated.transform === undefined ? [] : views.map((view) => view.object),
+    negotiated.transform === undefined ? metadata : withoutEmptyContinue(metadata),
+    negotiated.transform,
+    call.resource,
+    call.query,
+    environment.clock.now(),
+  )
+  if (transformed !== undefined) return answerValue(200, transformed, form)
+  return answerList({ kind: definition.listKind, apiVersion }, metadata, views, form)
+}
+
+async function watch(
+  environment: Environment,
+  exchange: Exchange,
+  options: ReturnType<typeof listOptions>,
+  selection: ReturnType<typeof selectionOf>,
+): Promise<ServerResponse> {
+  const { call, protobuf } = exchange
+  const isCustom = call.resource.definition.crd !== undefined || protobuf === undefined
+  const accept = acceptOf(exchange.request)
+  const negotiated = negotiateStream(accept, (transform, encoding) => allowsTransform(transform, encoding) && !(isCustom && encoding === 'protobuf'))
+  const usable = negotiated?.encoding === 'protobuf' && isCustom ? negotiateStream(jsonOnly(accept), allowsTransform) : negotiated
+  if (usable === undefined) {
+    const types = isCustom ? streamTypes.slice(0, 1) : streamTypes
+    throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
+  }
+  const events = await openWatch(environment, call, options, selection, usable.transform)
+  const encode = usable.encoding === 'protobuf' ? (event: { type: string; object: KubeObject }) => protobuf!.encodeEvent(event.type, event.object as unknown as JsonObject) : encodeJsonEvent
+  return { status: 200, headers: { ...uncached, 'content-type': usable.contentType }, body: { kind: 'watch', events, encode } }
+}
+
+async function create(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call } = exchange
+  objectForm(exchange)
+  const options = writeOptions('CreateOptions', call.query, call.userAgent)
+  const object = decodeBody(environment, exchange, options.fieldValidation)
+  setNamespace(call, object)
+  const created = await createObject(environment, call, object, { dryRun: options.dryRun, manager: options.fieldManager })
+  return answerObject(environment, exchange, 201, created.object, created.view)
+}
+
+async function update(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call } = exchange
+  objectForm(exchange)
+  const options = writeOptions('UpdateOptions', call.query, call.userAgent)
+  const decoded = decodeBody(environment, exchange, options.fieldValidation)
+  checkPlace(call, decoded)
+  const written = await modifyObject(environment, call, {
+    dryRun: options.dryRun,
+    manager: options.fieldManager,
+    createsMissing: (call.resource.definition.strategy.allowCreateOnUpdate ?? false) && call.subresource === '',
+    checksUid: true,
+    change: () => structuredCloneJson(decoded),
+  })
+  return answerObject(environment, exchange, written.created ? 201 : 200, written.object, written.view)
+}
+
+async function patch(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call, request } = exchange
+  objectForm(exchange)
+  const type = patchTypeOf(request)
+  const options = patchOptions(call.query, call.userAgent, type === 'application/apply-patch+yaml')
+  const { body } = request
+  const source = body !== undefined && !(body instanceof Uint8Array) ? body : (bodyBytes(request) ?? new Uint8Array())
+  const written = await patchObject(environment, call, type, source, options)
+  return answerObject(environment, exchange, written.created ? 201 : 200, written.object, written.view)
+}
+
+async function remove(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call } = exchange
+  const { form } = objectForm(exchange)
+  const deleted = await deleteObject(environment, call, deleteOptions(call.query, deleteBody(exchange)))
+  if ('status' in deleted) return answerValue(200, deleted.status as unknown as JsonObject, form)
+  return answerObject(environment, exchange, 200, deleted.object)
+}
+
+async function removeCollection(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
+  const { call } = exchange
+  const { form } = objectForm(exchange)
+  const options = listOptions(call.query)
+  const selection = selectionOf(call.resource, options.labels, options.fields)
+  validateListOptions(options)
+  const deletion = deleteOptions(call.query, deleteBody(exchange))
+  const { views, metadata } = await deleteCollection(environment, call, options, selection, deletion)
+  const { definition, apiVersion } = call.resource
+  return answerList({ kind: definition.listKind, apiVersion }, metadata, views, form)
+}
+
+/** The options in a DELETE's body, undefined when there is none. */
+function deleteBody(exchange: Exchange): JsonValue | undefined {
+  const { request, protobuf } = exchange
+  const { body } = request
+  if (body === undefined) return undefined
+  if (!(body instanceof Uint8Array)) return body.json
+  if (body.length === 0) return undefined
+  const encoding = inputEncoding(request, protobuf === undefined)
+  if (encoding === 'protobuf') return protobuf!.decode(bodyBytes(request)!)
+  return parseText(bodyBytes(request)!, encoding, 'DeleteOptions').value
+}
+
+/** The media type of a patch. */
+export function patchTypeOf(request: ServerRequest): string {
+  const header = request.headers['content-type']
+  return parseMediaType(typeof header === 'string' ? header : '')?.type ?? ''
+}
+
+/** The path has a resource and, maybe, a subresource with that verb. @throws StatusError 404, 405 */
+function checkRoute(call: ResourceCall, verb: string, request: ServerRequest): void {
+  const { definition, version } = call.resource
+  const isCollection = call.name === ''
+  const isNamespaced = definition.namespaced
+  if (call.subresource !== '') {
+    const subresource = version.subresources.find(({ name }) => name === call.subresource)
+    if (subresource === undefined) throw resourceNotFound()
+    if (!subresource.verbs.includes(verb) || request.method === 'HEAD') throw methodNotAllowed()
+    return
+  }
+  if (request.method === 'HEAD' || !isKnownVerb(verb)) throw methodNotAllowed()
+  if (isNamespaced && call.namespace === '' && verb !== 'list') throw isCollection ? methodNotAllowed() : resourceNotFound()
+  if (!version.verbs.includes(verb)) throw methodNotAllowed()
+}
+
+function isKnownVerb(verb: string): boolean {
+  return ['get', 'list', 'create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb)
+}
+
+/** What the route consumes and produces, before the serializers have their say. @throws StatusError 406, 415 */
+function checkRouteTypes({ request, call }: Exchange, verb: Verb): void {
+  const { definition } = call.resource
+  if (verb === 'patch') {
+    const type = patchTypeOf(request)
+    const accepted = patchTypes(definition)
+    if (!accepted.includes(type)) throw unsupportedPatch(definition, accepted)
+  }
+  if (definition.crd !== undefined) return
+  const accept = acceptOf(request)
+  const types = verb === 'list' ? [...objectTypes, ...streamTypes] : objectTypes
+  if (accept !== '' && !isAcceptableRoute(accept, types)) {
+    throw failure(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${types.join(', ')}`, {})
+  }
+}
+
+function unsupportedPatch(definition: ResourceDefinition, accepted: readonly string[]): Error {
+  if (definition.crd === undefined) return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
+  return failure(415, 'UnsupportedMediaType', message)
+}
+
+function acceptOf(request: ServerRequest): string {
+  const { accept } = request.headers
+  return typeof accept === 'string' ? accept : ''
+}
+
+function formOf({ pretty, protobuf }: Exchange, { encoding }: Negotiated): AnswerForm {
+  return { encoding, pretty, encodeProtobuf: protobuf?.encode }
+}
+
+function typesOf(isCustom: boolean): readonly string[] {
+  return isCustom ? objectTypes.filter((type) => type !== protobufType) : objectTypes
+}
+
+/** Custom resources have no protobuf form: the next type that the client accepts is taken. */
+function withoutProtobuf(accept: string): Negotiated | undefined {
+  const rest = jsonOnly(accept)
+  return rest === '' ? undefined : negotiateObject(rest, allowsTransform)
+}
+
+function jsonOnly(accept: string): string {
+  return accept
+    .split(',')
+    .filter((clause) => parseMediaType(clause)?.type !== protobufType)
+    .join(',')
+}
+
+function withoutEmptyContinue(metadata: JsonObject): JsonObject {
+  if (metadata['continue'] !== '') return metadata
+  const { continue: _empty, ...rest } = metadata
+  return rest
+}
+
+/** A decoded body for another attempt: attempts change metadata and below. */
+function structuredCloneJson(object: JsonObject): JsonObject {
+  return structuredClone(asObject(object)) as unknown as JsonObject
+}

@@ -1,0 +1,256 @@
+// The scale subresource: an autoscaling/v1 Scale made from three fields of its parent, and written back as one of them.
+import {
+  applyServerSide,
+  asJson,
+  asObject,
+  badRequest,
+  cloneJson,
+  fieldErrors,
+  goQuote,
+  internalError,
+  invalid,
+  isJsonObject,
+  managedFieldsOfParent,
+  managedFieldsOfScale,
+  methodNotAllowed,
+  notFound,
+  selectorFrom,
+  trackUpdate,
+} from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject, ReplicasPaths } from '@fairlead/kube'
+import { builtinSchema, typedForm } from '../builtin/index.ts'
+import type { ServerResponse } from '../http/message.ts'
+import { messageOfKind } from '../protobuf/message-type.ts'
+import { bodyBytes, decodeObject, parseBody } from '../request/body-decoder.ts'
+import type { ExpectedKind } from '../request/body-decoder.ts'
+import { answerValue } from '../request/response.ts'
+import { patchOptions, writeOptions } from '../request/write-options.ts'
+import type { WriteOptions } from '../request/write-options.ts'
+import { resourceName } from '../registry/resource.ts'
+import type { VersionDefinition } from '../registry/resource.ts'
+import type { Environment, ResourceCall } from './environment.ts'
+import { keyOfCall, timestamp } from './environment.ts'
+import { modifyObject } from './modify.ts'
+import { applyPatchType, decodePatched, readPatch, patchedValue } from './patch.ts'
+import { draftOf } from './prepare.ts'
+import type { Exchange } from './resource-endpoint.ts'
+import { objectForm, patchTypeOf } from './resource-endpoint.ts'
+
+const scaleVersion = 'autoscaling/v1'
+
+/** Where a kind keeps what a Scale shows. */
+interface ScalePaths {
+  readonly replicas: readonly string[]
+  readonly statusReplicas: readonly string[]
+  /** A text in status (custom resources), or a label selector in spec (built-in kinds). */
+  readonly selector: readonly string[] | undefined
+}
+
+const builtinPaths: ScalePaths = { replicas: ['spec', 'replicas'], statusReplicas: ['status', 'replicas'], selector: ['spec', 'selector'] }
+
+/**
+ * Answers GET, PUT and PATCH of `/scale`.
+ * @throws StatusError
+ */
+export async function scaleEndpoint(environment: Environment, exchange: Exchange, verb: string): Promise<ServerResponse> {
+  const { call } = exchange
+  const { form } = objectForm(exchange)
+  const answer = (object: KubeObject): ServerResponse => answerValue(200, asJson(scaleOf(object, call)), form)
+  if (verb === 'get') {
+    const entry = await environment.store.get(resourceName(call.resource.definition), keyOfCall(call))
+    if (entry === undefined) throw notFound(call.resource.definition, call.name)
+    return answer((await environment.views.of(entry, call.resource)).object)
+  }
+  const change = verb === 'update' ? readUpdate(environment, exchange) : verb === 'patch' ? readScalePatch(environment, exchange) : undefined
+  if (change === undefined) throw methodNotAllowed()
+  const written = await modifyObject(environment, call, {
+    dryRun: change.options.dryRun,
+    manager: change.options.fieldManager,
+    isApplied: true,
+    createsMissing: false,
+    change: (current) => writeScale(call, current!, change.to(scaleWithOwners(current!, call))),
+  })
+  return answer(written.object)
+}
+
+/** A write of a Scale: from the Scale as it is to the one wanted, managedFields included. */
+interface ScaleChange {
+  readonly options: WriteOptions
+  to(current: KubeObject): KubeObject
+}
+
+function readUpdate(environment: Environment, exchange: Exchange): ScaleChange {
+  const { call, request, protobuf } = exchange
+  const options = writeOptions('UpdateOptions', call.query, call.userAgent)
+  const parsed = parseBody(request, scaleKind, protobuf?.decode)
+  const { object, warnings } = decodeObject(parsed, scaleKind, options.fieldValidation, environment.registry)
+  call.warnings.push(...warnings)
+  return { options, to: (current) => tracked(environment, current, wanted(object, current, call), options) }
+}
+
+function readScalePatch(environment: Environment, exchange: Exchange): ScaleChange {
+  const { call, request } = exchange
+  const type = patchTypeOf(request)
+  const isApply = type === applyPatchType
+  const options = patchOptions(call.query, call.userAgent, isApply)
+  const { body } = request
+  const source = body !== undefined && !(body instanceof Uint8Array) ? body : (bodyBytes(request) ?? new Uint8Array())
+  const patch = readPatch(source, type, [])
+  if (isApply) {
+    return {
+      options,
+      to: (current) =>
+        applyServerSide({
+          live: current,
+          applied: asObject(patch as JsonObject),
+          schemaFor: scaleSchema,
+          manager: options.fieldManager,
+          force: options.force,
+          subresource: 'scale',
+          now: timestamp(environment.clock.now()),
+          resetFields: [['status']],
+        }),
+    }
+  }
+  return {
+    options,
+    to: (current) => {
+      const patched = patchedValue(scaleSchema(scaleVersion), asJson(current), type, patch)
+      const { object } = decodePatched(scaleKind, patched.value, patched.shown, options.fieldValidation)
+      return tracked(environment, current, wanted(object, current, call), options)
+    },
+  }
+}
+
+function tracked(environment: Environment, current: KubeObject, updated: KubeObject, options: WriteOptions): KubeObject {
+  return trackUpdate({
+    live: current,
+    updated,
+    schemaFor: scaleSchema,
+    manager: options.fieldManager,
+    subresource: 'scale',
+    now: timestamp(environment.clock.now()),
+    resetFields: [['status']],
+  })
+}
+
+/** The Scale that a body asks for, at home in the place that the path names. @throws StatusError 400 */
+function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): KubeObject {
+  const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {}
+  const { name = '', namespace = '', resourceVersion } = metadata as { name?: string; namespace?: string; resourceVersion?: string }
+  if (name !== '' && name !== call.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${call.name})`)
+  }
+  if (namespace !== '' && namespace !== call.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+  const { resourceVersion: _current, ...rest } = current.metadata
+  return { ...current, spec: body['spec'] ?? {}, metadata: { ...rest, ...(resourceVersion === undefined ? {} : { resourceVersion }) } }
+}
+
+/** The parent with the replicas and owners of a Scale. @throws StatusError 422 */
+function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject): JsonObject {
+  const { definition, apiVersion, version } = call.resource
+  const paths = pathsOf(version)
+  const replicas = (scale['spec'] as { replicas?: number } | undefined)?.replicas ?? 0
+  if (replicas < 0) {
+    if (definition.crd === undefined) {
+      throw invalid({ group: 'autoscaling', kind: 'Scale' }, call.name, [
+        fieldErrors.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+      ])
+    }
+    throw invalid(definition, call.name, [fieldErrors.invalid(`.${paths.replicas.join('.')}`, replicas, 'should be a non-negative integer')])
+  }
+  const draft = draftOf(current)
+  setPath(draft, paths.replicas, replicas)
+  const owners = managedFieldsOfParent(current.metadata.managedFields, scale.metadata.managedFields, apiVersion, replicasPaths(call))
+  if (owners === undefined) delete draft.metadata['managedFields']
+  else draft.metadata['managedFields'] = cloneJson(owners as unknown as JsonValue)
+  const { resourceVersion } = scale.metadata
+  if (resourceVersion !== undefined && resourceVersion !== '') draft.metadata['resourceVersion'] = resourceVersion
+  return draft
+}
+
+/** The Scale of an object. @throws StatusError 500 where a custom resource has no replicas */
+function scaleOf(object: KubeObject, call: ResourceCall): KubeObject {
+  const paths = pathsOf(call.resource.version)
+  const replicas = valueAt(asJson(object), paths.replicas)
+  if (replicas === undefined && call.resource.definition.crd !== undefined) {
+    throw internalError(`the spec replicas field ${goQuote(`.${paths.replicas.join('.')}`)} does not exist`)
+  }
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
+  const selector = selectorText(valueAt(asJson(object), paths.selector ?? []), call)
+  const statusReplicas = valueAt(asJson(object), paths.statusReplicas)
+  return {
+    kind: 'Scale',
+    apiVersion: scaleVersion,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
+    spec: typeof replicas === 'number' && replicas !== 0 ? { replicas } : {},
+    status: { replicas: typeof statusReplicas === 'number' ? statusReplicas : 0, ...(selector === '' ? {} : { selector }) },
+  }
+}
+
+function scaleWithOwners(object: KubeObject, call: ResourceCall): KubeObject {
+  const scale = scaleOf(object, call)
+  const managedFields = managedFieldsOfScale(object.metadata.managedFields, replicasPaths(call))
+  return managedFields === undefined ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } }
+}
+
+function selectorText(value: JsonValue | undefined, call: ResourceCall): string {
+  if (typeof value === 'string') return value
+  if (!isJsonObject(value)) return ''
+  const isMap = call.resource.definition.plural === 'replicationcontrollers'
+  return selectorFrom((isMap ? { matchLabels: value } : value) as LabelSelector).toString()
+}
+
+function pathsOf({ scale }: VersionDefinition): ScalePaths {
+  if (scale === undefined) return builtinPaths
+  return {
+    replicas: simplePath(scale.specReplicasPath),
+    statusReplicas: simplePath(scale.statusReplicasPath),
+    selector: scale.labelSelectorPath === undefined ? undefined : simplePath(scale.labelSelectorPath),
+  }
+}
+
+function replicasPaths({ resource }: ResourceCall): ReplicasPaths {
+  const { definition } = resource
+  return Object.fromEntries(
+    definition.versions.map((version) => [
+      definition.group === '' ? version.name : `${definition.group}/${version.name}`,
+      definition.crd !== undefined && version.scale === undefined ? undefined : pathsOf(version).replicas,
+    ]),
+  )
+}
+
+/** `.spec.replicas` as names. */
+function simplePath(path: string): readonly string[] {
+  return path.split('.').filter((name) => name !== '')
+}
+
+function valueAt(object: JsonObject, path: readonly string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = path.length === 0 ? undefined : object
+  for (const name of path) value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return value
+}
+
+function setPath(object: MutableJsonObject, path: readonly string[], value: JsonValue): void {
+  let target = object
+  for (const name of path.slice(0, -1)) {
+    const inner = target[name]
+    target = (isJsonObject(inner) ? inner : (target[name] = {})) as MutableJsonObject
+  }
+  target[path.at(-1)!] = value
+}
+
+function scaleSchema(apiVersion: string): ReturnType<typeof builtinSchema> {
+  return apiVersion === scaleVersion ? builtinSchema(scaleVersion, 'Scale') : undefined
+}
+
+const scaleMessage = messageOfKind(scaleVersion, 'Scale')
+
+const scaleKind: ExpectedKind = {
+  apiVersion: scaleVersion,
+  kind: 'Scale',
+  isCustom: false,
+  decode: (body) => (scaleMessage === undefined ? { object: body, unknownFields: [] } : typedForm(scaleMessage, body)),
+}

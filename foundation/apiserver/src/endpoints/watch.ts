@@ -1,0 +1,260 @@
+// Watches: from a revision, from now with everything there is, or as a streaming list. Each watch has a bounded queue; who falls behind is told 410.
+import { asObject, failure, stringifyJson, unknownError } from '@fairlead/kube'
+import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
+import type { ServedEvent } from '../http/message.ts'
+import type { ListOptions } from '../request/list-options.ts'
+import type { Transform } from '../request/media-type.ts'
+import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
+import type { Selection } from '../request/selection.ts'
+import { resourceName } from '../registry/resource.ts'
+import type { ServedResource } from '../registry/registry.ts'
+import { StoreError } from '../storage/store.ts'
+import type { Change, Entry, Page } from '../storage/store.ts'
+import { includeObjectOf, partialMetadata, tableOf } from '../views/transforms.ts'
+import type { TableOptions } from '../views/transforms.ts'
+import type { View } from '../views/views.ts'
+import type { Environment, ResourceCall } from './environment.ts'
+
+/** Changes that may wait for a slow reader. */
+const maxQueuedChanges = 10_000
+/** A bookmark about once a minute, for those who asked. */
+const bookmarkIntervalMs = 60_000
+/** Watches that set no timeout end after 30 to 60 minutes, so that load spreads. */
+const minWatchMs = 1_800_000
+
+/** Fans one change out to many watchers: what was computed for the first is there for the rest. */
+interface Step {
+  readonly type: ServedEvent['type']
+  readonly entry: Entry
+}
+
+/**
+ * Opens a watch. The events end with the call's signal, its timeout, or an ERROR event.
+ * @throws StatusError 400, 500 before it begins
+ */
+export async function openWatch(
+  environment: Environment,
+  call: ResourceCall,
+  options: ListOptions,
+  selection: Selection,
+  transform: Transform | undefined,
+): Promise<AsyncIterable<ServedEvent>> {
+  const { store } = environment
+  const since = options.resourceVersion === '' ? 0 : parseResourceVersion(options.resourceVersion)
+  if (since === undefined) throw unknownError(resourceVersionSyntax(options.resourceVersion))
+  const shape = eventShape(environment, call, transform)
+  const feed = new Feed(environment, call, options)
+  const includesExisting = options.sendInitialEvents ?? since === 0
+  if (!includesExisting) {
+    feed.subscribe(since === 0 ? store.revision : since)
+    return events(feed, call.resource, selection, shape, undefined, options)
+  }
+  const initial = await store.list(resourceName(call.resource.definition), { prefix: feed.prefix })
+  feed.subscribe(initial.revision)
+  return events(feed, call.resource, selection, shape, initial, options)
+}
+
+/** The changes of one watch, waiting to be read. */
+class Feed {
+  readonly environment: Environment
+  readonly call: ResourceCall
+  readonly prefix: string
+  /** The newest revision that has been looked at, for bookmarks. */
+  revision = 0
+  refusal: Status | undefined
+  readonly #queue: Change[] = []
+  readonly #resources = new DisposableStack()
+  #wake: (() => void) | undefined
+  #ended = false
+  #bookmarkDue = false
+
+  constructor(environment: Environment, call: ResourceCall, options: ListOptions) {
+    this.environment = environment
+    this.call = call
+    this.prefix = call.namespace === '' ? '' : `${call.namespace}/`
+    const { clock, random } = environment
+    const timeout = options.timeoutSeconds === undefined || options.timeoutSeconds <= 0 ? minWatchMs * (1 + random()) : options.timeoutSeconds * 1000
+    this.#resources.use(clock.timer(timeout, () => this.end()))
+    if (options.allowWatchBookmarks) this.#armBookmark(Math.min(bookmarkIntervalMs, Math.max(0, timeout - 2000)))
+    const end = (): void => this.end()
+    call.signal.addEventListener('abort', end, { once: true })
+    this.#resources.defer(() => call.signal.removeEventListener('abort', end))
+    if (call.signal.aborted) this.end()
+  }
+
+  subscribe(since: number): void {
+    const { store } = this.environment
+    this.revision = since
+    try {
+      this.#resources.use(store.watch(resourceName(this.call.resource.definition), since, (change) => this.#push(change)))
+    } catch (error) {
+      if (!(error instanceof StoreError) || (error.code !== 'RevisionExpired' && error.code !== 'RevisionInFuture')) throw error
+      if (error.code === 'RevisionInFuture') return
+      this.#fail(expiredStatus(`too old resource version: ${since} (${error.oldest ?? store.revision})`))
+    }
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#resources.dispose()
+    this.#wake?.()
+  }
+
+  /** The next thing to send: a change, a bookmark, or undefined at the end. */
+  async next(): Promise<Change | 'bookmark' | undefined> {
+    for (;;) {
+      const change = this.#queue.shift()
+      if (change !== undefined && !this.call.signal.aborted) return change
+      if (this.#ended) return undefined
+      if (this.#bookmarkDue) {
+        this.#bookmarkDue = false
+        this.#armBookmark(bookmarkIntervalMs)
+        return 'bookmark'
+      }
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+      this.#wake = undefined
+    }
+  }
+
+  #push(change: Change): void {
+    if (this.#ended) return
+    if (!change.entry.key.startsWith(this.prefix)) {
+      this.revision = change.entry.revision
+      return
+    }
+    if (this.#queue.length >= maxQueuedChanges) {
+      this.#queue.length = 0
+      this.#fail(expiredStatus('the watch fell too far behind the changes'))
+      return
+    }
+    this.#queue.push(change)
+    this.#wake?.()
+  }
+
+  #fail(status: Status): void {
+    this.refusal = status
+    this.end()
+  }
+
+  #armBookmark(ms: number): void {
+    this.#resources.use(
+      this.environment.clock.timer(ms, () => {
+        this.#bookmarkDue = true
+        this.#wake?.()
+      }),
+    )
+  }
+}
+
+async function* events(
+  feed: Feed,
+  resource: ServedResource,
+  selection: Selection,
+  shape: EventShape,
+  initial: Page | undefined,
+  options: ListOptions,
+): AsyncGenerator<ServedEvent> {
+  const { views } = feed.environment
+  try {
+    if (initial !== undefined) {
+      for (const view of await views.all(initial.entries, resource)) {
+        if (selection.matches(view.object)) yield shape.event('ADDED', view)
+      }
+      if (options.sendInitialEvents && options.allowWatchBookmarks) yield shape.bookmark(initial.revision, true)
+    }
+    for (;;) {
+      const next = await feed.next()
+      if (next === undefined) break
+      if (next === 'bookmark') {
+        yield shape.bookmark(feed.revision, false)
+        continue
+      }
+      feed.revision = next.entry.revision
+      const step = await stepOf(next, selection, resource, feed.environment)
+      if (step !== undefined) yield shape.event(step.type, await views.of(step.entry, resource))
+    }
+    if (feed.refusal !== undefined) yield { type: 'ERROR', object: feed.refusal as unknown as KubeObject }
+  } finally {
+    feed.end()
+  }
+}
+
+/** What a change means to a watcher with a selection: entering is ADDED, leaving is DELETED. */
+async function stepOf(change: Change, selection: Selection, resource: ServedResource, { views }: Environment): Promise<Step | undefined> {
+  const { entry, previous } = change
+  if (change.type === 'delete') {
+    if (selection.isEverything) return { type: 'DELETED', entry }
+    const view = await views.of(entry, resource)
+    return selection.matches(view.object) ? { type: 'DELETED', entry } : undefined
+  }
+  if (selection.isEverything) return { type: previous === undefined ? 'ADDED' : 'MODIFIED', entry }
+  const matches = selection.matches((await views.of(entry, resource)).object)
+  const matched = previous !== undefined && selection.matches((await views.of(previous, resource)).object)
+  if (matches) return { type: matched ? 'MODIFIED' : 'ADDED', entry }
+  // The object as it was when it still belonged, with the revision at which it left.
+  return matched ? { type: 'DELETED', entry: { ...entry, object: previous!.object } } : undefined
+}
+
+interface EventShape {
+  event(type: ServedEvent['type'], view: View): ServedEvent
+  bookmark(revision: number, endsInitialEvents: boolean): ServedEvent
+}
+
+function eventShape(environment: Environment, call: ResourceCall, transform: Transform | undefined): EventShape {
+  const { definition, version, apiVersion } = call.resource
+  const bookmark = (revision: number, endsInitialEvents: boolean): KubeObject => ({
+    kind: definition.kind,
+    apiVersion,
+    metadata: {
+      resourceVersion: String(revision),
+      ...(endsInitialEvents ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
+    },
+  })
+  if (transform === undefined) {
+    return {
+      event: (type, view) => ({
+        type,
+        object: view.object,
+        get bytes() {
+          return view.bytes
+        },
+      }),
+      bookmark: (revision, ends) => ({ type: 'BOOKMARK', object: bookmark(revision, ends) }),
+    }
+  }
+  if (transform.kind === 'PartialObjectMetadata' || transform.kind === 'PartialObjectMetadataList') {
+    return {
+      event: (type, view) => ({ type, object: partialMetadata(view.object, transform.version) }),
+      bookmark: (revision, ends) => ({ type: 'BOOKMARK', object: partialMetadata(bookmark(revision, ends), transform.version) }),
+    }
+  }
+  const include = includeObjectOf(call.query)
+  let withColumns = true
+  const table = (object: KubeObject): KubeObject => {
+    const options: TableOptions = { version: transform.version, include, now: environment.clock.now(), withColumns }
+    withColumns = false
+    return asObject(tableOf([object], version.printer, { resourceVersion: object.metadata.resourceVersion ?? '' }, options))
+  }
+  return {
+    event: (type, view) => ({ type, object: table(view.object) }),
+    bookmark: (revision, ends) => ({ type: 'BOOKMARK', object: table(bookmark(revision, ends)) }),
+  }
+}
+
+function expiredStatus(message: string): Status {
+  return failure(410, 'Expired', message).status
+}
+
+const encoder = new TextEncoder()
+const newline = encoder.encode('}\n')
+
+/** One line of a watch in JSON; the object's own bytes are reused. */
+export function encodeJsonEvent(event: ServedEvent): Uint8Array {
+  const head = encoder.encode(`{"type":"${event.type}","object":`)
+  const body = event.bytes ?? encoder.encode(stringifyJson(event.object as unknown as JsonObject))
+  const line = new Uint8Array(head.length + body.length + newline.length)
+  line.set(head)
+  line.set(body, head.length)
+  line.set(newline, head.length + body.length)
+  return line
+}

@@ -1,0 +1,220 @@
+// The one handler behind all three doors: authenticate, authorize, find what the path means, answer. Every error becomes a Status here.
+import { badRequest, methodNotAllowed, parseGoDurationNanoseconds, resourceNotFound, StatusError, unauthorized } from '@fairlead/kube'
+import { forbiddenRequest } from './auth/forbidden.ts'
+import type { Attributes, Authenticator, Authorizer, UserInfo } from './auth/user.ts'
+import type { Environment, ResourceCall } from './endpoints/environment.ts'
+import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
+import type { ProtobufCodec } from './endpoints/resource-endpoint.ts'
+import type { ServerRequest, ServerResponse } from './http/message.ts'
+import { booleanParameter } from './request/query.ts'
+import { MalformedPath, parseRequestPath } from './request/request-path.ts'
+import type { ResourcePath } from './request/request-path.ts'
+import { answerError, pathNotFound, withWarnings } from './request/response.ts'
+import type { AnswerForm } from './request/response.ts'
+import { parseAccept } from './request/media-type.ts'
+
+/** A path that is no resource: discovery, OpenAPI, health, capabilities' routes. Undefined = not mine. */
+export interface Route {
+  handle(request: ServerRequest, path: readonly string[], user: UserInfo): Promise<ServerResponse | undefined> | ServerResponse | undefined
+}
+
+/** The parts of a handler. */
+export interface HandlerOptions {
+  readonly environment: Environment
+  readonly authenticators: readonly Authenticator[]
+  readonly authorizer: Authorizer
+  readonly routes: readonly Route[]
+  readonly protobuf: ProtobufCodec | undefined
+  /** Told about errors that no client caused. */
+  readonly onError: (error: unknown, request: ServerRequest) => void
+}
+
+const anonymous: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
+
+/** Answers requests; never throws. */
+export class Handler {
+  readonly #options: HandlerOptions
+
+  constructor(options: HandlerOptions) {
+    this.#options = options
+  }
+
+  async handle(request: ServerRequest): Promise<ServerResponse> {
+    const warnings: string[] = []
+    let answer: ServerResponse
+    try {
+      answer = await this.#answer(request, warnings)
+    } catch (error) {
+      if (!(error instanceof StatusError)) this.#options.onError(error, request)
+      answer = answerError(error, this.#errorForm(request))
+    }
+    if (request.method === 'HEAD') answer = { ...answer, body: { kind: 'bytes', bytes: new Uint8Array() } }
+    return withWarnings(answer, warnings)
+  }
+
+  async #answer(request: ServerRequest, warnings: string[]): Promise<ServerResponse> {
+    const path = pathOf(request)
+    if (!isLongRunning(request)) checkTimeout(request.query)
+    const user = await this.#authenticate(request)
+    const attributes = attributesOf(request, path, user)
+    const decision = this.#options.authorizer.authorize(attributes)
+    if (!decision.allowed) {
+      const answer = answerError(forbiddenRequest(attributes, decision.reason), this.#errorForm(request))
+      return { ...answer, headers: { ...answer.headers, 'x-content-type-options': 'nosniff' } }
+    }
+    if (path.kind === 'resource') {
+      const found = this.#find(path)
+      if (found === 'no-path') return pathNotFound()
+      return answerResource(this.#options.environment, {
+        request,
+        call: this.#call(request, path, found, user, warnings),
+        protobuf: this.#options.protobuf,
+        pretty: isPretty(request),
+      })
+    }
+    for (const route of this.#options.routes) {
+      const answer = await route.handle(request, path.segments, user)
+      if (answer !== undefined) return answer
+    }
+    if (path.segments[0] === 'api' || (path.segments[0] === 'apis' && this.#hasBuiltinGroup(path.segments[1]))) throw resourceNotFound()
+    return pathNotFound()
+  }
+
+  async #authenticate(request: ServerRequest): Promise<UserInfo> {
+    if (request.user !== undefined) return request.user
+    for (const authenticator of this.#options.authenticators) {
+      const user = await authenticator.authenticate(request.credentials)
+      if (user === 'invalid') throw unauthorized()
+      if (user !== undefined) return user
+    }
+    return anonymous
+  }
+
+  /** The resource of a path; `no-path` where the real server has no handler at all and answers in plain text. */
+  #find(path: ResourcePath): ResourceCall['resource'] | 'no-path' {
+    const { registry } = this.#options.environment
+    const resource = registry.find(path.group, path.version, path.plural)
+    if (resource !== undefined && resource.definition.crd !== undefined) {
+      return resource.definition.namespaced || path.namespace === '' ? resource : 'no-path'
+    }
+    if (resource === undefined) {
+      if (path.group === '' || this.#hasBuiltinGroup(path.group)) throw resourceNotFound()
+      return 'no-path'
+    }
+    if (!resource.definition.namespaced && path.namespace !== '') throw resourceNotFound()
+    if (path.rest.length > 0 && !takesRest(path.subresource)) throw resourceNotFound()
+    return resource
+  }
+
+  #hasBuiltinGroup(group: string | undefined): boolean {
+    for (const definition of this.#options.environment.registry.definitions) {
+      if (definition.group === group && definition.crd === undefined) return true
+    }
+    return false
+  }
+
+  #call(request: ServerRequest, path: ResourcePath, resource: ResourceCall['resource'], user: UserInfo, warnings: string[]): ResourceCall {
+    const { version } = resource
+    if (version.deprecated) warnings.push(version.deprecationWarning ?? `${resource.apiVersion} ${resource.definition.kind} is deprecated`)
+    const query = path.watch ? watchQuery(request.query, path.name) : request.query
+    const agent = request.headers['user-agent']
+    return {
+      resource,
+      namespace: path.namespace,
+      name: path.watch ? '' : path.name,
+      subresource: path.subresource,
+      query,
+      user,
+      userAgent: typeof agent === 'string' ? agent : '',
+      signal: request.signal,
+      warnings,
+    }
+  }
+
+  #errorForm(request: ServerRequest): AnswerForm {
+    const { accept } = request.headers
+    const { protobuf } = this.#options
+    for (const { type } of parseAccept(typeof accept === 'string' ? accept : '')) {
+      if (type === 'application/json' || type === '*/*' || type === 'application/*') break
+      if (type === 'application/yaml') return { encoding: 'yaml', pretty: false, encodeProtobuf: undefined }
+      if (type === 'application/vnd.kubernetes.protobuf' && protobuf !== undefined) {
+        return { encoding: 'protobuf', pretty: false, encodeProtobuf: protobuf.encode }
+      }
+    }
+    return { encoding: 'json', pretty: isPretty(request), encodeProtobuf: undefined }
+  }
+}
+
+function pathOf(request: ServerRequest): ReturnType<typeof parseRequestPath> {
+  try {
+    return parseRequestPath(request.path)
+  } catch (error) {
+    if (error instanceof MalformedPath) throw badRequest(error.message)
+    throw error
+  }
+}
+
+function attributesOf(request: ServerRequest, path: ReturnType<typeof parseRequestPath>, user: UserInfo): Attributes {
+  if (path.kind === 'other') return { user, verb: request.method.toLowerCase(), path: request.path }
+  const { group, version, plural, subresource, namespace } = path
+  const isWatch = path.watch || (request.method === 'GET' && path.name === '' && (booleanParameter(request.query, 'watch') ?? false))
+  const name = path.name === '' ? selectedName(request) : path.name
+  // A Namespace itself is authorized within itself, as the real server does.
+  const inside = plural === 'namespaces' && group === '' && namespace === '' ? path.name : namespace
+  return {
+    user,
+    verb: verbOf(request.method, path.name !== '', isWatch),
+    group,
+    version,
+    resource: plural,
+    ...(subresource === '' ? {} : { subresource }),
+    ...(inside === '' ? {} : { namespace: inside }),
+    ...(name === '' ? {} : { name }),
+  }
+}
+
+/** A list or watch of one name counts as a request for that name. */
+function selectedName(request: ServerRequest): string {
+  if (request.method !== 'GET') return ''
+  return /^metadata\.name==?([^,=!\\]+)$/.exec(request.query.get('fieldSelector') ?? '')?.[1] ?? ''
+}
+
+/** The deprecated `/watch/` paths: the same resource with `watch=true`, and the name as a field selector. */
+function watchQuery(query: URLSearchParams, name: string): URLSearchParams {
+  const out = new URLSearchParams(query)
+  out.set('watch', 'true')
+  if (name !== '') out.set('fieldSelector', `metadata.name=${name}`)
+  return out
+}
+
+function isLongRunning({ method, query, path }: ServerRequest): boolean {
+  return method === 'GET' && ((booleanParameter(query, 'watch') ?? false) || path.includes('/watch/'))
+}
+
+/** @throws StatusError 400 */
+function checkTimeout(query: URLSearchParams): void {
+  const text = query.get('timeout')
+  if (text === null || text === '') return
+  try {
+    parseGoDurationNanoseconds(text)
+  } catch {
+    throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`)
+  }
+}
+
+function takesRest(subresource: string): boolean {
+  return subresource === 'proxy'
+}
+
+/** `pretty`, or a client that people read the answers of. */
+function isPretty({ query, headers }: ServerRequest): boolean {
+  const asked = booleanParameter(query, 'pretty')
+  if (asked !== undefined) return asked
+  const agent = headers['user-agent']
+  return typeof agent === 'string' && /^(curl|Wget|Mozilla)\//.test(agent)
+}
+
+/** A path without a resource takes GET only. */
+export function requireGet(request: ServerRequest): void {
+  if (request.method !== 'GET') throw methodNotAllowed()
+}

@@ -1,0 +1,69 @@
+// Requests without a socket: `server.inject()` for tests, with bytes in and bytes out, exactly what would go over the wire.
+import { parseJson, stringifyJson } from '@fairlead/kube'
+import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { UserInfo } from '../auth/user.ts'
+import type { Handler } from '../handler.ts'
+import type { ServerBody, ServerRequest } from '../http/message.ts'
+
+/** A request. `path` holds the query. A body that is no text or bytes is sent as JSON. */
+export interface InjectedRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array | JsonValue | KubeObject
+  /** Left out, the credentials in `headers` are looked at; without any the request is anonymous. */
+  readonly user?: UserInfo
+  readonly signal?: AbortSignal
+}
+
+/** What came back. A watch is read to its end, so give it a `timeoutSeconds` or a signal. */
+export interface InjectedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  /** The body as text. */
+  readonly body: string
+  readonly bytes: Uint8Array
+  /** The body as JSON. Throws JsonSyntaxError. */
+  json(): JsonValue
+}
+
+/** Runs one request through the handler. */
+export async function injectRequest(handler: Handler, request: InjectedRequest): Promise<InjectedResponse> {
+  const question = request.path.indexOf('?')
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value
+  const message: ServerRequest = {
+    method: request.method,
+    path: question < 0 ? request.path : request.path.slice(0, question),
+    query: new URLSearchParams(question < 0 ? '' : request.path.slice(question + 1)),
+    headers,
+    body: bodyOf(request.body),
+    credentials: { authorization: headers['authorization'], certificate: undefined, headers },
+    ...(request.user === undefined ? {} : { user: request.user }),
+    signal: request.signal ?? new AbortController().signal,
+  }
+  const { status, headers: answered, body } = await handler.handle(message)
+  const bytes = await readBody(body)
+  const text = new TextDecoder().decode(bytes)
+  return { status, headers: answered, body: text, bytes, json: () => parseJson(text) }
+}
+
+function bodyOf(body: InjectedRequest['body']): Uint8Array | undefined {
+  if (body === undefined || body instanceof Uint8Array) return body
+  return new TextEncoder().encode(typeof body === 'string' ? body : stringifyJson(body as JsonValue))
+}
+
+async function readBody(body: ServerBody): Promise<Uint8Array> {
+  switch (body.kind) {
+    case 'json':
+      return body.bytes ?? new TextEncoder().encode(stringifyJson(body.value as JsonValue))
+    case 'bytes':
+      return body.bytes
+    default: {
+      const chunks: Uint8Array[] = []
+      if (body.kind === 'watch') for await (const event of body.events) chunks.push(body.encode(event))
+      else for await (const chunk of body.chunks) chunks.push(chunk)
+      return Buffer.concat(chunks)
+    }
+  }
+}

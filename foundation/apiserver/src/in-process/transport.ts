@@ -1,0 +1,106 @@
+// The door for callers in the same process: the client's Transport straight into the handler. Calls are always asynchronous, what comes in is copied,
+// what goes out is the frozen, shared view.
+import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '@fairlead/client'
+import { parseJson } from '@fairlead/kube'
+import type { JsonValue } from '@fairlead/kube'
+import { withAuthenticatedGroup } from '../auth/authenticators.ts'
+import type { UserInfo } from '../auth/user.ts'
+import type { Handler } from '../handler.ts'
+import type { ServerBody, ServerRequest, ServerResponse } from '../http/message.ts'
+import { jsonType } from '../request/media-type.ts'
+
+/** Speaks as one user. Disposing it closes its watches, not the server. */
+export class InProcessTransport implements Transport {
+  readonly address: string = 'in-process'
+  readonly #handler: Handler
+  readonly #user: UserInfo
+  readonly #closed = new AbortController()
+  readonly #userAgent: string
+
+  constructor(handler: Handler, user: UserInfo, userAgent: string) {
+    this.#handler = handler
+    this.#user = withAuthenticatedGroup(user)
+    this.#userAgent = userAgent
+  }
+
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    const signal = request.signal === undefined ? this.#closed.signal : AbortSignal.any([request.signal, this.#closed.signal])
+    return responseOf(await this.#send(request, signal))
+  }
+
+  async watch(request: ApiRequest): ReturnType<Transport['watch']> {
+    const stop = new AbortController()
+    const signals = [stop.signal, this.#closed.signal, ...(request.signal === undefined ? [] : [request.signal])]
+    const response = await this.#send(request, AbortSignal.any(signals))
+    if (response.body.kind !== 'watch') return { refused: await responseOf(response) }
+    return { events: eventsUntilLeft(response.body, stop) }
+  }
+
+  as(who: Impersonation): Transport {
+    const user: UserInfo = { name: who.user, groups: who.groups ?? [], ...(who.uid === undefined ? {} : { uid: who.uid }), ...(who.extra === undefined ? {} : { extra: who.extra }) }
+    return new InProcessTransport(this.#handler, user, this.#userAgent)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort(new Error('the transport was closed'))
+  }
+
+  async #send(request: ApiRequest, signal: AbortSignal): Promise<ServerResponse> {
+    signal.throwIfAborted()
+    // A later turn: a caller that delivers an event never runs into the middle of its own write.
+    await Promise.resolve()
+    const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept: request.accept ?? jsonType }
+    for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value
+    if (request.body !== undefined) headers['content-type'] = request.contentType ?? jsonType
+    const query = new URLSearchParams()
+    for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.set(name, String(value))
+    const message: ServerRequest = {
+      method: request.method,
+      path: request.path,
+      query,
+      headers,
+      body: request.body === undefined ? undefined : { json: request.body as JsonValue },
+      credentials: { authorization: undefined, certificate: undefined, headers },
+      user: this.#user,
+      signal,
+    }
+    return this.#handler.handle(message)
+  }
+}
+
+async function responseOf(response: ServerResponse): Promise<ApiResponse> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(response.headers)) headers[name] = typeof value === 'string' ? value : value.join(', ')
+  return { status: response.status, headers, body: await valueOf(response), warnings: warningsOf(response) }
+}
+
+async function valueOf({ body, headers }: ServerResponse): Promise<JsonValue> {
+  if (body.kind === 'json') return body.value as JsonValue
+  const bytes = body.kind === 'bytes' ? body.bytes : await collected(body)
+  const text = new TextDecoder().decode(bytes)
+  const type = headers['content-type']
+  return typeof type === 'string' && type.startsWith(jsonType) && text !== '' ? parseJson(text) : text
+}
+
+async function collected(body: Extract<ServerBody, { kind: 'watch' | 'stream' }>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  if (body.kind === 'watch') for await (const event of body.events) chunks.push(body.encode(event))
+  else for await (const chunk of body.chunks) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+function warningsOf({ headers }: ServerResponse): readonly string[] {
+  const { warning = [] } = headers
+  return (typeof warning === 'string' ? [warning] : warning).map((text) => {
+    const quoted = /^299 \S+ (".*")$/.exec(text)?.[1]
+    return quoted === undefined ? text : (JSON.parse(quoted) as string)
+  })
+}
+
+async function* eventsUntilLeft(body: Extract<ServerBody, { kind: 'watch' }>, stop: AbortController): AsyncGenerator<WatchEvent> {
+  try {
+    for await (const { type, object } of body.events) yield { type, object }
+  } finally {
+    stop.abort(new Error('the watch was left'))
+  }
+}

@@ -1,0 +1,164 @@
+// The rules of metadata, with Kubernetes' texts: what is checked when an object comes into being, and what when it changes.
+import { dns1123Label, dns1123Subdomain, fieldErrors, formatGroupResource, goQuote, isJsonObject, jsonEqual, labelValue, parseApiVersion, qualifiedName } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue, KubeObject, ObjectMeta, OwnerReference } from '@fairlead/kube'
+import type { ResourceDefinition } from '../registry/resource.ts'
+
+const maxAnnotationBytes = 256 * 1024
+const orphanFinalizer = 'orphan'
+const foregroundFinalizer = 'foregroundDeletion'
+const standardFinalizers: ReadonlySet<string> = new Set([orphanFinalizer, foregroundFinalizer, 'kubernetes'])
+
+/** What is wrong with the metadata of a new object. */
+export function validateMetadata(definition: ResourceDefinition, metadata: ObjectMeta): FieldError[] {
+  const errors: FieldError[] = []
+  const checkName = definition.strategy.validateName ?? defaultNameCheck
+  const { name = '', generateName = '', namespace = '' } = metadata
+  if (generateName !== '') {
+    errors.push(...checkName(generateName, true).map((text) => fieldErrors.invalid('metadata.generateName', generateName, text)))
+  }
+  if (name === '') errors.push(fieldErrors.required('metadata.name', 'name or generateName is required'))
+  else errors.push(...checkName(name, false).map((text) => fieldErrors.invalid('metadata.name', name, text)))
+  if (definition.namespaced) {
+    if (namespace === '') errors.push(fieldErrors.required('metadata.namespace'))
+    else errors.push(...dns1123Label(namespace).map((text) => fieldErrors.invalid('metadata.namespace', namespace, text)))
+  } else if (namespace !== '') {
+    errors.push(fieldErrors.forbidden('metadata.namespace', 'not allowed on this type'))
+  }
+  if ((metadata.generation ?? 0) < 0) {
+    errors.push(fieldErrors.invalid('metadata.generation', metadata.generation, 'must be greater than or equal to 0'))
+  }
+  errors.push(...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata))
+  errors.push(...validateFinalizers(metadata))
+  if (definition.crd === undefined) errors.push(...validateBuiltinFinalizers(metadata))
+  return errors
+}
+
+/** What is wrong with the metadata of a changed object. */
+export function validateMetadataUpdate(definition: ResourceDefinition, metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
+  // Kubernetes' generic update and each kind's own check the same metadata; causes repeat as often (recordings crud, patch).
+  const changes = metadataChanges(metadata, old)
+  const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
+  const again = definition.strategy.metadataChecksOnUpdate ?? 2
+  return [...changes, ...values, ...changes, ...Array.from({ length: again - 1 }, () => values).flat()]
+}
+
+/** Warnings about finalizers of custom resources, which are not refused. */
+export function finalizerWarnings(metadata: ObjectMeta, old: ObjectMeta | undefined): string[] {
+  const known = new Set(old?.finalizers)
+  return (metadata.finalizers ?? [])
+    .filter((name) => !known.has(name) && !name.includes('/') && !standardFinalizers.has(name))
+    .map((name) => `metadata.finalizers: ${goQuote(name)}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`)
+}
+
+/** A metadata.name check for kinds that say nothing else: a DNS subdomain. */
+function defaultNameCheck(name: string, prefix: boolean): readonly string[] {
+  return dns1123Subdomain(prefix ? maskTrailingDash(name) : name)
+}
+
+/** A generateName may end with a dash, which the suffix follows. */
+export function maskTrailingDash(name: string): string {
+  return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name
+}
+
+function metadataChanges(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
+  const errors: FieldError[] = []
+  if (old.deletionTimestamp !== undefined) {
+    const before = new Set(old.finalizers)
+    const added = (metadata.finalizers ?? []).filter((name) => !before.has(name)).toSorted()
+    if (added.length > 0) {
+      const list = added.map(goQuote).join(', ')
+      const detail = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`
+      errors.push(fieldErrors.forbidden('metadata.finalizers', detail))
+    }
+  }
+  const immutable = ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const
+  for (const field of immutable) {
+    if (!jsonEqual(metadata[field] ?? null, old[field] ?? null)) {
+      errors.push(fieldErrors.invalid(`metadata.${field}`, metadata[field] ?? null, 'field is immutable'))
+    }
+  }
+  return errors
+}
+
+function validateLabels({ labels = {} }: ObjectMeta): FieldError[] {
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...qualifiedName(key).map((text) => fieldErrors.invalid('metadata.labels', key, text)),
+    ...labelValue(value).map((text) => fieldErrors.invalid('metadata.labels', value, text)),
+  ])
+}
+
+function validateAnnotations({ annotations = {} }: ObjectMeta): FieldError[] {
+  const errors = Object.keys(annotations).flatMap((key) =>
+    qualifiedName(key.toLowerCase()).map((text) => fieldErrors.invalid('metadata.annotations', key, text)),
+  )
+  let size = 0
+  for (const [key, value] of Object.entries(annotations)) size += Buffer.byteLength(key) + Buffer.byteLength(value)
+  if (size > maxAnnotationBytes) errors.push(fieldErrors.tooLong('metadata.annotations', maxAnnotationBytes))
+  return errors
+}
+
+function validateOwnerReferences({ ownerReferences = [] }: ObjectMeta): FieldError[] {
+  const path = 'metadata.ownerReferences'
+  const errors: FieldError[] = []
+  let controller = ''
+  for (const owner of ownerReferences) {
+    const { group, version } = owner.apiVersion.split('/').length > 2 ? { group: '', version: '' } : parseApiVersion(owner.apiVersion)
+    if (version === '') errors.push(fieldErrors.invalid(`${path}.apiVersion`, owner.apiVersion, 'version must not be empty'))
+    if (owner.kind === '') errors.push(fieldErrors.invalid(`${path}.kind`, owner.kind, 'must not be empty'))
+    if (owner.name === '') errors.push(fieldErrors.invalid(`${path}.name`, owner.name, 'must not be empty'))
+    if (owner.uid === '') errors.push(fieldErrors.invalid(`${path}.uid`, owner.uid, 'must not be empty'))
+    if (group === '' && version === 'v1' && owner.kind === 'Event') {
+      errors.push(fieldErrors.invalid(path, inOrder(owner), `${group}/${version}, Kind=${owner.kind} is disallowed from being an owner`))
+    }
+    if (owner.controller !== true) continue
+    const name = `${owner.kind}/${owner.name}`
+    if (controller !== '') {
+      const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`
+      errors.push(fieldErrors.invalid(path, ownerReferences.map(inOrder), detail))
+    } else {
+      controller = name
+    }
+  }
+  return errors
+}
+
+/** An owner reference with its fields in the order of Go's type, as messages show it. */
+function inOrder(owner: OwnerReference): JsonObject {
+  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner
+  return {
+    apiVersion,
+    kind,
+    name,
+    uid,
+    ...(controller === undefined ? {} : { controller }),
+    ...(blockOwnerDeletion === undefined ? {} : { blockOwnerDeletion }),
+  }
+}
+
+function validateFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
+  const errors = finalizers.flatMap((name) => qualifiedName(name).map((text) => fieldErrors.invalid('metadata.finalizers', name, text)))
+  if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {
+    const detail = `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`
+    errors.push(fieldErrors.invalid('metadata.finalizers', finalizers, detail))
+  }
+  return errors
+}
+
+function validateBuiltinFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
+  return finalizers.flatMap((name, index) =>
+    name.includes('/') || standardFinalizers.has(name)
+      ? []
+      : [fieldErrors.invalid(`metadata.finalizers[${index}]`, name, 'name is neither a standard finalizer name nor is it fully qualified')],
+  )
+}
+
+/** The name of a resource in messages: `deployments.apps`. */
+export function resourceText(definition: ResourceDefinition): string {
+  return formatGroupResource(definition)
+}
+
+/** Metadata of an object as a plain record, also where the body put something else there. */
+export function metadataOf(object: JsonObject | KubeObject): JsonObject {
+  const metadata = (object as JsonObject)['metadata'] as JsonValue | undefined
+  return isJsonObject(metadata) ? metadata : {}
+}

@@ -1,0 +1,72 @@
+// The form in which objects are kept and shown: key order as Kubernetes writes it, resourceVersion only on the way out.
+import { setOwn } from '@fairlead/kube'
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import { isJsonObject } from '@fairlead/kube'
+
+/** metadata's fields in the order of Go's type, which built-in kinds are written in. */
+const metadataOrder = [
+  'name',
+  'generateName',
+  'namespace',
+  'selfLink',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+] as const
+
+/** A built-in object as it is stored: kind, apiVersion and metadata first, metadata in Go's order, no resourceVersion. */
+export function storedForm(object: JsonObject): JsonObject {
+  const { kind, apiVersion, metadata, ...rest } = object
+  return { kind: kind!, apiVersion: apiVersion!, metadata: orderedMetadata(metadata as JsonObject), ...rest }
+}
+
+/** A custom resource as it is stored: all keys in alphabetical order, no resourceVersion. */
+export function storedCustomForm(object: JsonObject): JsonObject {
+  const { metadata, ...rest } = object
+  const { resourceVersion: _version, selfLink: _link, ...kept } = metadata as MutableJsonObject
+  return sortedKeys({ ...rest, metadata: kept }) as JsonObject
+}
+
+/** A stored object with its resourceVersion put in where its order wants it; everything but metadata is shared. */
+export function withResourceVersion(object: JsonObject, resourceVersion: string, isCustom: boolean): JsonObject {
+  const early = isCustom ? fieldsBeforeVersionByName : fieldsBeforeVersion
+  const metadata: MutableJsonObject = {}
+  let placed = false
+  for (const [name, value] of Object.entries(object['metadata'] as JsonObject)) {
+    if (!placed && !early.has(name)) {
+      metadata['resourceVersion'] = resourceVersion
+      placed = true
+    }
+    metadata[name] = value
+  }
+  if (!placed) metadata['resourceVersion'] = resourceVersion
+  return { ...object, metadata }
+}
+
+const fieldsBeforeVersion: ReadonlySet<string> = new Set(metadataOrder.slice(0, metadataOrder.indexOf('resourceVersion')))
+const fieldsBeforeVersionByName: ReadonlySet<string> = new Set(metadataOrder.filter((name) => name < 'resourceVersion'))
+
+function orderedMetadata(metadata: JsonObject): JsonObject {
+  const out: MutableJsonObject = {}
+  for (const name of metadataOrder) {
+    const value = metadata[name]
+    if (value !== undefined && name !== 'resourceVersion' && name !== 'selfLink') out[name] = value
+  }
+  return out
+}
+
+function sortedKeys(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(sortedKeys)
+  if (!isJsonObject(value)) return value
+  const out: MutableJsonObject = {}
+  for (const key of Object.keys(value).toSorted()) setOwn(out, key, sortedKeys(value[key]!))
+  return out
+}

@@ -1,0 +1,40 @@
+// The fields of metadata that the server fills in: at birth, on change, when deletion begins.
+import type { JsonObject, JsonValue, MutableJsonObject, ObjectMeta } from '@fairlead/kube'
+import { jsonEqual } from '@fairlead/kube'
+import type { ResourceDefinition } from '../registry/resource.ts'
+import type { Draft } from '../registry/strategy.ts'
+
+/** Gives a new object its identity. A name is set already, or will be by {@link generatedName}. */
+export function fillSystemFields(draft: Draft, definition: ResourceDefinition, uid: string, now: string): void {
+  const { metadata } = draft
+  for (const name of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink'] as const) delete metadata[name]
+  metadata['uid'] = uid
+  metadata['creationTimestamp'] = now
+  if (definition.strategy.tracksGeneration) metadata['generation'] = 1
+}
+
+/** Takes over from the old object what a client cannot change. */
+export function keepSystemFields(draft: Draft, old: ObjectMeta): void {
+  const { metadata } = draft
+  delete metadata['selfLink']
+  keep(metadata, 'generation', old.generation)
+  if ((metadata['uid'] ?? '') === '') keep(metadata, 'uid', old.uid)
+  keep(metadata, 'creationTimestamp', old.creationTimestamp ?? undefined)
+  if (old.deletionTimestamp !== undefined) keep(metadata, 'deletionTimestamp', old.deletionTimestamp)
+  if (old.deletionGracePeriodSeconds !== undefined && metadata['deletionGracePeriodSeconds'] === undefined) {
+    keep(metadata, 'deletionGracePeriodSeconds', old.deletionGracePeriodSeconds)
+  }
+}
+
+/** Raises the generation when something besides metadata and status has changed. */
+export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolean): void {
+  const changed = [...new Set([...Object.keys(draft), ...Object.keys(old)])].some(
+    (name) => name !== 'metadata' && name !== 'apiVersion' && !(name === 'status' && hasStatus) && !jsonEqual(draft[name] ?? null, old[name] ?? null),
+  )
+  if (changed) draft.metadata['generation'] = Number((old['metadata'] as ObjectMeta).generation ?? 0) + 1
+}
+
+function keep(metadata: MutableJsonObject, name: string, value: JsonValue | undefined): void {
+  if (value === undefined) delete metadata[name]
+  else metadata[name] = value
+}

@@ -1,0 +1,207 @@
+// Bodies made into objects of a resource: media types, JSON and YAML syntax, apiVersion and kind, unknown and repeated fields. Protobuf goes through
+// the codec that the server was given.
+import {
+  badRequest,
+  cloneJson,
+  failure,
+  goQuote,
+  isJsonObject,
+  JsonSyntaxError,
+  parseJson,
+  parseYaml,
+  requestEntityTooLarge,
+  stringifyJson,
+  unsupportedMediaType,
+  YamlSyntaxError,
+} from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
+import type { ServerRequest } from '../http/message.ts'
+import { TypeMismatch } from '../registry/resource.ts'
+import type { RegistryReader, ServedResource } from '../registry/registry.ts'
+import { pruneCustomResource } from '../objects/custom-resource.ts'
+import type { FieldValidation } from './write-options.ts'
+import type { Encoding } from './media-type.ts'
+import { bodyEncoding, objectTypes, protobufType } from './media-type.ts'
+
+/** The largest body in bytes. */
+export const maxBodyBytes: number = 3 * 1024 * 1024
+
+/** Turns protobuf bodies into JSON; undefined apiVersion and kind are those of the resource. Throws an Error with Go's words. */
+export type ProtobufDecoder = (body: Uint8Array) => JsonObject
+
+/** A body as JSON with what its syntax revealed. */
+export interface ParsedBody {
+  readonly value: JsonValue
+  /** Texts of strict decoding errors: repeated keys. */
+  readonly repeated: readonly string[]
+  /** The bytes for messages; undefined for in-process callers. */
+  readonly bytes: Uint8Array | undefined
+}
+
+/** A decoded object; metadata is an object, apiVersion and kind are set. It may be changed. */
+export interface DecodedObject {
+  readonly object: JsonObject
+  /** Texts for warnings. */
+  readonly warnings: readonly string[]
+}
+
+/** A kind that stands in for the resource's own (Scale, Eviction, TokenRequest …). */
+export interface ExpectedKind {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly isCustom: boolean
+  decode(body: JsonObject): { readonly object: JsonObject; readonly unknownFields: readonly string[] }
+}
+
+/** What a resource's own endpoint expects. */
+export function kindOfResource({ definition, version, apiVersion }: ServedResource): ExpectedKind {
+  return {
+    apiVersion,
+    kind: definition.kind,
+    isCustom: definition.crd !== undefined,
+    decode: (body) =>
+      definition.crd !== undefined
+        ? pruneCustomResource(body, version.schema)
+        : (version.decode?.(body) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] }),
+  }
+}
+
+/** The bytes of a request's body. @throws StatusError 413 */
+export function bodyBytes(request: ServerRequest): Uint8Array | undefined {
+  const { body } = request
+  if (body === undefined || !(body instanceof Uint8Array)) return undefined
+  if (body.length > maxBodyBytes) throw requestEntityTooLarge(`limit is ${maxBodyBytes}`)
+  return body
+}
+
+/**
+ * Reads the body of a POST, PUT or DELETE.
+ * @throws StatusError 415, 413, 400
+ */
+export function parseBody(request: ServerRequest, expected: ExpectedKind, decodeProtobuf: ProtobufDecoder | undefined): ParsedBody {
+  const { body } = request
+  if (body !== undefined && !(body instanceof Uint8Array)) return { value: cloneJson(body.json), repeated: [], bytes: undefined }
+  const encoding = inputEncoding(request, expected.isCustom || decodeProtobuf === undefined)
+  const bytes = bodyBytes(request) ?? new Uint8Array()
+  if (encoding !== 'protobuf') return { ...parseText(bytes, encoding, expected.kind), bytes }
+  try {
+    return { value: decodeProtobuf!(bytes), repeated: [], bytes }
+  } catch (error) {
+    throw unrecognized(expected.kind, (error as Error).message, bytes)
+  }
+}
+
+/**
+ * Makes the parsed body an object of the expected kind.
+ * @throws StatusError 400
+ */
+export function decodeObject(
+  parsed: ParsedBody,
+  expected: ExpectedKind,
+  validation: FieldValidation,
+  registry: RegistryReader,
+): DecodedObject {
+  const body = typedBody(parsed, expected, registry)
+  const { kind, apiVersion } = body
+  const cannot = (message: string): Error =>
+    badRequest(`${String(kind)} in version ${goQuote(String(apiVersion).split('/').at(-1)!)} cannot be handled as a ${expected.kind}: ${message}`)
+  let decoded: ReturnType<ExpectedKind['decode']>
+  try {
+    decoded = expected.decode(body)
+  } catch (error) {
+    if (error instanceof TypeMismatch) throw cannot(error.message)
+    throw error
+  }
+  const complaints = validation === 'Ignore' ? [] : [...parsed.repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
+  if (complaints.length > 0 && validation === 'Strict') throw cannot(`strict decoding error: ${complaints.join(', ')}`)
+  return { object: decoded.object, warnings: complaints }
+}
+
+/** The media type of the body, as one of our encodings. @throws StatusError 415 */
+export function inputEncoding(request: ServerRequest, withoutProtobuf: boolean): Encoding {
+  const contentType = request.headers['content-type']
+  const encoding = bodyEncoding(typeof contentType === 'string' ? contentType : undefined)
+  if (encoding === undefined || (encoding === 'protobuf' && withoutProtobuf)) {
+    throw unsupportedMediaType(objectTypes.filter((type) => type !== protobufType || !withoutProtobuf))
+  }
+  return encoding
+}
+
+/** JSON or YAML text as a value. @throws StatusError 400 */
+export function parseText(bytes: Uint8Array, encoding: 'json' | 'yaml', kind: string): Omit<ParsedBody, 'bytes'> {
+  const repeated: string[] = []
+  try {
+    if (encoding === 'yaml') {
+      const value = parseYaml(new TextDecoder().decode(bytes), { onDuplicate: (message: string) => void repeated.push(message) })
+      return { value, repeated }
+    }
+    return { value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(`duplicate field ${goQuote(path)}`) }), repeated }
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes)
+    if (error instanceof YamlSyntaxError) throw unrecognized(kind, error.message, bytes)
+    throw error
+  }
+}
+
+function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: RegistryReader): JsonObject {
+  const { value } = parsed
+  if (value !== null && !isJsonObject(value)) {
+    const what = Array.isArray(value) ? 'array' : typeof value
+    const type = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    throw unrecognized(expected.kind, `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go value of type ${type}`, parsed.bytes)
+  }
+  const body = value ?? {}
+  for (const name of ['apiVersion', 'kind'] as const) {
+    const given = body[name]
+    if (given !== undefined && given !== null && typeof given !== 'string') {
+      const what = typeof given === 'object' ? (Array.isArray(given) ? 'array' : 'object') : typeof given
+      const field = name === 'kind' ? 'Kind' : 'APIVersion'
+      const message = `json: cannot unmarshal ${what} into Go struct field .${name} of type string`
+      throw unrecognized(expected.kind, `couldn't get version/kind; json parse error: ${message}`, parsed.bytes, field)
+    }
+  }
+  const apiVersion = (body['apiVersion'] as string | undefined) || expected.apiVersion
+  const kind = (body['kind'] as string | undefined) || expected.kind
+  if (apiVersion.split('/').length > 2) throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? textOf(body))
+  if (expected.isCustom && (body['kind'] === undefined || body['kind'] === '')) {
+    throw badRequest(`Object 'Kind' is missing in '${stringifyJson(body)}'`)
+  }
+  checkKind(apiVersion, kind, expected, registry)
+  return { ...body, apiVersion, kind }
+}
+
+function checkKind(apiVersion: string, kind: string, expected: ExpectedKind, registry: RegistryReader): void {
+  if (apiVersion === expected.apiVersion && kind === expected.kind) return
+  if (expected.isCustom) {
+    if (apiVersion === expected.apiVersion) return
+    throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`)
+  }
+  const slash = apiVersion.indexOf('/')
+  const [group, version] = slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)]
+  const isKnown = registry.findKind(group, version, kind) !== undefined
+  const reason = isKnown
+    ? `converting (${version}.${kind}) to (${expected.apiVersion.split('/')[0]}.${expected.kind}): unknown conversion`
+    : unregistered(kind, apiVersion)
+  throw badRequest(`${kind} in version ${goQuote(version)} cannot be handled as a ${expected.kind}: ${reason}`)
+}
+
+/** What Go's scheme says about a kind that it does not know. */
+export function unregistered(kind: string, apiVersion: string): string {
+  return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`
+}
+
+function unrecognized(kind: string, message: string, bytes: Uint8Array | undefined, _field?: string): Error {
+  return failure(400, 'BadRequest', `the object provided is unrecognized (must be of type ${kind}): ${message} (${summary(bytes ?? new Uint8Array())})`)
+}
+
+function textOf(value: JsonValue): Uint8Array {
+  return new TextEncoder().encode(stringifyJson(value))
+}
+
+/** The first 30 bytes of a body, in hex unless it looks like JSON. */
+function summary(bytes: Uint8Array): string {
+  if (bytes.length === 0) return '<empty>'
+  const head = bytes.subarray(0, 30)
+  const shown = bytes[0] === 0x7b ? new TextDecoder().decode(head) : Buffer.from(head).toString('hex')
+  return bytes.length > 30 ? `${shown} ...` : shown
+}

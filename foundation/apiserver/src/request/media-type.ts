@@ -1,0 +1,132 @@
+// Content negotiation: what the client accepts, in which of our representations and transformations it gets its answer.
+// The two stages of the API server are kept apart because they answer with different texts: the route's list of types, then the serializers.
+
+/** A media type of an Accept or Content-Type header. */
+export interface MediaType {
+  /** Lower case, without parameters: `application/json`. */
+  readonly type: string
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+/** How an answer is written. */
+export type Encoding = 'json' | 'yaml' | 'protobuf'
+
+/** What the client asked to be made of the object (`as`, `g`, `v` of the Accept header). */
+export interface Transform {
+  readonly kind: string
+  readonly group: string
+  readonly version: string
+}
+
+/** The outcome of negotiation. */
+export interface Negotiated {
+  readonly encoding: Encoding
+  readonly transform: Transform | undefined
+  /** Media type for the Content-Type header. */
+  readonly contentType: string
+}
+
+export const jsonType = 'application/json'
+export const yamlType = 'application/yaml'
+export const protobufType = 'application/vnd.kubernetes.protobuf'
+
+const encodings: Readonly<Record<string, Encoding>> = { [jsonType]: 'json', [yamlType]: 'yaml', [protobufType]: 'protobuf' }
+
+/** Every representation of objects, in the server's order. */
+export const objectTypes: readonly string[] = [jsonType, yamlType, protobufType]
+/** Representations of a watch. */
+export const streamTypes: readonly string[] = [`${jsonType};stream=watch`, `${protobufType};stream=watch`]
+
+/** Reads one media type; undefined when the text is none. */
+export function parseMediaType(text: string): MediaType | undefined {
+  const [type, ...rest] = text.split(';')
+  const name = type!.trim().toLowerCase()
+  if (!name.includes('/') && name !== '*') return undefined
+  const parameters: Record<string, string> = {}
+  for (const part of rest) {
+    const equals = part.indexOf('=')
+    if (equals < 0) continue
+    parameters[part.slice(0, equals).trim().toLowerCase()] = unquote(part.slice(equals + 1).trim())
+  }
+  return { type: name, parameters }
+}
+
+/** The clauses of an Accept header, most wanted first; clauses of equal quality stay in order. */
+export function parseAccept(header: string): readonly MediaType[] {
+  return header
+    .split(',')
+    .map((text) => parseMediaType(text))
+    .filter((clause) => clause !== undefined)
+    .map((clause) => ({ clause, quality: qualityOf(clause) }))
+    .filter(({ quality }) => quality > 0)
+    .toSorted((a, b) => b.quality - a.quality)
+    .map(({ clause }) => clause)
+}
+
+/** Whether the route that produces `types` may answer a client that sent `accept`. */
+export function isAcceptableRoute(accept: string, types: readonly string[]): boolean {
+  const names = new Set(types.map((type) => type.split(';')[0]))
+  return accept.split(',').some((text) => {
+    const type = text.split(';')[0]!.trim()
+    return type === '' || type === '*/*' || names.has(type)
+  })
+}
+
+/**
+ * Picks the representation for an object; undefined when none fits.
+ * @param allows decides whether a transformation is possible in an encoding
+ */
+export function negotiateObject(accept: string, allows: (transform: Transform, encoding: Encoding) => boolean): Negotiated | undefined {
+  if (accept.trim() === '') return { encoding: 'json', transform: undefined, contentType: jsonType }
+  for (const { type, parameters } of parseAccept(accept)) {
+    for (const candidate of objectTypes) {
+      if (!typeMatches(type, candidate)) continue
+      const transform = transformOf(parameters)
+      const encoding = encodings[candidate]!
+      if (transform !== undefined && !allows(transform, encoding)) continue
+      return { encoding, transform, contentType: candidate }
+    }
+  }
+  return undefined
+}
+
+/** Picks the representation for a watch; YAML has no stream form. */
+export function negotiateStream(accept: string, allows: (transform: Transform, encoding: Encoding) => boolean): Negotiated | undefined {
+  if (accept.trim() === '') return { encoding: 'json', transform: undefined, contentType: jsonType }
+  for (const { type, parameters } of parseAccept(accept)) {
+    for (const candidate of [jsonType, protobufType]) {
+      if (!typeMatches(type, candidate)) continue
+      const transform = transformOf(parameters)
+      const encoding = encodings[candidate]!
+      if (transform !== undefined && !allows(transform, encoding)) continue
+      return { encoding, transform, contentType: encoding === 'json' ? jsonType : `${protobufType};stream=watch` }
+    }
+  }
+  return undefined
+}
+
+/** How a body of this Content-Type is read; JSON when the header is absent, undefined when we cannot read it. */
+export function bodyEncoding(contentType: string | undefined): Encoding | undefined {
+  if (contentType === undefined || contentType.trim() === '') return 'json'
+  const type = parseMediaType(contentType)?.type
+  return type === undefined ? undefined : encodings[type]
+}
+
+function transformOf(parameters: Readonly<Record<string, string>>): Transform | undefined {
+  const { as, g = '', v = '' } = parameters
+  return as === undefined ? undefined : { kind: as, group: g, version: v }
+}
+
+function typeMatches(accepted: string, candidate: string): boolean {
+  if (accepted === candidate || accepted === '*/*' || accepted === '*') return true
+  return accepted.endsWith('/*') && candidate.startsWith(accepted.slice(0, -1))
+}
+
+function qualityOf({ parameters }: MediaType): number {
+  const quality = Number(parameters['q'] ?? '1')
+  return Number.isNaN(quality) ? 1 : quality
+}
+
+function unquote(text: string): string {
+  return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
+}

@@ -1,0 +1,43 @@
+// Which objects of a resource a list or watch is about: label and field selectors made into one predicate.
+import { badRequest } from '@fairlead/kube'
+import type { FieldSelector, KubeObject, Selector } from '@fairlead/kube'
+import type { ServedResource } from '../registry/registry.ts'
+
+/** A predicate over served objects. */
+export interface Selection {
+  /** Every object belongs. */
+  readonly isEverything: boolean
+  /** The one name it can hold, where a field selector says so. */
+  readonly name: string | undefined
+  matches(object: KubeObject): boolean
+}
+
+/** Every object. */
+export const everyObject: Selection = { isEverything: true, name: undefined, matches: () => true }
+
+/**
+ * Binds selectors to a resource.
+ * @throws StatusError 400 for fields that cannot be selected on
+ */
+export function selectionOf(resource: ServedResource, labels: Selector, fields: FieldSelector): Selection {
+  const readers = fields.requirements.map(({ field, operator, value }) => {
+    const read = fieldReader(resource, field)
+    return (object: KubeObject): boolean => (read(object) === value) === (operator !== '!=')
+  })
+  if (labels.isEmpty && readers.length === 0) return everyObject
+  const name = fields.requirements.find(({ field, operator }) => field === 'metadata.name' && operator !== '!=')?.value
+  return {
+    isEverything: false,
+    name,
+    matches: (object) => (labels.isEmpty || labels.matches(object.metadata.labels ?? {})) && readers.every((reads) => reads(object)),
+  }
+}
+
+function fieldReader({ definition, version }: ServedResource, field: string): (object: KubeObject) => string {
+  if (field === 'metadata.name') return (object) => object.metadata.name ?? ''
+  if (field === 'metadata.namespace' && (definition.namespaced || definition.crd === undefined)) return (object) => object.metadata.namespace ?? ''
+  const read = Object.hasOwn(version.selectableFields, field) ? version.selectableFields[field] : undefined
+  if (read !== undefined) return read
+  if (definition.crd !== undefined || Object.keys(version.selectableFields).length > 0) throw badRequest(`field label not supported: ${field}`)
+  throw badRequest(`${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`)
+}

@@ -1,0 +1,186 @@
+// The options of writes, from the query and, for deletes, the body: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions.
+import { badRequest, fieldErrors, invalid, isJsonObject } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
+import { booleanParameter, integerParameter } from './query.ts'
+
+/** How unknown and repeated fields of a body are met. */
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
+
+/** What create, update and patch have in common. */
+export interface WriteOptions {
+  readonly dryRun: boolean
+  /** The manager's name for managedFields, from the query or the user agent. */
+  readonly fieldManager: string
+  readonly fieldValidation: FieldValidation
+}
+
+/** PatchOptions add `force`. */
+export interface PatchOptions extends WriteOptions {
+  readonly force: boolean
+}
+
+/** Who owns what depends on a deleted object. */
+export type Propagation = 'Foreground' | 'Background' | 'Orphan'
+
+/** DeleteOptions. */
+export interface DeleteOptions {
+  readonly dryRun: boolean
+  readonly gracePeriodSeconds: number | undefined
+  readonly propagationPolicy: Propagation | undefined
+  readonly orphanDependents: boolean | undefined
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string }
+}
+
+const optionsGroup = 'meta.k8s.io'
+const maxManagerBytes = 128
+
+/** Options of POST and PUT; `kind` is `CreateOptions` or `UpdateOptions`. @throws StatusError 422 */
+export function writeOptions(kind: 'CreateOptions' | 'UpdateOptions', query: URLSearchParams, userAgent: string): WriteOptions {
+  refuse(kind, commonErrors(query))
+  return commonOptions(query, userAgent)
+}
+
+/** Options of PATCH. @throws StatusError 422 */
+export function patchOptions(query: URLSearchParams, userAgent: string, isApply: boolean): PatchOptions {
+  const force = booleanParameter(query, 'force')
+  const errors: FieldError[] = []
+  if (isApply) {
+    if ((query.get('fieldManager') ?? '') === '') errors.push(fieldErrors.required('fieldManager', 'is required for apply patch'))
+  } else if (force !== undefined) {
+    errors.push(fieldErrors.forbidden('force', 'may not be specified for non-apply patch'))
+  }
+  refuse('PatchOptions', [...errors, ...commonErrors(query)])
+  return { ...commonOptions(query, userAgent), force: force ?? false }
+}
+
+/**
+ * Options of DELETE: those of the body when there is one, else of the query.
+ * @throws StatusError 400, 422
+ */
+export function deleteOptions(query: URLSearchParams, body: JsonValue | undefined): DeleteOptions {
+  const given = body === undefined ? optionsFromQuery(query) : optionsFromBody(body)
+  const errors: FieldError[] = []
+  if (given.propagationPolicy !== undefined && given.orphanDependents !== undefined) {
+    errors.push(fieldErrors.invalid('propagationPolicy', given.propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set'))
+  }
+  if (given.propagationPolicy !== undefined && !isPropagation(given.propagationPolicy)) {
+    errors.push(fieldErrors.notSupported('propagationPolicy', given.propagationPolicy, ['Foreground', 'Background', 'Orphan', 'nil']))
+  }
+  refuse('DeleteOptions', [...errors, ...dryRunErrors(given.dryRun)])
+  return {
+    dryRun: given.dryRun.length > 0,
+    gracePeriodSeconds: given.gracePeriodSeconds,
+    propagationPolicy: given.propagationPolicy as Propagation | undefined,
+    orphanDependents: given.orphanDependents,
+    preconditions: given.preconditions,
+  }
+}
+
+/** The manager's name of a client that gives none: its user agent up to the slash. */
+export function managerFromUserAgent(userAgent: string): string {
+  let name = ''
+  for (const character of userAgent.split('/')[0]!) {
+    if (Buffer.byteLength(name + character) > maxManagerBytes) break
+    if (isPrintable(character)) name += character
+  }
+  return name === '' ? 'unknown' : name
+}
+
+interface GivenDeleteOptions {
+  readonly dryRun: readonly string[]
+  readonly gracePeriodSeconds: number | undefined
+  readonly propagationPolicy: string | undefined
+  readonly orphanDependents: boolean | undefined
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string }
+}
+
+function optionsFromQuery(query: URLSearchParams): GivenDeleteOptions {
+  return {
+    gracePeriodSeconds: integerParameter(query, 'gracePeriodSeconds'),
+    orphanDependents: booleanParameter(query, 'orphanDependents'),
+    propagationPolicy: query.get('propagationPolicy') ?? undefined,
+    dryRun: query.getAll('dryRun').filter((value) => value !== ''),
+    preconditions: {},
+  }
+}
+
+function optionsFromBody(body: JsonValue): GivenDeleteOptions {
+  if (!isJsonObject(body)) throw badRequest('json: cannot unmarshal the body into Go value of type v1.DeleteOptions')
+  const { kind, apiVersion } = body
+  if ((kind !== undefined && kind !== 'DeleteOptions') || (apiVersion !== undefined && typeof apiVersion !== 'string')) {
+    const version = typeof apiVersion === 'string' ? apiVersion : ''
+    throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)} in scheme "pkg/runtime/scheme.go:111"`)
+  }
+  const preconditions = isJsonObject(body['preconditions']) ? body['preconditions'] : {}
+  return {
+    gracePeriodSeconds: numberMember(body, 'gracePeriodSeconds'),
+    orphanDependents: typeof body['orphanDependents'] === 'boolean' ? body['orphanDependents'] : undefined,
+    propagationPolicy: stringMember(body, 'propagationPolicy'),
+    dryRun: Array.isArray(body['dryRun']) ? body['dryRun'].filter((value) => typeof value === 'string') : [],
+    preconditions: { uid: stringMember(preconditions, 'uid'), resourceVersion: stringMember(preconditions, 'resourceVersion') },
+  }
+}
+
+function stringMember(object: JsonObject, name: string): string | undefined {
+  const value = object[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string') return value
+  throw badRequest(`json: cannot unmarshal ${typeof value} into Go struct field DeleteOptions.${name} of type string`)
+}
+
+function numberMember(object: JsonObject, name: string): number | undefined {
+  const value = object[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number' && Number.isInteger(value)) return value
+  throw badRequest(`json: cannot unmarshal ${typeof value} into Go struct field DeleteOptions.${name} of type int64`)
+}
+
+function commonOptions(query: URLSearchParams, userAgent: string): WriteOptions {
+  const manager = query.get('fieldManager') ?? ''
+  const validation = query.get('fieldValidation') ?? ''
+  return {
+    dryRun: query.getAll('dryRun').some((value) => value !== ''),
+    fieldManager: manager === '' ? managerFromUserAgent(userAgent) : manager,
+    fieldValidation: validation === '' ? 'Warn' : (validation as FieldValidation),
+  }
+}
+
+function commonErrors(query: URLSearchParams): FieldError[] {
+  const errors = [...managerErrors(query.get('fieldManager') ?? ''), ...dryRunErrors(query.getAll('dryRun').filter((value) => value !== ''))]
+  const validation = query.get('fieldValidation') ?? ''
+  if (!['', 'Ignore', 'Strict', 'Warn'].includes(validation)) {
+    errors.push(fieldErrors.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']))
+  }
+  return errors
+}
+
+function managerErrors(manager: string): FieldError[] {
+  const errors: FieldError[] = []
+  if (Buffer.byteLength(manager) > maxManagerBytes) errors.push(fieldErrors.tooLong('fieldManager', maxManagerBytes))
+  let at = 0
+  for (const character of manager) {
+    if (!isPrintable(character)) {
+      const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')
+      errors.push(fieldErrors.invalid('fieldManager', manager, `invalid character U+${code} (at position ${at})`))
+    }
+    at += Buffer.byteLength(character)
+  }
+  return errors
+}
+
+function dryRunErrors(dryRun: readonly string[]): FieldError[] {
+  return dryRun.every((value) => value === 'All') ? [] : [fieldErrors.notSupported('dryRun', dryRun, ['All'])]
+}
+
+function isPropagation(text: string): text is Propagation {
+  return text === 'Foreground' || text === 'Background' || text === 'Orphan'
+}
+
+/** Go's unicode.IsPrint: letters, marks, numbers, punctuation, symbols and the ASCII space. */
+function isPrintable(character: string): boolean {
+  return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)
+}
+
+function refuse(kind: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: optionsGroup, kind }, '', errors)
+}

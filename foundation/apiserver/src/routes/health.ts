@@ -1,0 +1,57 @@
+// Health, readiness and version: what probes and clients ask first.
+import { methodNotAllowed } from '@fairlead/kube'
+import type { ServerRequest, ServerResponse } from '../http/message.ts'
+import { answerText, answerValue } from '../request/response.ts'
+import type { Route } from '../handler.ts'
+
+/** One check behind `/readyz`; undefined = fine, else what is wrong. */
+export interface HealthCheck {
+  readonly name: string
+  check(): string | undefined
+}
+
+const roots: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
+
+/** `/healthz`, `/livez` and `/readyz`, whole or one check at a time, with `?verbose` and `?exclude=`. */
+export function healthRoute(checks: readonly HealthCheck[]): Route {
+  return {
+    handle(request, [root, name, ...rest]) {
+      if (root === undefined || !roots.has(root) || rest.length > 0) return undefined
+      if (name !== undefined) {
+        const check = checks.find((candidate) => candidate.name === name)
+        if (check === undefined) return undefined
+        const problem = check.check()
+        return problem === undefined ? answerText(200, 'ok') : answerText(500, `internal server error: ${problem}\n`)
+      }
+      return answerChecks(request, root, checks)
+    },
+  }
+}
+
+/** `/version`. */
+export function versionRoute(version: Readonly<Record<string, string>>): Route {
+  return {
+    handle(request, segments) {
+      if (segments.length !== 1 || segments[0] !== 'version') return undefined
+      if (request.method !== 'GET') throw methodNotAllowed()
+      return answerValue(200, version, { encoding: 'json', pretty: true, encodeProtobuf: undefined })
+    },
+  }
+}
+
+function answerChecks(request: ServerRequest, root: string, checks: readonly HealthCheck[]): ServerResponse {
+  const excluded = new Set(request.query.getAll('exclude'))
+  const lines: string[] = []
+  let failed = false
+  for (const { name, check } of checks) {
+    if (excluded.has(name)) {
+      lines.push(`[+]${name} excluded: ok`)
+      continue
+    }
+    const problem = check()
+    if (problem !== undefined) failed = true
+    lines.push(problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`)
+  }
+  if (failed) return answerText(500, `${lines.join('\n')}\n${root} check failed\n`)
+  return request.query.has('verbose') ? answerText(200, `${lines.join('\n')}\n${root} check passed\n`) : answerText(200, 'ok')
+}

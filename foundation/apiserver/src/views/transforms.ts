@@ -1,0 +1,117 @@
+// What a client may ask to be made of objects: Tables for kubectl, PartialObjectMetadata for those who only need metadata.
+import { asJson, badRequest, goQuote, notAcceptable } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { Encoding, Transform } from '../request/media-type.ts'
+import type { ServedResource } from '../registry/registry.ts'
+import type { TablePrinter } from '../registry/resource.ts'
+
+const metaVersions: ReadonlySet<string> = new Set(['v1', 'v1beta1'])
+const metadataKinds: ReadonlySet<string> = new Set(['PartialObjectMetadata', 'PartialObjectMetadataList'])
+
+/** Whether a resource can be shown so. Tables have no protobuf form. */
+export function allowsTransform(transform: Transform, encoding: Encoding): boolean {
+  if (transform.group !== 'meta.k8s.io' || !metaVersions.has(transform.version)) return false
+  return metadataKinds.has(transform.kind) || (transform.kind === 'Table' && encoding !== 'protobuf')
+}
+
+/** `includeObject`: what stands beside the cells of a row. */
+export type IncludeObject = 'None' | 'Metadata' | 'Object'
+
+/** @throws StatusError 400 */
+export function includeObjectOf(query: URLSearchParams): IncludeObject {
+  const value = query.get('includeObject') ?? ''
+  if (value === '') return 'Metadata'
+  if (value === 'None' || value === 'Metadata' || value === 'Object') return value
+  const detail = `includeObject: Invalid value: ${goQuote(value)}: must be 'Metadata', 'Object', 'None', or empty`
+  throw badRequest(`Unable to convert to Table as requested: ${detail}`)
+}
+
+/** Only type and metadata of an object. */
+export function partialMetadata(object: KubeObject, version: string): KubeObject {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata }
+}
+
+/** How Tables are made in one request. */
+export interface TableOptions {
+  readonly version: string
+  readonly include: IncludeObject
+  /** Milliseconds since the epoch, for ages. */
+  readonly now: number
+  /** Later events of a watch carry no column definitions. */
+  readonly withColumns: boolean
+}
+
+/** A Table of objects. `metadata` is that of the list, or resourceVersion of the one object. */
+export function tableOf(objects: readonly KubeObject[], printer: TablePrinter, metadata: JsonObject, options: TableOptions): JsonObject {
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${options.version}`,
+    metadata,
+    columnDefinitions: options.withColumns ? printer.columns.map((column) => ({ ...column })) : null,
+    rows: objects.map((object) => ({ cells: printer.cells(object, options.now), object: rowObject(object, options) })),
+  }
+}
+
+function rowObject(object: KubeObject, { include, version }: TableOptions): JsonValue {
+  if (include === 'None') return null
+  return asJson(include === 'Object' ? object : partialMetadata(object, version))
+}
+
+/**
+ * One object as the client asked for it.
+ * @throws StatusError 400, 406
+ */
+export function transformObject(
+  object: KubeObject,
+  transform: Transform | undefined,
+  { definition, version }: ServedResource,
+  query: URLSearchParams,
+  now: number,
+): KubeObject | JsonObject {
+  switch (transform?.kind) {
+    case undefined:
+      return object
+    case 'PartialObjectMetadata':
+      return partialMetadata(object, transform!.version)
+    case 'PartialObjectMetadataList':
+      throw notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (*${goTypeName(definition.group, definition.kind)})`)
+    default: {
+      const options = { version: transform!.version, include: includeObjectOf(query), now, withColumns: true }
+      return tableOf([object], version.printer, { resourceVersion: object.metadata.resourceVersion ?? '' }, options)
+    }
+  }
+}
+
+/**
+ * A list as the client asked for it; undefined when it is to be left as it is.
+ * @throws StatusError 400, 406
+ */
+export function transformList(
+  objects: readonly KubeObject[],
+  metadata: JsonObject,
+  transform: Transform | undefined,
+  { definition, version }: ServedResource,
+  query: URLSearchParams,
+  now: number,
+): JsonObject | undefined {
+  switch (transform?.kind) {
+    case undefined:
+      return undefined
+    case 'PartialObjectMetadata':
+      throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (*${goTypeName(definition.group, definition.listKind)})`)
+    case 'PartialObjectMetadataList':
+      return {
+        kind: 'PartialObjectMetadataList',
+        apiVersion: `meta.k8s.io/${transform!.version}`,
+        metadata,
+        items: objects.length === 0 ? null : objects.map((object) => asJson(partialMetadata(object, transform!.version))),
+      }
+    default:
+      return tableOf(objects, version.printer, metadata, { version: transform!.version, include: includeObjectOf(query), now, withColumns: true })
+  }
+}
+
+/** Go's name of an internal type: `core.ConfigMapList`. */
+function goTypeName(group: string, kind: string): string {
+  return `${group === '' ? 'core' : group.split('.')[0]}.${kind}`
+}

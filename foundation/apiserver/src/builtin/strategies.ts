@@ -11,7 +11,8 @@ import {
   resourceQuotaStrategy,
   runtimeClassStrategy,
 } from './cluster/control-plane.ts'
-import { apiServiceStrategy, certificateRequestStrategy, definitionStrategy, flowSchemaStrategy, priorityLevelStrategy } from './cluster/definitions.ts'
+import { definitionStrategy } from '../custom/definition-strategy.ts'
+import { apiServiceStrategy, certificateRequestStrategy, flowSchemaStrategy, priorityLevelStrategy } from './cluster/definitions.ts'
 import { coreEventStrategy, newEventStrategy } from './core/event.ts'
 import { namespaceStrategy } from './core/namespace.ts'
 import { configMapStrategy, secretStrategy } from './core/secret.ts'

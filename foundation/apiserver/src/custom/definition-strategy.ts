@@ -1,5 +1,5 @@
 // How CustomResourceDefinitions themselves behave when they are written.
-import type { Condition, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import type { Condition, DefinitionRules, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import {
   asCustomResourceDefinition,
   asJson,
@@ -12,13 +12,12 @@ import {
   validateCustomResourceDefinitionStatus,
 } from '@fairlead/kube'
 import type { Draft, Strategy } from '../registry/strategy.ts'
-import type { RuleEngine } from './validation-rules.ts'
 
 /** Holds a CRD until its objects are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 
-/** The strategy of `customresourcedefinitions`. Without an engine x-kubernetes-validations are accepted unseen. */
-export function definitionStrategy(engine?: RuleEngine): Strategy {
+/** The strategy of `customresourcedefinitions`. Without `rules` x-kubernetes-validations are accepted unseen. */
+export function definitionStrategy(rules?: DefinitionRules): Strategy {
   return {
     applyDefaults(object) {
       const defaulted = asJson(defaultCustomResourceDefinition(asObject(object)))
@@ -30,8 +29,8 @@ export function definitionStrategy(engine?: RuleEngine): Strategy {
     },
     prepareForUpdate: addStoredVersion,
     prepareForDeletion: beginDeletion,
-    validate: (object) => validateCustomResourceDefinition(object, undefined, engine),
-    validateUpdate: (object, old) => validateCustomResourceDefinition(object, old, engine),
+    validate: (object) => validateCustomResourceDefinition(object, undefined, rules),
+    validateUpdate: (object, old) => validateCustomResourceDefinition(object, old, rules),
     validateStatusUpdate: (object) => validateCustomResourceDefinitionStatus(object),
     warnings: customResourceDefinitionWarnings,
     allowUnconditionalUpdate: false,

@@ -1,49 +1,9 @@
-// CustomResourceDefinitions, APIServices, certificate requests and flow control.
-import type { DefinitionRules, FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import {
-  asJson,
-  asObject,
-  customResourceDefinitionWarnings,
-  defaultCustomResourceDefinition,
-  fieldErrors,
-  validateCustomResourceDefinition,
-  validateCustomResourceDefinitionStatus,
-} from '@fairlead/kube'
+// APIServices, certificate requests and flow control. CustomResourceDefinitions are in custom/.
+import type { FieldError, KubeObject } from '@fairlead/kube'
+import { fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import { immutable } from '../checks.ts'
-import { ensureAt, fill, fillText, has, numberAt, objectAt, stringAt, stringsAt } from '../fields.ts'
-import { zeroStatus } from '../typed-form.ts'
-
-/** Behaviour of CustomResourceDefinitions; `rules` compiles the CEL rules of their schemas. */
-export function definitionStrategy(rules?: DefinitionRules): Strategy {
-  return {
-    hasStatus: true,
-    tracksGeneration: true,
-    allowUnconditionalUpdate: false,
-    applyDefaults(object) {
-      Object.assign(object, asJson(defaultCustomResourceDefinition(asObject(object as JsonObject))))
-    },
-    prepareForCreate(object) {
-      object['status'] = zeroStatus('apiextensions.k8s.io/v1', 'CustomResourceDefinition') ?? {}
-      Object.assign(object, asJson(defaultCustomResourceDefinition(asObject(object as JsonObject))))
-    },
-    prepareForUpdate(object, old) {
-      const stored = stringsAt(old, 'status', 'storedVersions')
-      const storage = storageVersion(object)
-      if (storage !== undefined && !stored.includes(storage)) ensureAt(object, 'status')['storedVersions'] = [...stored, storage]
-    },
-    validate: (object) => validateCustomResourceDefinition(object, undefined, rules),
-    validateUpdate: (object, old) => validateCustomResourceDefinition(object, old, rules),
-    validateStatusUpdate: (object) => validateCustomResourceDefinitionStatus(object),
-    warnings: (object, old) => customResourceDefinitionWarnings(object, old),
-  }
-}
-
-function storageVersion(object: JsonObject): string | undefined {
-  const versions = objectAt(object, 'spec')['versions']
-  const found = Array.isArray(versions) ? (versions as readonly JsonObject[]).find((version) => version['storage'] === true) : undefined
-  return found === undefined ? undefined : stringAt(found, 'name')
-}
+import { ensureAt, fill, fillText, has, numberAt, objectAt, stringAt } from '../fields.ts'
 
 /** Behaviour of APIServices: named after the version and group that they serve. */
 export const apiServiceStrategy: Strategy = {

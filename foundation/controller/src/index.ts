@@ -54,3 +54,16 @@ export { createLogger, silentLogger } from './logger.ts'
 export type { LogFields, Logger, LoggerOptions } from './logger.ts'
 export { Metrics } from './metrics.ts'
 export type { ControllerMetrics, ReconcileResult } from './metrics.ts'
+
+// hooks of users
+export { HookClient, HookError, endpointName } from './hooks/hook-client.ts'
+export type {
+  HookAnswer,
+  HookAuthorization,
+  HookCall,
+  HookClientOptions,
+  HookEndpoint,
+  HookErrorCode,
+  HookResolver,
+  HookTls,
+} from './hooks/hook-client.ts'

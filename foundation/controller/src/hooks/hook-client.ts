@@ -1,0 +1,307 @@
+// Calling hooks of users: POST JSON over HTTP(S), bounded in time and size. A hook never runs with our rights (design decision 6).
+import { createHash } from 'node:crypto'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import { stringifyJson } from '@fairlead/kube'
+import type { Clock, JsonValue } from '@fairlead/kube'
+import { RemoteError } from '../queue/retry-policy.ts'
+import type { Endpoints } from '../queue/endpoints.ts'
+
+/** TLS towards a hook. Certificates are PEM. */
+export interface HookTls {
+  /** Who may have signed the hook's certificate; those of the system when left out. */
+  readonly ca?: string
+  readonly certificate?: string
+  readonly key?: string
+}
+
+/** How we show who we are. */
+export type HookAuthorization =
+  /** `Authorization: <type> <credentials>`; the type is `Bearer` when left out. */
+  { readonly type?: string; readonly credentials: string } | { readonly username: string; readonly password: string }
+
+/** Where a hook is and how to talk to it. */
+export interface HookEndpoint {
+  readonly url: string
+  /** Milliseconds for the whole call, answer included; 10,000 when left out or not above 0. */
+  readonly timeout?: number
+  readonly tls?: HookTls
+  readonly authorization?: HookAuthorization
+  /** Bytes of the answer that are read at most; 32 MiB when left out. */
+  readonly maxResponseBytes?: number
+}
+
+/** One call. */
+export interface HookCall {
+  readonly body: JsonValue
+  readonly headers?: Readonly<Record<string, string>>
+  /** Answers besides 200 that are no failures (304 and 412 with an ETag). */
+  readonly alsoAccepted?: readonly number[]
+  readonly signal?: AbortSignal
+}
+
+/** A hook's answer. Its JSON is left to the caller, who knows how strictly to read it. */
+export interface HookAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  readonly bytesSent: number
+  readonly bytesReceived: number
+}
+
+/**
+ * Stable codes of {@link HookError}:
+ * - `HookUnreachable`: no connection, or it broke. `HookTimeout`: no full answer in time.
+ * - `HookFailed`: a status that is no success. `HookThrottled`: 429 with `Retry-After`; no event is due for it.
+ * - `HookAnswerTooLarge`: more bytes than allowed. `HookAddressUnknown`: the resolver does not know the host.
+ */
+export type HookErrorCode =
+  | 'HookUnreachable'
+  | 'HookTimeout'
+  | 'HookFailed'
+  | 'HookThrottled'
+  | 'HookAnswerTooLarge'
+  | 'HookAddressUnknown'
+
+/** A call that failed. */
+export class HookError extends RemoteError {
+  declare readonly code: HookErrorCode
+  /** HTTP status of the answer, if there was one. */
+  readonly status: number | undefined
+
+  constructor(
+    code: HookErrorCode,
+    message: string,
+    options: { endpoint: string; status?: number; retryAfter?: number; cause?: unknown },
+  ) {
+    super(code, message, options)
+    this.name = 'HookError'
+    this.status = options.status
+  }
+}
+
+/** Finds the address of a host that plain DNS may not know (a Service name outside its cluster); undefined leaves it to DNS. */
+export type HookResolver = (
+  host: string,
+  port: number,
+) => Promise<{ readonly host: string; readonly port: number } | undefined>
+
+/** What a {@link HookClient} lives on. */
+export interface HookClientOptions {
+  readonly clock: Clock
+  /** Told of successes, so that work which waits for the endpoint wakes. */
+  readonly endpoints?: Endpoints
+  readonly resolve?: HookResolver
+  readonly userAgent?: string
+}
+
+const defaultTimeout = 10_000
+const defaultMaxBytes = 32 * 1024 * 1024
+
+/** Calls hooks, with kept-alive connections per TLS identity. */
+export class HookClient implements AsyncDisposable {
+  readonly #options: HookClientOptions
+  readonly #agents = new Map<string, http.Agent>()
+
+  constructor(options: HookClientOptions) {
+    this.#options = options
+  }
+
+  /** Calls a hook. Redirects are not followed. Throws {@link HookError}, or the reason of the signal. */
+  async call(endpoint: HookEndpoint, call: HookCall): Promise<HookAnswer> {
+    const url = new URL(endpoint.url)
+    const name = endpointName(url)
+    call.signal?.throwIfAborted()
+    const answer = await this.#exchange(url, name, endpoint, call)
+    if (answer.status === 200 || call.alsoAccepted?.includes(answer.status)) {
+      this.#options.endpoints?.succeeded(name)
+      return answer
+    }
+    const retryAfter = answer.status === 429 ? this.#retryAfter(answer.headers['retry-after']) : undefined
+    if (retryAfter !== undefined) {
+      throw new HookError('HookThrottled', `The hook ${name} asked for patience: try again in ${retryAfter / 1000} s`, {
+        endpoint: name,
+        status: 429,
+        retryAfter,
+      })
+    }
+    throw new HookError('HookFailed', `The hook ${name} answered ${answer.status}: ${excerpt(answer.text)}`, {
+      endpoint: name,
+      status: answer.status,
+    })
+  }
+
+  /** Closes idle connections. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const agent of this.#agents.values()) agent.destroy()
+    this.#agents.clear()
+  }
+
+  async #exchange(url: URL, name: string, endpoint: HookEndpoint, call: HookCall): Promise<HookAnswer> {
+    const timeout = endpoint.timeout && endpoint.timeout > 0 ? endpoint.timeout : defaultTimeout
+    const cancel = new AbortController()
+    const abort = (): void => cancel.abort(call.signal?.reason)
+    let late = false
+    using _timer = this.#options.clock.timer(timeout, () => {
+      late = true
+      cancel.abort()
+    })
+    call.signal?.addEventListener('abort', abort, { once: true })
+    try {
+      const address = await this.#address(url, name)
+      const body = Buffer.from(stringifyJson(call.body))
+      const incoming = await this.#send(url, address, endpoint, call, body, cancel.signal)
+      const bytes = await readLimited(incoming, endpoint.maxResponseBytes ?? defaultMaxBytes, name)
+      return {
+        status: incoming.statusCode ?? 0,
+        headers: plainHeaders(incoming.headers),
+        text: bytes.toString('utf8'),
+        bytesSent: body.length,
+        bytesReceived: bytes.length,
+      }
+    } catch (cause) {
+      if (call.signal?.aborted) throw call.signal.reason
+      if (late)
+        throw new HookError('HookTimeout', `The hook ${name} did not answer within ${timeout / 1000} s`, {
+          endpoint: name,
+          cause,
+        })
+      if (cause instanceof HookError) throw cause
+      throw new HookError('HookUnreachable', `The hook ${name} cannot be reached: ${reasonOf(cause as Error)}`, {
+        endpoint: name,
+        cause,
+      })
+    } finally {
+      call.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  async #address(url: URL, name: string): Promise<{ readonly host: string; readonly port: number }> {
+    const own = {
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
+    }
+    try {
+      return (await this.#options.resolve?.(own.host, own.port)) ?? own
+    } catch (cause) {
+      throw new HookError(
+        'HookAddressUnknown',
+        `The address of the hook ${name} cannot be found: ${(cause as Error).message}`,
+        { endpoint: name, cause },
+      )
+    }
+  }
+
+  #send(
+    url: URL,
+    address: { readonly host: string; readonly port: number },
+    endpoint: HookEndpoint,
+    call: HookCall,
+    body: Buffer,
+    signal: AbortSignal,
+  ): Promise<http.IncomingMessage> {
+    const secure = url.protocol === 'https:'
+    return new Promise((resolve, reject) => {
+      const sent = (secure ? https : http).request(
+        {
+          method: 'POST',
+          host: address.host,
+          port: address.port,
+          path: url.pathname + url.search,
+          agent: this.#agent(secure, endpoint.tls),
+          // The name that the user wrote counts for routing and certificates, wherever it leads.
+          ...(secure && { servername: isAddress(url.hostname) ? '' : url.hostname }),
+          headers: {
+            host: url.host,
+            'content-type': 'application/json',
+            'content-length': body.length,
+            accept: 'application/json',
+            'user-agent': this.#options.userAgent ?? 'fairlead',
+            ...authorizationHeader(endpoint.authorization),
+            ...call.headers,
+          },
+          signal,
+        },
+        resolve,
+      )
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  }
+
+  #agent(secure: boolean, tls: HookTls = {}): http.Agent {
+    const id = secure
+      ? createHash('sha256')
+          .update(JSON.stringify([tls.ca, tls.certificate, tls.key]))
+          .digest('base64')
+      : 'http'
+    let agent = this.#agents.get(id)
+    if (agent === undefined) {
+      const common: http.AgentOptions = { keepAlive: true, maxFreeSockets: 32 }
+      agent = secure
+        ? new https.Agent({ ...common, ca: tls.ca, cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' })
+        : new http.Agent(common)
+      this.#agents.set(id, agent)
+    }
+    return agent
+  }
+
+  /** Milliseconds of a `Retry-After`, in seconds or as a date; undefined when there is none that makes sense. */
+  #retryAfter(text: string | undefined): number | undefined {
+    if (text === undefined) return undefined
+    if (/^\d+$/.test(text.trim())) return Number(text) * 1000
+    const until = Date.parse(text)
+    return Number.isNaN(until) ? undefined : Math.max(0, until - this.#options.clock.now())
+  }
+}
+
+/** What stands for a hook where its endpoint is named: no query, no credentials. */
+export function endpointName(url: URL | string): string {
+  const { protocol, host, pathname } = typeof url === 'string' ? new URL(url) : url
+  return `${protocol}//${host}${pathname}`
+}
+
+async function readLimited(incoming: http.IncomingMessage, limit: number, name: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of incoming) {
+    size += (chunk as Buffer).length
+    if (size > limit) {
+      incoming.destroy()
+      throw new HookError('HookAnswerTooLarge', `The hook ${name} answered with more than ${limit} bytes`, {
+        endpoint: name,
+        status: incoming.statusCode,
+      })
+    }
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks)
+}
+
+function authorizationHeader(authorization: HookAuthorization | undefined): Record<string, string> {
+  if (authorization === undefined) return {}
+  if ('credentials' in authorization)
+    return { authorization: `${authorization.type ?? 'Bearer'} ${authorization.credentials}` }
+  return {
+    authorization: `Basic ${Buffer.from(`${authorization.username}:${authorization.password}`).toString('base64')}`,
+  }
+}
+
+function plainHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  )
+}
+
+function isAddress(host: string): boolean {
+  return host.startsWith('[') || /^[\d.]+$/.test(host)
+}
+
+function excerpt(text: string): string {
+  const line = text.trim().replaceAll(/\s+/g, ' ')
+  return line === '' ? 'no message' : line.length > 300 ? `${line.slice(0, 300)}…` : line
+}
+
+function reasonOf(cause: Error & { code?: string }): string {
+  return cause.message || cause.code || 'the connection broke'
+}

@@ -1,0 +1,102 @@
+import { OwnWrites } from '@fairlead/controller'
+import type { SeenChange } from '@fairlead/controller'
+import { describe, expect, test } from 'vitest'
+
+const changed = (resourceVersion: string): SeenChange => ({ type: 'changed', resourceVersion })
+const removed = (resourceVersion: string): SeenChange => ({ type: 'removed', resourceVersion })
+
+describe('own writes', () => {
+  test('the event of a write that comes before its answer waits, and is dropped with the answer', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    expect(own.silences('pod', 'me', changed('11'))).toBe(true)
+    expect(own.wrote('pod', 'me', '11', '11')).toBe(false)
+    expect(own.size).toBe(0)
+  })
+
+  test('the event of a write that comes after its answer is dropped then', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    expect(own.wrote('pod', 'me', '11', '10')).toBe(false)
+    expect(own.silences('pod', 'me', changed('11'))).toBe(true)
+    expect(own.silences('pod', 'me', changed('12'))).toBe(false)
+    expect(own.size).toBe(0)
+  })
+
+  test.each([
+    ['before ours', '10'],
+    ['after ours', '12'],
+  ])('a change by others %s that came meanwhile wakes with the answer', (_when, foreign) => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.silences('pod', 'me', changed(foreign))
+    own.silences('pod', 'me', changed('11'))
+    expect(own.wrote('pod', 'me', '11', '12')).toBe(true)
+    expect(own.size).toBe(0)
+  })
+
+  test('a change by others that comes between the answer and our event wakes at once', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', '11', '9')
+    expect([own.silences('pod', 'me', changed('10')), own.silences('pod', 'me', changed('11'))]).toEqual([false, true])
+  })
+
+  test('two writes one after another drop two events', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', '11', '10')
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', '12', '10')
+    expect([own.silences('pod', 'me', changed('11')), own.silences('pod', 'me', changed('12')), own.size]).toEqual([
+      true,
+      true,
+      0,
+    ])
+  })
+
+  test('a write that changed nothing leaves nothing to wait for', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', '11', '11')
+    expect(own.size).toBe(0)
+  })
+
+  test('an event that was skipped (a relist) does not stay expected', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', '11', '10')
+    expect([own.silences('pod', 'me', changed('15')), own.size]).toEqual([false, 0])
+  })
+
+  test('others are never held back', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    expect([own.silences('pod', 'you', changed('11')), own.silences('node', 'me', changed('11'))]).toEqual([
+      false,
+      false,
+    ])
+  })
+
+  test('after a failed write every change that came meanwhile wakes: it may be anyone’s', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.silences('pod', 'me', changed('11'))
+    expect([own.failed('pod', 'me'), own.size]).toEqual([true, 0])
+    own.begin('pod', 'me')
+    expect(own.failed('pod', 'me')).toBe(false)
+  })
+
+  test('our own delete is dropped, whichever of answer and event comes first', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    expect([own.wrote('pod', 'me', undefined, '10'), own.silences('pod', 'me', removed('11')), own.size]).toEqual([
+      false,
+      true,
+      0,
+    ])
+    own.begin('pod', 'me')
+    own.silences('pod', 'me', removed('21'))
+    expect([own.wrote('pod', 'me', undefined, undefined), own.size]).toEqual([false, 0])
+  })
+})

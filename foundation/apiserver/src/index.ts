@@ -67,3 +67,25 @@ export type { RegistryReader, ServedResource } from './registry/registry.ts'
 export { resourceName, storedApiVersion, TypeMismatch } from './registry/resource.ts'
 export type { ColumnDefinition, ResourceDefinition, SubresourceDefinition, TablePrinter, VersionDefinition } from './registry/resource.ts'
 export type { Draft, Strategy, WriteContext } from './registry/strategy.ts'
+
+// built-in kinds, discovery, OpenAPI, protobuf
+export { builtinGroups, builtinResources, builtinSchema, defaultPrinter, typedForm, zeroForm, zeroStatus } from './builtin/index.ts'
+export type { TypedForm } from './builtin/index.ts'
+export { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, protobufCodec } from './protobuf/protobuf-codec.ts'
+export { ProtobufError } from './protobuf/protobuf-error.ts'
+export { messageOfKind } from './protobuf/message-type.ts'
+export type { MessageField, MessageType } from './protobuf/message-type.ts'
+
+// custom resources
+export { compareVersions, crdStrategy, CustomResources, customResourceStrategy, definitionStrategy, nextStep, resourceDefinitionFrom } from './custom/index.ts'
+export type { CompiledRules, CustomResourcesOptions, LifecycleFacts, LifecycleStep, RuleEngine } from './custom/index.ts'
+export { loadCertificates, makeCertificates } from './auth/certificates.ts'
+export type { CertificateOptions, Certificates, KeyPair } from './auth/certificates.ts'
+export { kubeconfigText, writeKubeconfig } from './auth/kubeconfig-file.ts'
+export type { KubeconfigContent } from './auth/kubeconfig-file.ts'
+
+// HTTP
+export type { ServedEvent, ServerBody, ServerRequest, ServerResponse } from './http/message.ts'
+export { listen, ListenError } from './http/listener.ts'
+export type { Listener, ListenerTls, ListenOptions } from './http/listener.ts'
+export { readCredentials } from './http/server-request.ts'

@@ -1,0 +1,56 @@
+// The envelope of Kubernetes' protobuf bodies: four magic bytes and a runtime.Unknown that names the kind and carries the object's message.
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
+import { ProtobufError } from './protobuf-error.ts'
+
+/** An object in its envelope. `raw` is the object's own message. */
+export interface Envelope {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly raw: Uint8Array
+}
+
+const magic = new Uint8Array([0x6b, 0x38, 0x73, 0x00])
+
+/** Whether bytes begin as a protobuf body of Kubernetes. */
+export function hasEnvelope(bytes: Uint8Array): boolean {
+  return bytes.length >= magic.length && magic.every((byte, index) => bytes[index] === byte)
+}
+
+/** Reads an envelope. @throws ProtobufError */
+export function openEnvelope(bytes: Uint8Array): Envelope {
+  if (!hasEnvelope(bytes)) throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]')
+  let apiVersion = ''
+  let kind = ''
+  let raw = new Uint8Array()
+  const reader = new BinaryReader(bytes.subarray(magic.length))
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag()
+    if (field === 1 && wireType === 2) [apiVersion, kind] = typeMeta(reader.bytes())
+    else if (field === 2 && wireType === 2) raw = reader.bytes() as Uint8Array<ArrayBuffer>
+    else reader.skip(wireType, field)
+  }
+  return { apiVersion, kind, raw }
+}
+
+/** Writes an envelope, content encoding and type as the empty strings that the server sends. */
+export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Uint8Array {
+  const type = new BinaryWriter().tag(1, 2).string(apiVersion).tag(2, 2).string(kind).finish()
+  const unknown = new BinaryWriter().tag(1, 2).bytes(type).tag(2, 2).bytes(raw).tag(3, 2).string('').tag(4, 2).string('').finish()
+  const out = new Uint8Array(magic.length + unknown.length)
+  out.set(magic)
+  out.set(unknown, magic.length)
+  return out
+}
+
+function typeMeta(bytes: Uint8Array): [apiVersion: string, kind: string] {
+  let apiVersion = ''
+  let kind = ''
+  const reader = new BinaryReader(bytes)
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag()
+    if (field === 1 && wireType === 2) apiVersion = reader.string()
+    else if (field === 2 && wireType === 2) kind = reader.string()
+    else reader.skip(wireType, field)
+  }
+  return [apiVersion, kind]
+}

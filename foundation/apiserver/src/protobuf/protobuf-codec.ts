@@ -1,0 +1,75 @@
+// Objects of built-in kinds to and from `application/vnd.kubernetes.protobuf`. Custom resources and Tables have no such form.
+import type { JsonObject } from '@fairlead/kube'
+import { BinaryWriter } from '@bufbuild/protobuf/wire'
+import { decodeMessage } from './decode-message.ts'
+import { encodeMessage } from './encode-message.ts'
+import { openEnvelope, sealEnvelope } from './envelope.ts'
+import type { MessageType } from './message-type.ts'
+import { messageOfKind, messageType } from './message-type.ts'
+import { ProtobufError } from './protobuf-error.ts'
+
+const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'
+
+/** Kinds that every group has, whatever version they are sent with. */
+const metaKinds: ReadonlySet<string> = new Set([
+  'APIGroup',
+  'APIGroupList',
+  'APIResourceList',
+  'APIVersions',
+  'CreateOptions',
+  'DeleteOptions',
+  'GetOptions',
+  'ListOptions',
+  'PartialObjectMetadata',
+  'PartialObjectMetadataList',
+  'PatchOptions',
+  'Status',
+  'UpdateOptions',
+  'WatchEvent',
+])
+
+/**
+ * Decodes a body. The result has apiVersion and kind as its envelope says; fields that are absent on the wire are absent in it.
+ * @throws ProtobufError for bytes that are none of ours
+ */
+export function decodeProtobuf(bytes: Uint8Array): JsonObject {
+  try {
+    const { apiVersion, kind, raw } = openEnvelope(bytes)
+    const type = messageOf(apiVersion, kind)
+    if (type === undefined) throw new ProtobufError(`no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`)
+    return { kind, apiVersion, ...decodeMessage(type, raw) }
+  } catch (error) {
+    if (error instanceof ProtobufError) throw error
+    throw new ProtobufError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** The object as protobuf in its envelope; undefined when its kind has no such form. */
+export function encodeProtobuf(object: JsonObject): Uint8Array | undefined {
+  const apiVersion = String(object['apiVersion'] ?? '')
+  const kind = String(object['kind'] ?? '')
+  const type = messageOf(apiVersion, kind)
+  return type === undefined ? undefined : sealEnvelope({ apiVersion, kind, raw: encodeMessage(type, object) })
+}
+
+/** One frame of a watch: its length in four bytes, then a bare WatchEvent that holds the object in its envelope. */
+export function encodeProtobufEvent(type: string, object: JsonObject): Uint8Array {
+  const enveloped = encodeProtobuf(object) ?? new Uint8Array()
+  const extension = new BinaryWriter().tag(1, 2).bytes(enveloped).finish()
+  const event = new BinaryWriter().tag(1, 2).string(type).tag(2, 2).bytes(extension).finish()
+  const frame = new Uint8Array(4 + event.length)
+  new DataView(frame.buffer).setUint32(0, event.length)
+  frame.set(event, 4)
+  return frame
+}
+
+/** What the server hands to its endpoints. */
+export const protobufCodec: {
+  decode(body: Uint8Array): JsonObject
+  encode(object: JsonObject): Uint8Array | undefined
+  encodeEvent(type: string, object: JsonObject): Uint8Array
+} = { decode: decodeProtobuf, encode: encodeProtobuf, encodeEvent: encodeProtobufEvent }
+
+function messageOf(apiVersion: string, kind: string): MessageType | undefined {
+  return messageOfKind(apiVersion, kind) ?? (metaKinds.has(kind) ? messageType(`${meta}.${kind}`) : undefined)
+}

@@ -108,3 +108,17 @@ export const CustomResourceDefinition: Kind<CustomResourceDefinition> = kind(
     namespaced: false,
   },
 )
+
+/** All of the above: what needs no discovery. */
+export const builtinKinds: readonly Kind[] = [
+  Namespace,
+  ConfigMap,
+  Secret,
+  Service,
+  ServiceAccount,
+  Pod,
+  Deployment,
+  Lease,
+  KubeEvent,
+  CustomResourceDefinition,
+]

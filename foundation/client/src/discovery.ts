@@ -1,6 +1,7 @@
 // Which resource serves a kind. Asked once per group and version, remembered, and asked again when a kind is not among them.
 import { StatusError, asJson, parseApiVersion } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
+import { builtinKinds } from './builtin-kinds.ts'
 import { ClientError } from './client-error.ts'
 import { kind } from './kind.ts'
 import type { Kind, KindLike } from './kind.ts'
@@ -28,6 +29,10 @@ interface GroupVersion {
   readonly byPlural: ReadonlyMap<string, ApiResource>
 }
 
+const wellKnown: ReadonlyMap<string, ResourcePath> = new Map(
+  builtinKinds.map((known) => [`${known.apiVersion}/${known.kind}`, known as ResourcePath]),
+)
+
 /** The cached map from kinds to resources; one per cluster, shared by all identities. */
 export class Discovery {
   readonly #send: (request: ApiRequest) => Promise<ApiResponse>
@@ -42,7 +47,7 @@ export class Discovery {
   cached(like: KindLike): ResourcePath | undefined {
     const named = like as Kind
     if (named.plural !== undefined && named.namespaced !== undefined) return named as ResourcePath
-    return this.#known.get(like.apiVersion)?.byKind.get(like.kind)
+    return this.#known.get(like.apiVersion)?.byKind.get(like.kind) ?? wellKnown.get(`${like.apiVersion}/${like.kind}`)
   }
 
   /** The resource of a kind. Throws ClientError `UnknownKind` when the server does not serve it. */

@@ -66,10 +66,8 @@ describe('the HTTPS transport', () => {
     const port = await serve((request, response, body) => {
       const { host: _host, connection: _connection, ...headers } = request.headers
       seen.push([request.method, request.url, headers, request.headersDistinct['impersonate-group'], body])
-      response.writeHead(201, {
-        'content-type': 'application/json',
-        warning: ['299 - "old \\"kind\\""', '299 - "unknown field"'],
-      })
+      response.setHeader('warning', ['299 - "old \\"kind\\""', '299 - "unknown field"'])
+      response.writeHead(201, { 'content-type': 'application/json' })
       response.end('{"a":{"big":9007199254740993,"id":"1234567890123456"}}')
     })
     const client = transport(port, { token: 'abc' }).as({

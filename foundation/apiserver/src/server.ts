@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Client, systemClock } from '@fairlead/client'
 import type { Transport } from '@fairlead/client'
 import type { Validator } from '@fairlead/controller'
+import { asJson, formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
@@ -11,7 +12,12 @@ import { certificateAuthenticator, staticTokens } from './auth/authenticators.ts
 import type { StaticToken } from './auth/authenticators.ts'
 import type { Authorizer, UserInfo } from './auth/user.ts'
 import { alwaysAllow } from './admission/always-allow.ts'
+import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
+import { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
+import { RoleIndex } from './auth/rbac/role-index.ts'
 import { builtinResources } from './builtin/index.ts'
+import { CustomResources } from './custom/index.ts'
+import { CustomResources } from './custom/index.ts'
 import type { Environment } from './endpoints/environment.ts'
 import { timestamp } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
@@ -21,7 +27,9 @@ import { injectRequest } from './in-process/inject.ts'
 import type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 import { InProcessTransport } from './in-process/transport.ts'
 import { ObjectIndex } from './objects/object-index.ts'
+import { storedForm } from './objects/object-form.ts'
 import { Registry } from './registry/registry.ts'
+import { resourceName } from './registry/resource.ts'
 import type { RegistryReader } from './registry/registry.ts'
 import { healthRoute, versionRoute } from './routes/health.ts'
 import { memory } from './storage/memory.ts'
@@ -112,11 +120,19 @@ export class ApiServer implements AsyncDisposable {
       subresources: {},
       read: (resource, key) => index.get(resource, key),
     }
-    await createSystemNamespaces(environment)
+    const onError = (error: unknown): void => options.onError?.(error)
+    await writeMissing(environment, systemNamespaces.map(newNamespace))
+    const authorizer = await authorizerOf(options, environment, resources)
+    if (runs(options, 'crd')) {
+      resources.use(await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, onError }))
+    }
+    resources.use(
+      await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, onError: (error) => options.onError?.(error) }),
+    )
     const handler = new Handler({
       environment,
       authenticators: [certificateAuthenticator, staticTokens(options.tokens ?? [])],
-      authorizer: authorizerOf(options),
+      authorizer,
       routes: [healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
       protobuf: undefined,
       onError: (error) => options.onError?.(error),
@@ -145,6 +161,17 @@ export class ApiServer implements AsyncDisposable {
     return new Client({ transport: this.transport(as === undefined ? {} : { as }), clock: this.clock, ...rest })
   }
 
+  /** TEMPORARY */
+  async listen(options: { readonly port?: number; readonly host?: string } = {}): Promise<{ port: number; certificateAuthority: string; url: string }> {
+    const { readFileSync } = await import('node:fs')
+    const { listen } = await import('./http/listener.ts')
+    const cert = readFileSync('/tmp/tls/cert.pem', 'utf8')
+    const key = readFileSync('/tmp/tls/key.pem', 'utf8')
+    const l = await listen({ tls: { key, cert, clientCa: cert }, handle: (r) => this.#handler.handle(r), clock: this.clock, ...options })
+    this.#resources.use(l)
+    return { port: l.port, certificateAuthority: cert, url: l.url }
+  }
+
   /** Stops everything that was started and closes the store. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync()
@@ -156,26 +183,42 @@ async function openStore(options: ApiServerOptions, clock: Clock): Promise<Store
   return 'open' in storage ? storage.open({ clock }) : storage
 }
 
-function authorizerOf(_options: ApiServerOptions): Authorizer {
-  return alwaysAllow
+function runs(options: ApiServerOptions, name: ControllerName): boolean {
+  return options.controllers === undefined || (options.controllers !== false && options.controllers.includes(name))
 }
 
-async function createSystemNamespaces({ store, clock, newUid }: Environment): Promise<void> {
-  const namespaces = systemNamespaces.map((name) => newNamespace(name, newUid(), timestamp(clock.now())))
-  for (const namespace of namespaces) {
-    try {
-      await store.write({ resource: 'namespaces.', key: namespace.metadata.name!, expected: 0, object: namespace as never })
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
-    }
-  }
+/** RBAC with its bootstrap roles, or everyone with credentials. */
+async function authorizerOf(options: ApiServerOptions, environment: Environment, resources: AsyncDisposableStack): Promise<Authorizer> {
+  if (options.authorization !== 'RBAC') return alwaysAllow
+  await writeMissing(environment, bootstrapPolicy())
+  return new RbacAuthorizer(resources.use(await RoleIndex.follow(environment.store)))
 }
 
-function newNamespace(name: string, uid: string, now: string): KubeObject {
+/** Objects that a server has from its first start on. What is there already stays as it is. */
+async function writeMissing(environment: Environment, objects: readonly KubeObject[]): Promise<void> {
+  const { store, registry, clock, newUid } = environment
+  const creationTimestamp = timestamp(clock.now())
+  await Promise.all(
+    objects.map(async (object) => {
+      const { group, version } = parseApiVersion(object.apiVersion)
+      const resource = registry.findKind(group, version, object.kind)
+      if (resource === undefined) throw new Error(`no resource serves ${object.apiVersion} ${object.kind}`)
+      const metadata = { ...object.metadata, uid: newUid(), creationTimestamp }
+      const stored = storedForm(asJson({ ...object, metadata }))
+      try {
+        await store.write({ resource: resourceName(resource.definition), key: formatKey(keyOf(object)), expected: 0, object: stored })
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
+      }
+    }),
+  )
+}
+
+function newNamespace(name: string): KubeObject {
   return {
     kind: 'Namespace',
     apiVersion: 'v1',
-    metadata: { name, uid, creationTimestamp: now, labels: { 'kubernetes.io/metadata.name': name } },
+    metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
     spec: { finalizers: ['kubernetes'] },
     status: { phase: 'Active' },
   }

@@ -3,39 +3,39 @@ import { randomUUID } from 'node:crypto'
 import { Client, systemClock } from '@fairlead/client'
 import type { Transport } from '@fairlead/client'
 import type { Validator } from '@fairlead/controller'
-import { asJson, formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
-import type { Clock, KubeObject } from '@fairlead/kube'
+import type { Clock } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
 import { validatorsLink } from './admission/validators.ts'
 import { certificateAuthenticator, staticTokens } from './auth/authenticators.ts'
+import { loadCertificates, makeCertificates } from './auth/certificates.ts'
+import type { Certificates } from './auth/certificates.ts'
+import { kubeconfigText } from './auth/kubeconfig-file.ts'
 import type { StaticToken } from './auth/authenticators.ts'
 import type { Authorizer, UserInfo } from './auth/user.ts'
 import { alwaysAllow } from './admission/always-allow.ts'
 import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 import { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
 import { RoleIndex } from './auth/rbac/role-index.ts'
+import { newNamespace, writeMissing } from './bootstrap.ts'
 import { builtinResources } from './builtin/index.ts'
 import { CustomResources } from './custom/index.ts'
-import { CustomResources } from './custom/index.ts'
 import type { Environment } from './endpoints/environment.ts'
-import { timestamp } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
 import { Handler } from './handler.ts'
 import type { Route } from './handler.ts'
+import { listen } from './http/listener.ts'
 import { injectRequest } from './in-process/inject.ts'
 import type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 import { InProcessTransport } from './in-process/transport.ts'
 import { ObjectIndex } from './objects/object-index.ts'
-import { storedForm } from './objects/object-form.ts'
+import { protobufCodec } from './protobuf/protobuf-codec.ts'
 import { Registry } from './registry/registry.ts'
-import { resourceName } from './registry/resource.ts'
 import type { RegistryReader } from './registry/registry.ts'
 import { healthRoute, versionRoute } from './routes/health.ts'
 import { memory } from './storage/memory.ts'
 import type { Storage } from './storage/storage.ts'
 import type { Store } from './storage/store.ts'
-import { StoreError } from './storage/store.ts'
 import { Views } from './views/views.ts'
 
 /** The controllers that live inside the server. */
@@ -86,6 +86,17 @@ export const serverVersion: Readonly<Record<string, string>> = {
 /** Who in-process clients are when they are nobody in particular. */
 const administrator: UserInfo = { name: 'system:admin', groups: ['system:masters'] }
 
+/** An open port. */
+export interface Listening {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+  /** PEM of the authority behind the server's certificate. */
+  readonly certificateAuthority: string
+  /** YAML that kubectl and every other client read. */
+  readonly kubeconfig: string
+}
+
 /** A Kubernetes-compatible API server in this process. Opens no port until {@link ApiServer.listen}. */
 export class ApiServer implements AsyncDisposable {
   readonly store: Store
@@ -93,20 +104,25 @@ export class ApiServer implements AsyncDisposable {
   readonly #environment: Environment
   readonly #handler: Handler
   readonly #resources: AsyncDisposableStack
+  readonly #folder: string | undefined
+  #made: Promise<Certificates> | undefined
 
-  private constructor(environment: Environment, handler: Handler, resources: AsyncDisposableStack) {
+  private constructor(environment: Environment, handler: Handler, folder: string | undefined, resources: AsyncDisposableStack) {
     this.store = environment.store
     this.clock = environment.clock
     this.#environment = environment
     this.#handler = handler
     this.#resources = resources
+    this.#folder = folder
   }
 
   /** Starts a server. Throws StoreError when the storage cannot be opened. */
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
     const clock = options.clock ?? systemClock
     await using resources = new AsyncDisposableStack()
-    const store = resources.use(await openStore(options, clock))
+    const storage = await (options.storage ?? memory())
+    const store = resources.use('open' in storage ? await storage.open({ clock }) : storage)
+    const folder = 'open' in storage ? storage.folder : undefined
     const index = resources.use(await ObjectIndex.follow(store))
     const registry = new Registry(builtinResources())
     const environment: Environment = {
@@ -126,18 +142,15 @@ export class ApiServer implements AsyncDisposable {
     if (runs(options, 'crd')) {
       resources.use(await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, onError }))
     }
-    resources.use(
-      await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, onError: (error) => options.onError?.(error) }),
-    )
     const handler = new Handler({
       environment,
       authenticators: [certificateAuthenticator, staticTokens(options.tokens ?? [])],
       authorizer,
       routes: [healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
-      protobuf: undefined,
-      onError: (error) => options.onError?.(error),
+      protobuf: protobufCodec,
+      onError,
     })
-    return new ApiServer(environment, handler, resources.move())
+    return new ApiServer(environment, handler, folder, resources.move())
   }
 
   /** What the server serves now. */
@@ -161,26 +174,38 @@ export class ApiServer implements AsyncDisposable {
     return new Client({ transport: this.transport(as === undefined ? {} : { as }), clock: this.clock, ...rest })
   }
 
-  /** TEMPORARY */
-  async listen(options: { readonly port?: number; readonly host?: string } = {}): Promise<{ port: number; certificateAuthority: string; url: string }> {
-    const { readFileSync } = await import('node:fs')
-    const { listen } = await import('./http/listener.ts')
-    const cert = readFileSync('/tmp/tls/cert.pem', 'utf8')
-    const key = readFileSync('/tmp/tls/key.pem', 'utf8')
-    const l = await listen({ tls: { key, cert, clientCa: cert }, handle: (r) => this.#handler.handle(r), clock: this.clock, ...options })
-    this.#resources.use(l)
-    return { port: l.port, certificateAuthority: cert, url: l.url }
+  /**
+   * Opens an HTTPS port, on loopback and any free port unless told otherwise. Throws ListenError.
+   * Its kubeconfig is that of an administrator.
+   */
+  async listen(options: { readonly port?: number; readonly host?: string } = {}): Promise<Listening> {
+    const { ca, server, admin } = await this.#certificates()
+    const listener = await listen({
+      tls: { ...server, clientCa: ca.cert },
+      handle: (request) => this.#handler.handle(request),
+      clock: this.clock,
+      ...options,
+    })
+    this.#resources.use(listener)
+    const kubeconfig = kubeconfigText({
+      name: 'fairlead',
+      server: listener.url,
+      ca: ca.cert,
+      user: { name: 'kubernetes-admin', certificate: admin },
+    })
+    return { url: listener.url, host: listener.host, port: listener.port, certificateAuthority: ca.cert, kubeconfig }
+  }
+
+  /** Made when the first port is opened; kept in the data folder where there is one. */
+  #certificates(): Promise<Certificates> {
+    this.#made ??= this.#folder === undefined ? makeCertificates({ clock: this.clock }) : loadCertificates(this.#folder, { clock: this.clock })
+    return this.#made
   }
 
   /** Stops everything that was started and closes the store. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync()
   }
-}
-
-async function openStore(options: ApiServerOptions, clock: Clock): Promise<Store> {
-  const storage = await (options.storage ?? memory())
-  return 'open' in storage ? storage.open({ clock }) : storage
 }
 
 function runs(options: ApiServerOptions, name: ControllerName): boolean {
@@ -192,34 +217,4 @@ async function authorizerOf(options: ApiServerOptions, environment: Environment,
   if (options.authorization !== 'RBAC') return alwaysAllow
   await writeMissing(environment, bootstrapPolicy())
   return new RbacAuthorizer(resources.use(await RoleIndex.follow(environment.store)))
-}
-
-/** Objects that a server has from its first start on. What is there already stays as it is. */
-async function writeMissing(environment: Environment, objects: readonly KubeObject[]): Promise<void> {
-  const { store, registry, clock, newUid } = environment
-  const creationTimestamp = timestamp(clock.now())
-  await Promise.all(
-    objects.map(async (object) => {
-      const { group, version } = parseApiVersion(object.apiVersion)
-      const resource = registry.findKind(group, version, object.kind)
-      if (resource === undefined) throw new Error(`no resource serves ${object.apiVersion} ${object.kind}`)
-      const metadata = { ...object.metadata, uid: newUid(), creationTimestamp }
-      const stored = storedForm(asJson({ ...object, metadata }))
-      try {
-        await store.write({ resource: resourceName(resource.definition), key: formatKey(keyOf(object)), expected: 0, object: stored })
-      } catch (error) {
-        if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
-      }
-    }),
-  )
-}
-
-function newNamespace(name: string): KubeObject {
-  return {
-    kind: 'Namespace',
-    apiVersion: 'v1',
-    metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
-    spec: { finalizers: ['kubernetes'] },
-    status: { phase: 'Active' },
-  }
 }

@@ -1,6 +1,8 @@
 // The one handler behind all three doors: authenticate, authorize, find what the path means, answer. Every error becomes a Status here.
 import { badRequest, methodNotAllowed, parseGoDurationNanoseconds, resourceNotFound, StatusError, unauthorized } from '@fairlead/kube'
+import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
+import { impersonate, readImpersonation } from './auth/impersonation.ts'
 import type { Attributes, Authenticator, Authorizer, UserInfo } from './auth/user.ts'
 import type { Environment, ResourceCall } from './endpoints/environment.ts'
 import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
@@ -28,8 +30,6 @@ export interface HandlerOptions {
   /** Told about errors that no client caused. */
   readonly onError: (error: unknown, request: ServerRequest) => void
 }
-
-const anonymous: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
 
 /** Answers requests; never throws. */
 export class Handler {
@@ -80,14 +80,16 @@ export class Handler {
     return pathNotFound()
   }
 
+  /** @throws StatusError 401, 403 */
   async #authenticate(request: ServerRequest): Promise<UserInfo> {
-    if (request.user !== undefined) return request.user
-    for (const authenticator of this.#options.authenticators) {
-      const user = await authenticator.authenticate(request.credentials)
-      if (user === 'invalid') throw unauthorized()
-      if (user !== undefined) return user
-    }
-    return anonymous
+    const { authenticators, authorizer } = this.#options
+    const user = request.user ?? (await authenticate(authenticators, request.credentials))
+    if (user === undefined) throw unauthorized()
+    const wanted = readImpersonation(request.headers)
+    if (wanted === undefined) return user
+    const other = impersonate(user, wanted, authorizer)
+    if (other instanceof StatusError) throw other
+    return other
   }
 
   /** The resource of a path; `no-path` where the real server has no handler at all and answers in plain text. */

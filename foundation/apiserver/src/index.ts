@@ -57,19 +57,32 @@ export { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 
 // server
 export { ApiServer, serverVersion } from './server.ts'
-export type { ApiServerOptions, ControllerName } from './server.ts'
+export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
 export type { Route } from './handler.ts'
 export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 export type { AdmissionLink, AdmissionRequest } from './admission/admission.ts'
-export type { ServerBody, ServerRequest, ServerResponse, ServedEvent } from './http/message.ts'
 export { Registry } from './registry/registry.ts'
 export type { RegistryReader, ServedResource } from './registry/registry.ts'
 export { resourceName, storedApiVersion, TypeMismatch } from './registry/resource.ts'
-export type { ColumnDefinition, ResourceDefinition, SubresourceDefinition, TablePrinter, VersionDefinition } from './registry/resource.ts'
+export type {
+  ColumnDefinition,
+  ResourceDefinition,
+  SubresourceDefinition,
+  TablePrinter,
+  VersionDefinition,
+} from './registry/resource.ts'
 export type { Draft, Strategy, WriteContext } from './registry/strategy.ts'
 
 // built-in kinds, discovery, OpenAPI, protobuf
-export { builtinGroups, builtinResources, builtinSchema, defaultPrinter, typedForm, zeroForm, zeroStatus } from './builtin/index.ts'
+export {
+  builtinGroups,
+  builtinResources,
+  builtinSchema,
+  defaultPrinter,
+  typedForm,
+  zeroForm,
+  zeroStatus,
+} from './builtin/index.ts'
 export type { TypedForm } from './builtin/index.ts'
 export { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, protobufCodec } from './protobuf/protobuf-codec.ts'
 export { ProtobufError } from './protobuf/protobuf-error.ts'
@@ -77,8 +90,22 @@ export { messageOfKind } from './protobuf/message-type.ts'
 export type { MessageField, MessageType } from './protobuf/message-type.ts'
 
 // custom resources
-export { compareVersions, crdStrategy, CustomResources, customResourceStrategy, definitionStrategy, nextStep, resourceDefinitionFrom } from './custom/index.ts'
-export type { CompiledRules, CustomResourcesOptions, LifecycleFacts, LifecycleStep, RuleEngine } from './custom/index.ts'
+export {
+  compareVersions,
+  crdStrategy,
+  CustomResources,
+  customResourceStrategy,
+  definitionStrategy,
+  nextStep,
+  resourceDefinitionFrom,
+} from './custom/index.ts'
+export type {
+  CompiledRules,
+  CustomResourcesOptions,
+  LifecycleFacts,
+  LifecycleStep,
+  RuleEngine,
+} from './custom/index.ts'
 export { loadCertificates, makeCertificates } from './auth/certificates.ts'
 export type { CertificateOptions, Certificates, KeyPair } from './auth/certificates.ts'
 export { kubeconfigText, writeKubeconfig } from './auth/kubeconfig-file.ts'

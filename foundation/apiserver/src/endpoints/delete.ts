@@ -87,6 +87,7 @@ type Plan = { readonly action: 'remove' | 'wait' } | { readonly action: 'mark' |
 /** What a delete does to an object; pure. */
 export function planDeletion(definition: ResourceDefinition, current: KubeObject, options: DeleteOptions, now: number): Plan {
   const draft = draftOf(current)
+  if (definition.strategy.prepareForDeletion?.(draft, timestamp(now))) return { action: 'mark', object: draft }
   if (isNamespaces(definition)) return planNamespace(definition, draft, options, now)
   if (definition.strategy.prepareForDeletion?.(draft, timestamp(now))) return { action: 'mark', object: draft }
   const grace = graceOf(definition, current, options)

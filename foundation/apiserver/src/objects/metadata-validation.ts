@@ -38,8 +38,8 @@ export function validateMetadataUpdate(definition: ResourceDefinition, metadata:
   // Kubernetes' generic update and each kind's own check the same metadata; causes repeat as often (recordings crud, patch).
   const changes = metadataChanges(metadata, old)
   const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
-  const again = definition.strategy.metadataChecksOnUpdate ?? 2
-  return [...changes, ...values, ...changes, ...Array.from({ length: again - 1 }, () => values).flat()]
+  const again = (definition.strategy.metadataChecksOnUpdate ?? 2) - 1
+  return [...changes, ...values, ...(again > 0 ? changes : []), ...Array.from({ length: again }, () => values).flat()]
 }
 
 /** Warnings about finalizers of custom resources, which are not refused. */

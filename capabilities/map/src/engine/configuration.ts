@@ -1,6 +1,6 @@
 // What is applied for a wanted output, and whether an observed one already is as applied.
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
-import { asJson, jsonEqual, ownerReferenceTo } from '@fairlead/kube'
+import { asJson, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
 import type { WantedOutput } from './answer.ts'
 import { digest } from './digest.ts'
 import type { Tag } from './tag.ts'
@@ -15,6 +15,11 @@ import {
   tagAnnotations,
   tagLabels,
 } from './tag.ts'
+
+/** The field manager of a MapController's writes: one per controller, at most 128 characters. */
+export function fieldManager(controllerName: string): string {
+  return `metacontroller-map-${longLabelValue(controllerName)}`
+}
 
 /** Everything a configuration carries beside what the hook said. */
 export interface Mark {

@@ -26,39 +26,64 @@ class OutputCount {
   }
 }
 
-/** The counts of one parent. */
+/** The counts of one parent's outputs. */
 export class Tally {
-  readonly #inputNames: readonly string[]
-  readonly #outputNames: readonly string[]
-  readonly #inputs: number[]
-  readonly #outputs: OutputCount[]
+  readonly #counts: readonly OutputCount[]
 
-  /** Kinds in the order of the spec; their positions are what the other methods take. */
-  constructor(inputs: readonly ResolvedResource[], outputs: readonly ResolvedResource[]) {
-    this.#inputNames = statusNames(inputs)
-    this.#outputNames = statusNames(outputs)
-    this.#inputs = inputs.map(() => 0)
-    this.#outputs = outputs.map(() => new OutputCount())
+  /** `kinds` is how many output kinds there are; their positions are what {@link Tally.count} takes. */
+  constructor(kinds: number) {
+    this.#counts = Array.from({ length: kinds }, () => new OutputCount())
   }
 
-  countInput(kind: number, by: 1 | -1): void {
-    this.#inputs[kind] = (this.#inputs[kind] ?? 0) + by
+  /** An output came (1) or went (-1). */
+  count(kind: number, object: KubeObject, by: 1 | -1): void {
+    this.#counts[kind]?.count(object, by)
   }
 
-  countOutput(kind: number, object: KubeObject, by: 1 | -1): void {
-    this.#outputs[kind]?.count(object, by)
+  /** Totals and conditions by kind. */
+  toJson(): readonly JsonObject[] {
+    return this.#counts.map((count) => count.toJson())
   }
+}
 
-  /** The status fields that are ours. */
-  toStatus(generation: number | undefined): JsonObject {
-    return {
-      ...(generation === undefined ? {} : { observedGeneration: generation }),
-      inputs: Object.fromEntries(this.#inputNames.map((name, index) => [name, { total: this.#inputs[index] ?? 0 }])),
-      outputs: Object.fromEntries(
-        this.#outputNames.map((name, index) => [name, this.#outputs[index]?.toJson() ?? { total: 0 }]),
-      ),
-    }
+/** What a parent's status says. */
+export interface StatusFacts {
+  readonly generation: number | undefined
+  readonly inputKinds: readonly ResolvedResource[]
+  /** How many inputs of each kind are mapped; undefined while that is not known. */
+  readonly inputTotals: readonly (number | undefined)[]
+  readonly outputKinds: readonly ResolvedResource[]
+  readonly outputs: Tally
+  /** The status as it is: what is not known stays as it was counted last. */
+  readonly before?: unknown
+}
+
+/** The status fields of a parent that are ours. */
+export function parentStatus({
+  generation,
+  inputKinds,
+  inputTotals,
+  outputKinds,
+  outputs,
+  before,
+}: StatusFacts): JsonObject {
+  const counts = outputs.toJson()
+  const inputs = statusNames(inputKinds).flatMap((name, index) => {
+    const total = inputTotals[index] ?? totalBefore(before, name)
+    return total === undefined ? [] : [[name, { total }] as const]
+  })
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    inputs: Object.fromEntries(inputs),
+    outputs: Object.fromEntries(statusNames(outputKinds).map((name, index) => [name, counts[index] ?? { total: 0 }])),
   }
+}
+
+function totalBefore(status: unknown, name: string): number | undefined {
+  const total = (
+    status as { readonly inputs?: Record<string, { readonly total?: unknown } | undefined> } | null | undefined
+  )?.inputs?.[name]?.total
+  return typeof total === 'number' ? total : undefined
 }
 
 /** The plural of each kind, with the group where two kinds share a plural. */

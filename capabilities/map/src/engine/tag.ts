@@ -32,6 +32,17 @@ export interface Tag {
 
 /** The tag that an object carries. Undefined when there is none, or when label and annotations contradict each other. */
 export function tagOf(object: KubeObject): Tag | undefined {
+  const known = tags.get(object)
+  if (known !== undefined) return known ?? undefined
+  const tag = readTag(object)
+  tags.set(object, tag ?? null)
+  return tag
+}
+
+/** Objects are frozen and shared, and every controller asks for the tags of all: each is read once. */
+const tags = new WeakMap<KubeObject, Tag | null>()
+
+function readTag(object: KubeObject): Tag | undefined {
   const mapKey = object.metadata.labels?.[mapKeyLabel]
   const annotations = object.metadata.annotations
   if (mapKey === undefined || annotations === undefined) return undefined

@@ -1,0 +1,29 @@
+// Map controllers as a capability that the command composes.
+import type { Capability, PolicyRule } from '@fairlead/controller'
+import { apiGroup } from './api.ts'
+import { MapControllers } from './controller.ts'
+import { crds } from './generated/crds.ts'
+
+/**
+ * What map controllers need whatever they map. The kinds that a MapController names are granted by ClusterRoles labelled
+ * `rbac.fairlead.dev/aggregate-to-map: "true"` (design decision 13); `fairlead map rbac` prints them.
+ */
+const rules: readonly PolicyRule[] = [
+  { apiGroups: [apiGroup], resources: ['mapcontrollers'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [apiGroup], resources: ['mapcontrollers/status'], verbs: ['patch'] },
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [''], resources: ['services'], verbs: ['get'] },
+  { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+]
+
+/** Map controllers (`metacontroller.k8s.io`). */
+export const map: Capability = {
+  name: 'map',
+  crds,
+  rules,
+  async setup(manager, options) {
+    const controllers = new MapControllers(manager, options)
+    options.signal.addEventListener('abort', () => void controllers.stop(), { once: true })
+  },
+}

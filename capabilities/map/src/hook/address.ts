@@ -1,0 +1,116 @@
+// Where a hook's host is, for controllers that run outside the cluster: `<service>.<namespace>[.svc]` is looked up as the Service it names.
+import type { Client } from '@fairlead/client'
+import { kind } from '@fairlead/client'
+import type { HookResolver } from '@fairlead/controller'
+import { isForbidden } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
+
+interface Service extends KubeObject {
+  readonly spec?: {
+    readonly type?: string
+    readonly externalName?: string
+    readonly ports?: readonly { readonly name?: string; readonly port: number }[]
+  }
+}
+
+interface EndpointSlice extends KubeObject {
+  readonly endpoints?:
+    | readonly { readonly addresses?: readonly string[]; readonly conditions?: { readonly ready?: boolean } }[]
+    | null
+  readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null
+}
+
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** How {@link serviceResolver} finds Services. */
+export interface ResolverOptions {
+  readonly client: Client
+  readonly clock: Clock
+  /** `host:port` by host name (`fairlead up --resolve name=host:port`). */
+  readonly resolve: ReadonlyMap<string, string>
+}
+
+const services = kind<Service>('v1', 'Service', { plural: 'services', namespaced: true })
+const endpointSlices = kind<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', {
+  plural: 'endpointslices',
+  namespaced: true,
+})
+/** Milliseconds that an address is remembered. */
+const memory = 10_000
+
+/**
+ * Resolves names of Services by the Service itself (ExternalName, or a ready endpoint), else by the table given. Names of another form are
+ * left to DNS. Throws when a name has the form of a Service and neither knows it.
+ */
+export function serviceResolver(options: ResolverOptions): HookResolver {
+  const known = new Map<string, { readonly until: number; readonly address: Address | undefined }>()
+  return async (host, port) => {
+    const id = `${host}:${port}`
+    const now = options.clock.now()
+    const remembered = known.get(id)
+    if (remembered !== undefined && remembered.until > now) return remembered.address
+    const address = await resolve(options, host, port)
+    known.set(id, { until: now + memory, address })
+    return address
+  }
+}
+
+async function resolve(
+  { client, resolve: table }: ResolverOptions,
+  host: string,
+  port: number,
+): Promise<Address | undefined> {
+  const service = serviceName(host)
+  if (service === undefined) return tableAddress(table, host)
+  const found = await throughService(client, service, port)
+  const address = found ?? tableAddress(table, host, `${service.name}.${service.namespace}`)
+  if (address !== undefined) return address
+  throw new Error(
+    `Service ${service.namespace}/${service.name} has no ready address; create it, or start with --resolve ${service.name}.${service.namespace}=HOST:PORT`,
+  )
+}
+
+/** Service and namespace that a host names: `<service>.<namespace>`, with `.svc` and a cluster domain behind it or not. */
+function serviceName(host: string): { readonly name: string; readonly namespace: string } | undefined {
+  const [name, namespace, svc] = host.split('.')
+  if (name === undefined || namespace === undefined || (svc !== undefined && svc !== 'svc')) return undefined
+  return /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name) && /[a-z]/.test(namespace) ? { name, namespace } : undefined
+}
+
+async function throughService(
+  client: Client,
+  { name, namespace }: { name: string; namespace: string },
+  port: number,
+): Promise<Address | undefined> {
+  try {
+    const service = await client.find(services, { namespace, name })
+    if (service === undefined) return undefined
+    if (service.spec?.type === 'ExternalName')
+      return service.spec.externalName === undefined ? undefined : { host: service.spec.externalName, port }
+    const portName = service.spec?.ports?.find((one) => one.port === port)?.name ?? ''
+    const { items } = await client.list(endpointSlices, {
+      namespace,
+      labelSelector: `kubernetes.io/service-name=${name}`,
+    })
+    for (const slice of items) {
+      const target = slice.ports?.find((one) => (one.name ?? '') === portName)?.port
+      const ready = slice.endpoints?.find((endpoint) => endpoint.conditions?.ready !== false)?.addresses?.[0]
+      if (target !== undefined && ready !== undefined) return { host: ready, port: target }
+    }
+    return undefined
+  } catch (error) {
+    // Without the right to look at Services there is still the table.
+    if (isForbidden(error)) return undefined
+    throw error
+  }
+}
+
+function tableAddress(table: ReadonlyMap<string, string>, ...hosts: readonly string[]): Address | undefined {
+  const found = hosts.map((host) => table.get(host)).find((text) => text !== undefined)
+  const colon = found?.lastIndexOf(':') ?? -1
+  if (found === undefined || colon < 0) return undefined
+  return { host: found.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(found.slice(colon + 1)) }
+}

@@ -1,0 +1,45 @@
+// The hooks of a MapController: what its spec says, as something that can be called.
+import type { Client } from '@fairlead/client'
+import type { HookClient } from '@fairlead/controller'
+import type { Clock } from '@fairlead/kube'
+import type { MapController, MapHook, TombstoneHook } from '../api.ts'
+import type { HookName, MapMetrics } from '../metrics.ts'
+import type { Hook, Hooks } from '../run/hooks.ts'
+import { WebhookHook } from './webhook.ts'
+
+/** What hooks are made with. */
+export interface HookHost {
+  readonly http: HookClient
+  readonly client: Client
+  readonly clock: Clock
+  readonly metrics: MapMetrics
+}
+
+/** Makes the hooks of a spec. */
+export async function makeHooks(controller: MapController, host: HookHost): Promise<Hooks> {
+  const { map, tombstone } = controller.spec.hooks
+  return {
+    map: await makeHook('map', map, controller, host),
+    tombstone: tombstone === undefined ? undefined : await makeHook('tombstone', tombstone, controller, host),
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+async function makeHook(
+  name: HookName,
+  spec: MapHook | TombstoneHook,
+  controller: MapController,
+  host: HookHost,
+): Promise<Hook> {
+  const { webhook, version = 'v1' } = spec
+  if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook`)
+  return new WebhookHook({
+    ...host,
+    name,
+    controllerName: controller.metadata.name ?? '',
+    webhook,
+    version,
+    trim: controller.spec.hooks.map.trim ?? 'managedFields',
+    endpointConfigs: controller.spec.endpointConfigs ?? [],
+  })
+}

@@ -1,0 +1,49 @@
+// The Ready condition of a MapController, and what it advises.
+import { StatusError, condition, isForbidden } from '@fairlead/kube'
+import type { Condition } from '@fairlead/kube'
+import { problemText } from './run/caches.ts'
+import type { FailingGroup, RunState } from './run/map-run.ts'
+
+/** The condition for a run in this state; `isStarted` once its caches were read. */
+export function readiness(name: string, isStarted: boolean, state: RunState): Condition {
+  const [problem] = state.problems
+  if (problem !== undefined && problem.state !== 'Syncing') {
+    const reason = `Kind${problem.state}`
+    const advice = problem.state === 'Forbidden' ? grant(name) : 'install its CustomResourceDefinition'
+    return condition('Ready', false, {
+      reason,
+      message: `${state.problems.map(problemText).join('; ')}. Nothing is deleted meanwhile; ${advice}`,
+    })
+  }
+  if (!isStarted || problem !== undefined)
+    return condition('Ready', 'Unknown', { reason: 'Syncing', message: 'Its objects are still being listed' })
+  const forbidden = state.failing.find(({ error }) => isRefused(error))
+  if (forbidden !== undefined)
+    return condition('Ready', false, { reason: 'Forbidden', message: `${forbidden.message}; ${grant(name)}` })
+  const failing = state.failing.filter(({ retry }) => retry === 'backoff')
+  if (failing.length > 0)
+    return condition('Ready', false, { reason: 'GroupsFailing', message: failingText(failing, state.groups) })
+  const [invalid] = state.invalidParents
+  if (invalid !== undefined) return condition('Ready', false, { reason: 'InvalidParent', message: invalid })
+  if (state.statusProblem !== undefined)
+    return condition('Ready', true, {
+      reason: 'NoStatus',
+      message: `Every group is served, but ${state.statusProblem}`,
+    })
+  return condition('Ready', true, { reason: 'Serving', message: 'Every group is served' })
+}
+
+function failingText(failing: readonly FailingGroup[], groups: number): string {
+  const [first] = failing
+  const more = failing.length > 1 ? `, and ${failing.length - 1} more` : ''
+  return `${failing.length} of ${groups} groups fail: ${first?.input ?? ''}: ${first?.message ?? ''}${more}`
+}
+
+function grant(name: string): string {
+  return `"fairlead map rbac ${name} | kubectl apply -f -" grants what is missing`
+}
+
+function isRefused(error: unknown): boolean {
+  if (error instanceof StatusError) return isForbidden(error)
+  return error instanceof Error && error.cause !== undefined && isRefused(error.cause)
+}

@@ -1,0 +1,34 @@
+// Which program runs which case file. A capability adds its file here and one module beside this one.
+import type { Case, CaseFile } from './case-file.ts'
+import type { Disagreement } from './comparison.ts'
+
+/** The keys that an area knows; any other fails the case. */
+export interface Area {
+  readonly input: readonly string[]
+  readonly want: readonly string[]
+}
+
+/** Runs the cases of one file. */
+export interface Suite {
+  readonly areas: Readonly<Record<string, Area>>
+  /** What is not as wanted; empty when the case passes. Throws only for a case that cannot be read. */
+  run(entry: Case, file: CaseFile): Promise<readonly Disagreement[]>
+}
+
+const suites: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
+  'mapcontroller.json': () => import('./mapcontroller/suite.ts'),
+}
+
+/** The suite of a file, by its name; undefined where none is built yet. */
+export async function suiteFor(name: string): Promise<Suite | undefined> {
+  return Object.hasOwn(suites, name) ? (await suites[name]!()).suite : undefined
+}
+
+/** Keys of a case that its area does not know. */
+export function unknownKeys(entry: Case, area: Area): Disagreement[] {
+  const unknown = (part: 'input' | 'want'): Disagreement[] =>
+    Object.keys(entry[part])
+      .filter((key) => !area[part].includes(key))
+      .map((key) => ({ at: `${part}.${key}`, wanted: `one of ${area[part].join(', ')}`, came: 'an unknown key' }))
+  return [...unknown('input'), ...unknown('want')]
+}

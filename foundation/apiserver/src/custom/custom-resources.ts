@@ -27,7 +27,10 @@ import type { RuleEngine } from './validation-rules.ts'
 
 /** How custom resources are kept. */
 export interface CustomResourcesOptions {
-  /** Milliseconds between a change and what follows from it. Default 0: a later turn. */
+  /**
+   * Milliseconds before each step of a deletion. Default 0. Names are settled on the next turn in any case: clients of the real server see them
+   * in their next request (recording crd/update-rules).
+   */
   readonly delay?: number
   /** Compiles and runs x-kubernetes-validations. */
   readonly engine?: RuleEngine
@@ -133,13 +136,18 @@ export class CustomResources implements AsyncDisposable {
     if (entry !== undefined && isTerminating(definitionIn(entry))) this.#schedule(entry.key)
   }
 
-  #schedule(name: string, delay: number = this.#options.delay ?? 0): void {
+  #schedule(name: string, delay: number = this.#delayOf(name)): void {
     if (this.#stop.signal.aborted || this.#scheduled.has(name)) return
     const run = (): void => {
       this.#scheduled.delete(name)
       this.#work = this.#work.then(() => this.#reconcile(name))
     }
     this.#scheduled.set(name, this.#environment.clock.timer(delay, run))
+  }
+
+  #delayOf(name: string): number {
+    const entry = this.#entries.get(name)
+    return entry !== undefined && isTerminating(definitionIn(entry)) ? (this.#options.delay ?? 0) : 0
   }
 
   async #reconcile(name: string): Promise<void> {

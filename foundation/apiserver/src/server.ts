@@ -20,6 +20,7 @@ import { RoleIndex } from './auth/rbac/role-index.ts'
 import { newNamespace, writeMissing } from './bootstrap.ts'
 import { builtinResources } from './builtin/index.ts'
 import { CustomResources } from './custom/index.ts'
+import { discoveryRoute } from './discovery/index.ts'
 import type { Environment } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
 import { Handler } from './handler.ts'
@@ -146,7 +147,7 @@ export class ApiServer implements AsyncDisposable {
       environment,
       authenticators: [certificateAuthenticator, staticTokens(options.tokens ?? [])],
       authorizer,
-      routes: [healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
+      routes: [discoveryRoute(registry), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
       protobuf: protobufCodec,
       onError,
     })

@@ -22,6 +22,8 @@ export interface FieldError {
   /** `spec.ports[0].name`, `metadata.labels[key]`. */
   readonly field: string
   readonly badValue?: JsonValue
+  /** How Go prints `badValue`, where it is a struct and keeps the order of its fields. */
+  readonly shown?: string
   readonly detail: string
 }
 
@@ -48,7 +50,7 @@ const withoutValue: ReadonlySet<FieldErrorType> = new Set([
 /** The error without its field, the message of a Status cause: `Invalid value: "x": must be y`. */
 export function fieldErrorBody(error: FieldError): string {
   const parts = [titles[error.type]]
-  if (!withoutValue.has(error.type) && error.badValue !== undefined) parts.push(formatBadValue(error.badValue))
+  if (!withoutValue.has(error.type) && error.badValue !== undefined) parts.push(error.shown ?? formatBadValue(error.badValue))
   if (error.detail !== '') parts.push(error.detail)
   return parts.join(': ')
 }

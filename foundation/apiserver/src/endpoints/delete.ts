@@ -123,7 +123,10 @@ function graceOf(definition: ResourceDefinition, current: KubeObject, options: D
   if (strategy.gracePeriodSeconds === undefined) return undefined
   const requested = options.gracePeriodSeconds === undefined ? undefined : options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds
   const { deletionTimestamp, deletionGracePeriodSeconds } = current.metadata
-  if (deletionTimestamp === undefined) return Math.max(0, strategy.gracePeriodSeconds(current, requested))
+  if (deletionTimestamp === undefined) {
+    const own = Math.max(0, strategy.gracePeriodSeconds(current))
+    return own === 0 ? 0 : (requested ?? own)
+  }
   if (deletionGracePeriodSeconds === undefined) return undefined
   return requested === undefined || requested >= deletionGracePeriodSeconds ? 'pending' : requested
 }

@@ -48,6 +48,7 @@ export async function modifyObject(environment: Environment, call: ResourceCall,
     if (entry === undefined) {
       if (!change.createsMissing) throw notFound(definition, call.name)
       const object = await change.change(undefined)
+      checkPlace(call, object)
       return { ...(await createObject(environment, call, object, change)), created: true }
     }
     const current = (await views.of(entry, call.resource)).object

@@ -284,6 +284,7 @@ function checkRoute(call: ResourceCall, verb: string, request: ServerRequest): v
     return
   }
   if (request.method === 'HEAD' || !isKnownVerb(verb)) throw methodNotAllowed()
+  if (isCollection === ['get', 'update', 'patch', 'delete'].includes(verb)) throw methodNotAllowed()
   if (isNamespaced && call.namespace === '' && verb !== 'list') throw isCollection ? methodNotAllowed() : resourceNotFound()
   if (!version.verbs.includes(verb)) throw methodNotAllowed()
 }

@@ -1,5 +1,5 @@
 // The rules of metadata, with Kubernetes' texts: what is checked when an object comes into being, and what when it changes.
-import { dns1123Label, dns1123Subdomain, fieldErrors, formatGroupResource, goQuote, isJsonObject, jsonEqual, labelValue, parseApiVersion, qualifiedName } from '@fairlead/kube'
+import { dns1123Label, dns1123Subdomain, fieldErrors, formatGroupResource, goQuote, isJsonObject, jsonEqual, labelValue, parseApiVersion, qualifiedName, stringifyJson } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, KubeObject, ObjectMeta, OwnerReference } from '@fairlead/kube'
 import type { ResourceDefinition } from '../registry/resource.ts'
 
@@ -108,18 +108,23 @@ function validateOwnerReferences({ ownerReferences = [] }: ObjectMeta): FieldErr
     if (owner.name === '') errors.push(fieldErrors.invalid(`${path}.name`, owner.name, 'must not be empty'))
     if (owner.uid === '') errors.push(fieldErrors.invalid(`${path}.uid`, owner.uid, 'must not be empty'))
     if (group === '' && version === 'v1' && owner.kind === 'Event') {
-      errors.push(fieldErrors.invalid(path, inOrder(owner), `${group}/${version}, Kind=${owner.kind} is disallowed from being an owner`))
+      errors.push(structError(path, inOrder(owner), `${group}/${version}, Kind=${owner.kind} is disallowed from being an owner`))
     }
     if (owner.controller !== true) continue
     const name = `${owner.kind}/${owner.name}`
     if (controller !== '') {
       const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`
-      errors.push(fieldErrors.invalid(path, ownerReferences.map(inOrder), detail))
+      errors.push(structError(path, ownerReferences.map(inOrder), detail))
     } else {
       controller = name
     }
   }
   return errors
+}
+
+/** An error about a value of a Go struct, whose fields are shown in their own order. */
+function structError(field: string, value: JsonValue, detail: string): FieldError {
+  return { ...fieldErrors.invalid(field, value, detail), shown: stringifyJson(value) }
 }
 
 /** An owner reference with its fields in the order of Go's type, as messages show it. */

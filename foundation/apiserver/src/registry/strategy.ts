@@ -58,8 +58,6 @@ export interface Strategy {
   readonly defaultPropagation?: 'Background' | 'Orphan' | 'Foreground'
   /** DELETE answers with the object instead of a Status (pods, services …). */
   readonly returnsDeletedObject?: boolean
-  /**
-   * Graceful deletion in seconds (pods), from the period a client asked for. Left out by kinds that know no grace. 0: marked, then removed at once.
-   */
-  gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number
+  /** Seconds of a graceful deletion (pods) when the client names none; 0 is final. Left out by kinds that know no grace. */
+  gracePeriodSeconds?(object: KubeObject): number
 }

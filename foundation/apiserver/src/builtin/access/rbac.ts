@@ -46,6 +46,7 @@ export const bindingStrategy: Strategy = {
 
 /** Behaviour of ServiceAccounts. */
 export const serviceAccountStrategy: Strategy = {
+  returnsDeletedObject: true,
   allowCreateOnUpdate: false,
 }
 

@@ -29,6 +29,7 @@ export const nodeStrategy: Strategy = {
 
 /** Behaviour of ResourceQuotas. */
 export const resourceQuotaStrategy: Strategy = {
+  returnsDeletedObject: true,
   prepareForCreate(object) {
     object['status'] = {}
   },

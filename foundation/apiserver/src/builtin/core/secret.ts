@@ -29,6 +29,7 @@ export const secretStrategy: Strategy = {
 
 /** Behaviour of ConfigMaps. */
 export const configMapStrategy: Strategy = {
+  metadataChecksOnUpdate: 4,
   validate: configMapErrors,
   validateUpdate: (object, old) => [...frozenErrors(object, old, ['data', 'binaryData']), ...configMapErrors(object)],
 }

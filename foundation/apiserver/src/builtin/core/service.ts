@@ -8,6 +8,7 @@ import { allocateClusterIp, clusterIpNetwork, isIpAddress } from './cluster-ip.t
 
 /** Behaviour of Services. */
 export const serviceStrategy: Strategy = {
+  returnsDeletedObject: true,
   hasStatus: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')

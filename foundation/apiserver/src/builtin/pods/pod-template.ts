@@ -56,6 +56,7 @@ function parseSelector(selector: JsonObject | undefined): ReturnType<typeof sele
 
 /** Behaviour of PodTemplates. */
 export const podTemplateStrategy: Strategy = {
+  returnsDeletedObject: true,
   tracksGeneration: true,
   allowCreateOnUpdate: true,
   applyDefaults: (object) => defaultPodTemplate(object),

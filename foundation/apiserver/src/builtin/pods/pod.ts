@@ -9,6 +9,7 @@ import { qualityOfService } from './quality-of-service.ts'
 
 /** Behaviour of pods. */
 export const podStrategy: Strategy = {
+  returnsDeletedObject: true,
   hasStatus: true,
   tracksGeneration: true,
   resetFields: { '': [['status']], status: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']] },

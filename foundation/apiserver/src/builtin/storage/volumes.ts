@@ -9,6 +9,7 @@ const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWrit
 
 /** Behaviour of PersistentVolumeClaims. */
 export const claimStrategy: Strategy = {
+  returnsDeletedObject: true,
   hasStatus: true,
   applyDefaults(object) {
     fill(ensureAt(object, 'spec'), { volumeMode: 'Filesystem' })
@@ -23,6 +24,7 @@ export const claimStrategy: Strategy = {
 
 /** Behaviour of PersistentVolumes. */
 export const volumeStrategy: Strategy = {
+  returnsDeletedObject: true,
   hasStatus: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')

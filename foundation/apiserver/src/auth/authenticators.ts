@@ -18,13 +18,24 @@ export async function authenticate(
   credentials: Credentials,
   allowAnonymous: boolean = true,
 ): Promise<UserInfo | undefined> {
-  for (const link of chain) {
-    const user = await link.authenticate(credentials)
-    if (user === 'invalid') return undefined
-    if (user !== undefined) return withAuthenticatedGroup(user)
+  const user = await authenticatorChain(chain).authenticate(credentials)
+  if (user === 'invalid') return undefined
+  return user ?? (allowAnonymous ? anonymous : undefined)
+}
+
+/** Several authenticators as one: the first that knows the credentials decides; credentials that nobody knows are invalid. */
+export function authenticatorChain(links: readonly Authenticator[]): Authenticator {
+  return {
+    name: 'chain',
+    authenticate: async (credentials) => {
+      for (const link of links) {
+        const user = await link.authenticate(credentials)
+        if (user === 'invalid') return 'invalid'
+        if (user !== undefined) return withAuthenticatedGroup(user)
+      }
+      return bearerToken(credentials) !== undefined || credentials.untrusted === true ? 'invalid' : undefined
+    },
   }
-  if (bearerToken(credentials) !== undefined) return undefined
-  return allowAnonymous ? anonymous : undefined
 }
 
 /** The user with `system:authenticated` as the last group. */

@@ -66,6 +66,8 @@ export interface Credentials {
   readonly authorization: string | undefined
   /** The verified client certificate of the TLS connection. */
   readonly certificate: ClientCertificate | undefined
+  /** A client certificate was shown, but not one of ours: without other credentials this is no anonymous caller. */
+  readonly untrusted?: boolean
   /** All headers, names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }

@@ -31,7 +31,11 @@ export type ServerBody =
   | { readonly kind: 'json'; readonly value: JsonValue | KubeObject; readonly bytes?: Uint8Array }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   /** A watch: the door pulls events until the iterable ends, and closes it when the client goes. */
-  | { readonly kind: 'watch'; readonly events: AsyncIterable<ServedEvent>; readonly encode: (event: ServedEvent) => Uint8Array }
+  | {
+      readonly kind: 'watch'
+      readonly events: AsyncIterable<ServedEvent>
+      readonly encode: (event: ServedEvent) => Uint8Array
+    }
   /** Any other stream (logs). */
   | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
 

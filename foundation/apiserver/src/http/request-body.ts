@@ -1,0 +1,43 @@
+// The body of a request: all of it, or the reason why not. Memory is bounded by the limit.
+import type { IncomingMessage } from 'node:http'
+
+/** The largest body, 3 MiB as in the real API server. */
+export const bodyLimit: number = 3 * 1024 * 1024
+
+/** A body above the limit is read to its end, up to this. */
+export const droppedLimit: number = 64 * 1024 * 1024
+
+/** The request says by itself that its body is too large. */
+export function announcesTooMuch(request: IncomingMessage): boolean {
+  return Number(request.headers['content-length'] ?? 0) > bodyLimit
+}
+
+/**
+ * The bytes of a body, undefined when there is none, `'too-large'` when it is above the limit. Such a body is still read, and dropped, because a
+ * client that goes on sending may miss the answer; up to {@link droppedLimit}, and not from a client that waits for permission. Rejects when the
+ * client goes.
+ */
+export function readBody(request: IncomingMessage): Promise<Uint8Array | undefined | 'too-large'> {
+  const { headers } = request
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+    return Promise.resolve(undefined)
+  if (announcesTooMuch(request) && (headers.expect !== undefined || Number(headers['content-length']) > droppedLimit)) {
+    return Promise.resolve('too-large')
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= bodyLimit) chunks.push(chunk)
+      else chunks.length = 0
+      if (length > droppedLimit) resolve('too-large')
+    })
+    request.on('end', () => {
+      if (length > bodyLimit) resolve('too-large')
+      else resolve(chunks.length === 1 ? chunks[0] : length === 0 ? undefined : Buffer.concat(chunks, length))
+    })
+    request.on('error', reject)
+    request.on('close', () => reject(new Error('The client closed the connection.')))
+  })
+}

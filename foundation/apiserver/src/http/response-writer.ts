@@ -1,0 +1,133 @@
+// Writes the handler's answers to sockets: whole bodies, watches and other streams. No client can make the server hold more than a bounded amount
+// for it, nor for ever.
+import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+import { stringifyJson } from '@fairlead/kube'
+import type { Clock } from '@fairlead/kube'
+import type { ServerBody, ServerResponse } from './message.ts'
+
+const compress = promisify(gzip)
+
+/** Bodies above this are compressed for clients that accept it, as the real API server does. */
+const gzipAbove = 128 * 1024
+/** A stream whose client has this much left to read is closed. */
+const unsentLimit = 8 * 1024 * 1024
+/** A client that reads nothing of what waits for it for so long is closed. */
+const drainLimit = 60_000
+
+/** Writes one answer. Resolves when everything has been handed to the connection or the connection is gone; never rejects. */
+export async function writeResponse(
+  answer: ServerResponse,
+  request: IncomingMessage,
+  response: HttpResponse,
+  clock: Clock,
+): Promise<void> {
+  const { body } = answer
+  try {
+    if (body.kind === 'json' || body.kind === 'bytes') await writeWhole(answer, bytesOf(body), request, response)
+    else await writeStream(answer, streamOf(body), response, clock)
+  } catch {
+    // The answer has begun and cannot be finished: only a broken connection tells the client so.
+    response.destroy()
+  }
+}
+
+function bytesOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): Uint8Array {
+  if (body.kind === 'bytes') return body.bytes
+  return body.bytes ?? Buffer.from(stringifyJson(body.value))
+}
+
+async function writeWhole(
+  { status, headers }: ServerResponse,
+  bytes: Uint8Array,
+  request: IncomingMessage,
+  response: HttpResponse,
+): Promise<void> {
+  const compressible = bytes.length > gzipAbove && !has(headers, 'content-encoding')
+  if (compressible && acceptsGzip(request)) {
+    const packed = await compress(bytes, { level: constants.Z_BEST_SPEED })
+    response.writeHead(status, {
+      ...mutable(headers),
+      'content-encoding': 'gzip',
+      vary: varyOf(headers),
+      'content-length': packed.length,
+    })
+    return finish(response, packed)
+  }
+  response.writeHead(status, { ...mutable(headers), 'content-length': bytes.length })
+  return finish(response, bytes)
+}
+
+function finish(response: HttpResponse, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    // Node's socket timeout counts from the last byte that the client took.
+    response.setTimeout(drainLimit, () => response.destroy())
+    response.once('close', resolve)
+    response.once('finish', () => {
+      response.setTimeout(0)
+      resolve()
+    })
+    response.end(bytes)
+  })
+}
+
+function streamOf(body: Extract<ServerBody, { kind: 'watch' | 'stream' }>): AsyncIterable<Uint8Array> {
+  if (body.kind === 'stream') return body.chunks
+  return encoded(body)
+}
+
+async function* encoded({ events, encode }: Extract<ServerBody, { kind: 'watch' }>): AsyncGenerator<Uint8Array> {
+  for await (const event of events) yield encode(event)
+}
+
+async function writeStream(
+  { status, headers }: ServerResponse,
+  chunks: AsyncIterable<Uint8Array>,
+  response: HttpResponse,
+  clock: Clock,
+): Promise<void> {
+  response.writeHead(status, mutable(headers))
+  // The client learns at once that its watch is open.
+  response.flushHeaders()
+  let stalled: Disposable | undefined
+  const resume = (): void => {
+    stalled?.[Symbol.dispose]()
+    stalled = undefined
+  }
+  response.on('drain', resume)
+  response.on('close', resume)
+  for await (const chunk of chunks) {
+    if (response.destroyed) return
+    if (response.write(chunk)) continue
+    if (response.writableLength > unsentLimit) return void response.destroy()
+    stalled ??= clock.timer(drainLimit, () => response.destroy())
+  }
+  response.end()
+}
+
+function acceptsGzip(request: IncomingMessage): boolean {
+  const accepted = request.headers['accept-encoding']
+  if (accepted === undefined) return false
+  return String(accepted)
+    .split(',')
+    .some((clause) => /^gzip(\s*;\s*q\s*=\s*(1(\.0*)?|0\.\d*[1-9]\d*))?$/i.test(clause.trim()))
+}
+
+function varyOf(headers: ServerResponse['headers']): string {
+  const existing = headers.vary
+  return existing === undefined
+    ? 'Accept-Encoding'
+    : `${typeof existing === 'string' ? existing : existing.join(', ')}, Accept-Encoding`
+}
+
+function has(headers: ServerResponse['headers'], name: string): boolean {
+  return headers[name] !== undefined
+}
+
+/** Node writes a list as one header per value. */
+function mutable(headers: ServerResponse['headers']): Record<string, string | string[]> {
+  const out: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(headers)) out[name] = typeof value === 'string' ? value : [...value]
+  return out
+}

@@ -1,0 +1,421 @@
+// The HTTPS door, with real sockets.
+import { once } from 'node:events'
+import { Agent, request as httpsRequest } from 'node:https'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import { connect } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '@fairlead/client'
+import { FakeClock } from '@fairlead/kube'
+import { listen, ListenError, makeCertificates } from '@fairlead/apiserver'
+import type { Certificates, Listener, ListenOptions, ServerRequest, ServerResponse } from '@fairlead/apiserver'
+
+let certificates: Certificates
+let foreign: Certificates
+const agents: Agent[] = []
+
+beforeAll(async () => {
+  certificates = await makeCertificates({ clock: systemClock })
+  foreign = await makeCertificates({ clock: systemClock })
+})
+
+afterAll(() => {
+  for (const agent of agents) agent.destroy()
+})
+
+function json(value: object, status = 200): ServerResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: { kind: 'json', value: value as never } }
+}
+
+function open(handle: ListenOptions['handle'], options: Partial<ListenOptions> = {}): Promise<Listener> {
+  const { ca, server } = certificates
+  return listen({ tls: { ...server, clientCa: ca.cert }, handle, clock: systemClock, ...options })
+}
+
+function agent(options: { cert?: string; key?: string; keepAlive?: boolean } = {}): Agent {
+  const made = new Agent({ ca: certificates.ca.cert, ...options })
+  agents.push(made)
+  return made
+}
+
+interface Asked {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: string | Buffer
+  readonly agent?: Agent
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+async function ask(
+  door: Listener,
+  { method = 'GET', path = '/', headers = {}, body, agent: through = agent() }: Asked = {},
+): Promise<Answer> {
+  const request = httpsRequest({ host: door.host, port: door.port, method, path, headers, agent: through })
+  request.end(body)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const chunks: Buffer[] = []
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)
+  return { status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) }
+}
+
+function raw(door: Listener): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: door.host, port: door.port, ca: certificates.ca.cert }, () => resolve(socket))
+    socket.on('error', reject)
+  })
+}
+
+async function readAll(socket: TLSSocket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket as AsyncIterable<Buffer>) text += chunk.toString()
+  return text
+}
+
+test('hands over method, path, query, headers and body as they came', async () => {
+  let seen: ServerRequest | undefined
+  await using door = await open(async (request) => {
+    seen = request
+    return json({})
+  })
+  await ask(door, {
+    method: 'POST',
+    path: '/api/v1/a%2Fb?x=1&x=2&y=%20',
+    headers: {
+      'Content-Type': 'text/plain',
+      'Impersonate-Group': ['a, b', 'c'],
+      'Impersonate-User': 'bob',
+      authorization: 'Bearer t',
+    },
+    body: 'hello',
+  })
+  expect(seen).toMatchObject({
+    method: 'POST',
+    path: '/api/v1/a%2Fb',
+    headers: { 'content-type': 'text/plain', 'impersonate-group': ['a, b', 'c'], 'impersonate-user': ['bob'] },
+    credentials: { authorization: 'Bearer t', certificate: undefined },
+  })
+  expect([...seen!.query]).toEqual([
+    ['x', '1'],
+    ['x', '2'],
+    ['y', ' '],
+  ])
+  expect(Buffer.from(seen!.body as Uint8Array).toString()).toBe('hello')
+})
+
+test('has no body where none was sent', async () => {
+  await using door = await open(async (request) => json({ body: request.body === undefined }))
+  expect(JSON.parse((await ask(door)).body.toString())).toEqual({ body: true })
+  expect(
+    JSON.parse((await ask(door, { method: 'POST', headers: { 'Transfer-Encoding': 'chunked' } })).body.toString()),
+  ).toEqual({ body: true })
+})
+
+test('knows the owner of a client certificate, again on a resumed session, and tells a foreign one from none', async () => {
+  await using door = await open(async ({ credentials: { certificate, untrusted } }) => json({ certificate, untrusted }))
+  const owner = {
+    certificate: {
+      commonName: 'kubernetes-admin',
+      organizations: ['system:masters'],
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+    },
+  }
+  const ours = agent({ ...certificates.admin, keepAlive: false })
+  for (let round = 0; round < 3; round++)
+    expect(JSON.parse((await ask(door, { agent: ours })).body.toString())).toEqual(owner)
+  expect(JSON.parse((await ask(door, { agent: agent(foreign.admin) })).body.toString())).toEqual({ untrusted: true })
+  expect(JSON.parse((await ask(door)).body.toString())).toEqual({})
+})
+
+test('takes bodies up to 3 MiB', async () => {
+  await using door = await open(async ({ body }) => json({ length: (body as Uint8Array).length }))
+  const limit = 3 * 1024 * 1024
+  expect(JSON.parse((await ask(door, { method: 'POST', body: Buffer.alloc(limit, 'x') })).body.toString())).toEqual({
+    length: limit,
+  })
+})
+
+test.each([
+  ['announced', { 'Content-Length': 3_200_000 }],
+  ['sent in pieces', { 'Transfer-Encoding': 'chunked' }],
+  ['announced, with a question first', { 'Content-Length': 3_200_000, Expect: '100-continue' }],
+])('refuses a larger body, %s', async (_, headers) => {
+  let asked = 0
+  await using door = await open(async () => json({ asked: asked++ }))
+  const request = httpsRequest({
+    host: door.host,
+    port: door.port,
+    method: 'POST',
+    headers,
+    agent: agent({ keepAlive: true }),
+  })
+  const arrived = once(request, 'response') as Promise<[IncomingMessage]>
+  if (!('Expect' in headers)) for (let sent = 0; sent < 32; sent++) request.write(Buffer.alloc(100_000, 'x'))
+  if (!('Expect' in headers)) request.end()
+  const [response] = await arrived
+  const chunks: Buffer[] = []
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)
+  expect([response.statusCode, response.headers.connection, asked]).toEqual([
+    413,
+    'Expect' in headers ? 'close' : 'keep-alive',
+    0,
+  ])
+  expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: 'Request entity too large: limit is 3145728',
+    reason: 'RequestEntityTooLarge',
+    code: 413,
+  })
+  request.on('error', () => undefined).destroy()
+})
+
+test('lets a client go on that asks first', async () => {
+  await using door = await open(async ({ body }) => json({ length: (body as Uint8Array).length }))
+  const request = httpsRequest({
+    host: door.host,
+    port: door.port,
+    method: 'POST',
+    headers: { 'Content-Length': 5, Expect: '100-continue' },
+    agent: agent(),
+  })
+  request.flushHeaders()
+  await once(request, 'continue')
+  request.end('hello')
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  expect(response.statusCode).toBe(200)
+  response.resume()
+})
+
+test.each([
+  ['an unknown method', 'FOO /api HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'MethodNotAllowed'],
+  ['what is no HTTP', 'GET / SMTP/1.1\r\n\r\n', 400, 'BadRequest'],
+  ['headers above 1 MiB', `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(1_100_000)}\r\n\r\n`, 431, undefined],
+])('answers %s with a Status and goes on', async (_, text, code, reason) => {
+  await using door = await open(async () => json({ ok: true }))
+  const socket = await raw(door)
+  socket.on('error', () => undefined)
+  socket.write(text)
+  const [head, body] = (await readAll(socket)).split('\r\n\r\n')
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${code} `))
+  expect(JSON.parse(body!)).toMatchObject({
+    kind: 'Status',
+    status: 'Failure',
+    code,
+    ...(reason !== undefined && { reason }),
+  })
+  expect((await ask(door)).status).toBe(200)
+})
+
+test('takes headers of almost 1 MiB', async () => {
+  await using door = await open(async ({ headers }) => json({ length: String(headers['x-long']).length }))
+  expect(JSON.parse((await ask(door, { headers: { 'X-Long': 'x'.repeat(1_000_000) } })).body.toString())).toEqual({
+    length: 1_000_000,
+  })
+})
+
+test('turns what the handler throws into a 500', async () => {
+  await using door = await open(() => Promise.reject(new Error('boom')))
+  const { status, body } = await ask(door)
+  expect([status, JSON.parse(body.toString())]).toMatchObject([
+    500,
+    { kind: 'Status', reason: 'InternalError', message: 'Internal error occurred: boom' },
+  ])
+})
+
+test('compresses large answers for clients that ask, and no others', async () => {
+  const value = { text: 'x'.repeat(200_000) }
+  await using door = await open(async ({ path }) =>
+    path === '/large' ? json(value) : json({ text: 'x'.repeat(1000) }),
+  )
+  const packed = await ask(door, { path: '/large', headers: { 'Accept-Encoding': 'deflate, gzip;q=0.8' } })
+  expect([packed.headers['content-encoding'], packed.headers.vary, packed.body.length < 20_000]).toEqual([
+    'gzip',
+    'Accept-Encoding',
+    true,
+  ])
+  expect(JSON.parse(gunzipSync(packed.body).toString())).toEqual(value)
+  const plain = await ask(door, { path: '/large', headers: { 'Accept-Encoding': 'gzip;q=0' } })
+  expect([plain.headers['content-encoding'], JSON.parse(plain.body.toString())]).toEqual([undefined, value])
+  expect(
+    (await ask(door, { path: '/small', headers: { 'Accept-Encoding': 'gzip' } })).headers['content-encoding'],
+  ).toBeUndefined()
+})
+
+test('keeps several values of a header apart, and writes the bytes that are already there', async () => {
+  const bytes = Buffer.from('{"made":"before"}')
+  await using door = await open(async () => ({
+    status: 200,
+    headers: { warning: ['299 - "a"', '299 - "b"'] },
+    body: { kind: 'json', value: {}, bytes },
+  }))
+  const { headers, body } = await ask(door)
+  expect([headers.warning, body.toString(), headers['content-length']]).toEqual([
+    '299 - "a", 299 - "b"',
+    '{"made":"before"}',
+    '17',
+  ])
+})
+
+test('answers HEAD without a body', async () => {
+  await using door = await open(async () => json({ a: 1 }))
+  const { status, body } = await ask(door, { method: 'HEAD' })
+  expect([status, body.length]).toEqual([200, 0])
+})
+
+/** A watch that the test feeds. */
+function channel(): { push(text: string): void; end(): void; response(signal: AbortSignal): ServerResponse } {
+  const waiting: string[] = []
+  let ended = false
+  let wake: (() => void) | undefined
+  const notify = (): void => wake?.()
+  return {
+    push: (text) => {
+      waiting.push(text)
+      notify()
+    },
+    end: () => {
+      ended = true
+      notify()
+    },
+    response: (signal) => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: {
+        kind: 'watch',
+        events: (async function* () {
+          signal.addEventListener('abort', notify)
+          while (!signal.aborted) {
+            const text = waiting.shift()
+            if (text !== undefined)
+              yield {
+                type: 'ADDED' as const,
+                object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: text } },
+              }
+            else if (ended) return
+            else
+              await new Promise<void>((resolve) => {
+                wake = resolve
+              })
+          }
+        })(),
+        encode: ({ object }) => Buffer.from(`${object.metadata.name}\n`),
+      },
+    }),
+  }
+}
+
+function startWatch(door: Listener): Promise<IncomingMessage> {
+  const request = httpsRequest({ host: door.host, port: door.port, path: '/watch', agent: agent() })
+  request.end()
+  return once(request, 'response').then(([response]) => response as IncomingMessage)
+}
+
+test('opens a watch at once, streams its events, and ends it', async () => {
+  const feed = channel()
+  await using door = await open(async ({ signal }) => feed.response(signal))
+  const response = await startWatch(door)
+  feed.push('one')
+  expect(String((await once(response, 'data'))[0])).toBe('one\n')
+  feed.push('two')
+  feed.end()
+  let rest = ''
+  for await (const chunk of response as AsyncIterable<Buffer>) rest += chunk.toString()
+  expect(rest).toBe('two\n')
+})
+
+test('tells the handler when a client goes', async () => {
+  const feed = channel()
+  let signal: AbortSignal | undefined
+  await using door = await open(async (request) => {
+    signal = request.signal
+    return feed.response(request.signal)
+  })
+  const response = await startWatch(door)
+  expect(signal!.aborted).toBe(false)
+  const gone = once(signal!, 'abort')
+  response.destroy()
+  await gone
+  expect(signal!.aborted).toBe(true)
+})
+
+test('closes a watcher with more than 8 MiB unsent', async () => {
+  const feed = channel()
+  await using door = await open(async ({ signal }) => feed.response(signal))
+  const response = await startWatch(door)
+  response.pause()
+  const closed = once(response, 'error')
+  const large = 'x'.repeat(1_000_000)
+  for (let sent = 0; sent < 40; sent++) feed.push(large)
+  response.resume()
+  let received = 0
+  response.on('data', (chunk: Buffer) => (received += chunk.length))
+  // Whoever reads fast enough is never cut; this one was, before it began to read.
+  const [error] = await Promise.race([closed, once(response, 'end').then(() => [undefined])])
+  expect(error === undefined ? received : (error as NodeJS.ErrnoException).code).toBe('ECONNRESET')
+})
+
+test('closes a watcher that reads nothing for a minute', async () => {
+  const clock = new FakeClock()
+  const feed = channel()
+  let signal: AbortSignal | undefined
+  await using door = await open(
+    async (request) => {
+      signal = request.signal
+      return feed.response(request.signal)
+    },
+    { clock },
+  )
+  const socket = await raw(door)
+  socket.on('error', () => undefined)
+  socket.write('GET /watch HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(socket, 'data')
+  socket.pause()
+  // More than kernels take for a client that does not read, and less than the limit.
+  for (let sent = 0; sent < 7; sent++) feed.push('x'.repeat(1_000_000))
+  while (clock.untilNext() === undefined) await new Promise((resolve) => setImmediate(resolve))
+  await clock.advance(59_000)
+  expect(signal!.aborted).toBe(false)
+  const gone = once(signal!, 'abort')
+  await clock.advance(1_001)
+  await gone
+  socket.destroy()
+})
+
+test('closes with open watches, idle and half-open connections', async () => {
+  const feed = channel()
+  const clock = new FakeClock()
+  const door = await open(async ({ path, signal }) => (path === '/watch' ? feed.response(signal) : json({})), { clock })
+  const response = await startWatch(door)
+  await ask(door, { agent: agent({ keepAlive: true }) })
+  const silent = await raw(door)
+  const silentGone = new Promise((resolve) =>
+    silent
+      .on('error', () => undefined)
+      .resume()
+      .on('close', resolve),
+  )
+  const ended = once(response, 'end')
+  response.resume()
+  const closing = door[Symbol.asyncDispose]()
+  await ended
+  await clock.advance(5_001)
+  await Promise.all([closing, silentGone])
+})
+
+test('says in one line when the port is taken', async () => {
+  await using door = await open(async () => json({}))
+  const { port } = door
+  await expect(open(async () => json({}), { port })).rejects.toThrow(ListenError)
+  await expect(open(async () => json({}), { port })).rejects.toThrow(
+    `Cannot listen on 127.0.0.1 port ${port}: another process listens there.`,
+  )
+})

@@ -116,3 +116,4 @@ export type { ServedEvent, ServerBody, ServerRequest, ServerResponse } from './h
 export { listen, ListenError } from './http/listener.ts'
 export type { Listener, ListenerTls, ListenOptions } from './http/listener.ts'
 export { readCredentials } from './http/server-request.ts'
+export * from './discovery/index.ts'

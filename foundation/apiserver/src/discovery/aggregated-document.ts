@@ -1,0 +1,41 @@
+// Aggregated discovery (apidiscovery.k8s.io/v2): all groups and resources in one document, one for /api and one for /apis.
+import { parseApiVersion } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
+import type { SubresourceDefinition } from '../registry/resource.ts'
+import type { ApiGroup, VersionedResource } from './api-groups.ts'
+
+/** The document over some groups; the core group has no name in it. */
+export function apiGroupDiscoveryList(groups: readonly ApiGroup[]): JsonObject {
+  return { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items: groups.map(groupEntry) }
+}
+
+function groupEntry({ name, versions }: ApiGroup): JsonObject {
+  return {
+    metadata: name === '' ? {} : { name },
+    versions: versions.map(({ version, resources }) => ({
+      version,
+      resources: resources.map((resource) => resourceEntry(name, version, resource)),
+      freshness: 'Current',
+    })),
+  }
+}
+
+function resourceEntry(group: string, version: string, { definition, version: served }: VersionedResource): JsonObject {
+  const { plural, singular, kind, namespaced, shortNames, categories } = definition
+  // The real server fills in group and version of responses only for custom resources.
+  const own = definition.crd === undefined ? { group: '', version: '' } : { group, version }
+  return {
+    resource: plural,
+    responseKind: { ...own, kind },
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: singular,
+    verbs: served.verbs,
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+    ...(served.subresources.length > 0 ? { subresources: served.subresources.map((subresource) => subresourceEntry(own, subresource)) } : {}),
+  }
+}
+
+function subresourceEntry(own: { group: string; version: string }, { name, kind, groupVersion, verbs }: SubresourceDefinition): JsonObject {
+  return { subresource: name, responseKind: { ...(groupVersion === undefined ? own : parseApiVersion(groupVersion)), kind }, verbs }
+}

@@ -1,0 +1,116 @@
+// The route of /api, /apis and below: picks the document and its form, keeps the aggregated ones with their ETag for as long as the registry stays.
+import { createHash } from 'node:crypto'
+import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
+import type { Route } from '../handler.ts'
+import type { ServerRequest, ServerResponse } from '../http/message.ts'
+import { encodeProtobuf } from '../protobuf/protobuf-codec.ts'
+import type { RegistryReader } from '../registry/registry.ts'
+import { isAcceptableRoute, negotiateObject, objectTypes } from '../request/media-type.ts'
+import type { Transform } from '../request/media-type.ts'
+import { answerValue } from '../request/response.ts'
+import { apiGroupDiscoveryList } from './aggregated-document.ts'
+import type { ApiGroup } from './api-groups.ts'
+import { apiGroups } from './api-groups.ts'
+import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy-documents.ts'
+
+/** Serves discovery of everything that the registry holds. */
+export function discoveryRoute(registry: RegistryReader): Route {
+  const documents = new DiscoveryDocuments(registry)
+  return {
+    handle(request, path) {
+      const [root, ...rest] = path
+      if (root !== 'api' && root !== 'apis') return undefined
+      const document = root === 'api' ? documents.core(rest, hostOf(request)) : documents.named(rest)
+      if (document === undefined) return undefined
+      if (request.method !== 'GET') throw methodNotAllowed()
+      return answer(request, document, rest.length === 0 ? () => documents.aggregated(root) : undefined)
+    },
+  }
+}
+
+interface AggregatedDocument {
+  readonly value: JsonObject
+  readonly bytes: Uint8Array
+  readonly etag: string
+}
+
+class DiscoveryDocuments {
+  readonly #registry: RegistryReader
+  #epoch = 0
+  #groups: readonly ApiGroup[] = []
+  readonly #aggregated = new Map<string, AggregatedDocument>()
+
+  constructor(registry: RegistryReader) {
+    this.#registry = registry
+  }
+
+  core(path: readonly string[], host: string): JsonObject | undefined {
+    const group = this.#current().find(({ name }) => name === '')
+    if (group === undefined || path.length > 1) return undefined
+    return path.length === 0 ? apiVersions(group, host) : resourcesOf(group, path[0] ?? '')
+  }
+
+  named(path: readonly string[]): JsonObject | undefined {
+    const groups = this.#current()
+    if (path.length === 0) return apiGroupList(groups)
+    const group = groups.find(({ name }) => name !== '' && name === path[0])
+    if (group === undefined || path.length > 2) return undefined
+    return path.length === 1 ? apiGroup(group) : resourcesOf(group, path[1] ?? '')
+  }
+
+  aggregated(root: 'api' | 'apis'): AggregatedDocument {
+    const groups = this.#current()
+    const known = this.#aggregated.get(root)
+    if (known !== undefined) return known
+    const value = apiGroupDiscoveryList(groups.filter(({ name }) => (name === '') === (root === 'api')))
+    const bytes = new TextEncoder().encode(stringifyJson(value))
+    const document = { value, bytes, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"` }
+    this.#aggregated.set(root, document)
+    return document
+  }
+
+  #current(): readonly ApiGroup[] {
+    if (this.#epoch !== this.#registry.epoch) {
+      this.#epoch = this.#registry.epoch
+      this.#groups = apiGroups(this.#registry)
+      this.#aggregated.clear()
+    }
+    return this.#groups
+  }
+}
+
+function resourcesOf(group: ApiGroup, version: string): JsonObject | undefined {
+  const served = group.versions.find((candidate) => candidate.version === version)
+  return served === undefined ? undefined : apiResourceList(group.name, served)
+}
+
+function answer(request: ServerRequest, document: JsonObject, aggregated: (() => AggregatedDocument) | undefined): ServerResponse {
+  const { accept } = request.headers
+  const wanted = typeof accept === 'string' ? accept : ''
+  if (!isAcceptableRoute(wanted, objectTypes)) throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${objectTypes.join(', ')}`)
+  const negotiated = negotiateObject(wanted, (transform) => aggregated !== undefined && isAggregated(transform))
+  if (negotiated === undefined) throw notAcceptable(`only the following media types are accepted: ${objectTypes.join(', ')}`)
+  const form = { encoding: negotiated.encoding, pretty: false, encodeProtobuf: (value: JsonObject) => encodeProtobuf(value) }
+  if (negotiated.transform === undefined || aggregated === undefined) return answerValue(200, document, form)
+  const { value, bytes, etag } = aggregated()
+  const headers = {
+    'cache-control': 'public',
+    'content-type': `${negotiated.contentType};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`,
+    etag,
+    vary: 'Accept',
+  }
+  if (request.headers['if-none-match'] === etag) return { status: 304, headers, body: { kind: 'bytes', bytes: new Uint8Array() } }
+  const plain = answerValue(200, value, form, () => bytes)
+  return { ...plain, headers }
+}
+
+/** Version 2; 2beta1 is gone from this release of Kubernetes, and clients of its time fall back to the plain documents. */
+function isAggregated({ kind, group, version }: Transform): boolean {
+  return kind === 'APIGroupDiscoveryList' && group === 'apidiscovery.k8s.io' && version === 'v2'
+}
+
+function hostOf(request: ServerRequest): string {
+  const { host } = request.headers
+  return typeof host === 'string' ? host : 'localhost'
+}

@@ -1,0 +1,7 @@
+// Discovery and OpenAPI: documents as pure functions of what the registry holds, and the routes that serve them.
+export { apiGroupDiscoveryList } from './aggregated-document.ts'
+export { apiGroups } from './api-groups.ts'
+export type { ApiGroup, ApiGroupVersion, VersionedResource } from './api-groups.ts'
+export { discoveryRoute } from './discovery-route.ts'
+export { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy-documents.ts'
+export { compareVersions } from './version-order.ts'

@@ -83,7 +83,7 @@ function versionDefinition(group: string, version: string, row: ResourceRow): Ve
       return builtinSchema(apiVersion, row.kind)
     },
     ...decoderOf(apiVersion, row.kind),
-    printer: printerOf(group, version, row.kind),
+    printer: printerOf(group, row.kind),
     selectableFields: selectableFieldsOf(group, row.kind),
   }
 }

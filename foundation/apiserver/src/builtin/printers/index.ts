@@ -1,10 +1,117 @@
 // Which printer a built-in kind has.
 import type { TablePrinter } from '../../registry/resource.ts'
+import {
+  admissionBindingPrinter,
+  admissionPolicyPrinter,
+  apiServicePrinter,
+  attachmentPrinter,
+  attributesClassPrinter,
+  certificateRequestPrinter,
+  csiDriverPrinter,
+  csiNodePrinter,
+  flowSchemaPrinter,
+  leasePrinter,
+  priorityClassPrinter,
+  priorityLevelPrinter,
+  runtimeClassPrinter,
+  storageCapacityPrinter,
+  webhooksPrinter,
+} from './cluster.ts'
 import { defaultPrinter } from './column.ts'
+import {
+  agePrinter,
+  bindingPrinter,
+  claimPrinter,
+  componentStatusPrinter,
+  configMapPrinter,
+  eventPrinter,
+  namespacePrinter,
+  nodePrinter,
+  resourceQuotaPrinter,
+  secretPrinter,
+  storageClassPrinter,
+  volumePrinter,
+} from './core.ts'
+import {
+  endpointSlicePrinter,
+  endpointsPrinter,
+  ingressClassPrinter,
+  ingressPrinter,
+  ipAddressPrinter,
+  networkPolicyPrinter,
+  serviceCidrPrinter,
+  servicePrinter,
+} from './network.ts'
+import { podPrinter, podTemplatePrinter } from './pod.ts'
+import {
+  autoscalerPrinter,
+  controllerRevisionPrinter,
+  cronJobPrinter,
+  daemonSetPrinter,
+  deploymentPrinter,
+  disruptionBudgetPrinter,
+  jobPrinter,
+  replicaSetPrinter,
+  replicationControllerPrinter,
+  statefulSetPrinter,
+} from './workloads.ts'
 
-const printers: Readonly<Record<string, TablePrinter>> = {}
+const printers: Readonly<Record<string, TablePrinter>> = {
+  '/ComponentStatus': componentStatusPrinter,
+  '/ConfigMap': configMapPrinter,
+  '/Endpoints': endpointsPrinter,
+  '/Event': eventPrinter,
+  '/Namespace': namespacePrinter,
+  '/Node': nodePrinter,
+  '/PersistentVolume': volumePrinter,
+  '/PersistentVolumeClaim': claimPrinter,
+  '/Pod': podPrinter,
+  '/PodTemplate': podTemplatePrinter,
+  '/ReplicationController': replicationControllerPrinter,
+  '/ResourceQuota': resourceQuotaPrinter,
+  '/Secret': secretPrinter,
+  '/Service': servicePrinter,
+  '/ServiceAccount': agePrinter,
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration': webhooksPrinter,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': admissionPolicyPrinter,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': admissionBindingPrinter,
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration': webhooksPrinter,
+  'apiregistration.k8s.io/APIService': apiServicePrinter,
+  'apps/ControllerRevision': controllerRevisionPrinter,
+  'apps/DaemonSet': daemonSetPrinter,
+  'apps/Deployment': deploymentPrinter,
+  'apps/ReplicaSet': replicaSetPrinter,
+  'apps/StatefulSet': statefulSetPrinter,
+  'autoscaling/HorizontalPodAutoscaler': autoscalerPrinter,
+  'batch/CronJob': cronJobPrinter,
+  'batch/Job': jobPrinter,
+  'certificates.k8s.io/CertificateSigningRequest': certificateRequestPrinter,
+  'coordination.k8s.io/Lease': leasePrinter,
+  'discovery.k8s.io/EndpointSlice': endpointSlicePrinter,
+  'events.k8s.io/Event': eventPrinter,
+  'flowcontrol.apiserver.k8s.io/FlowSchema': flowSchemaPrinter,
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': priorityLevelPrinter,
+  'networking.k8s.io/IPAddress': ipAddressPrinter,
+  'networking.k8s.io/Ingress': ingressPrinter,
+  'networking.k8s.io/IngressClass': ingressClassPrinter,
+  'networking.k8s.io/NetworkPolicy': networkPolicyPrinter,
+  'networking.k8s.io/ServiceCIDR': serviceCidrPrinter,
+  'node.k8s.io/RuntimeClass': runtimeClassPrinter,
+  'policy/PodDisruptionBudget': disruptionBudgetPrinter,
+  'rbac.authorization.k8s.io/ClusterRoleBinding': bindingPrinter,
+  'rbac.authorization.k8s.io/RoleBinding': bindingPrinter,
+  'resource.k8s.io/DeviceClass': agePrinter,
+  'resource.k8s.io/ResourceClaimTemplate': agePrinter,
+  'scheduling.k8s.io/PriorityClass': priorityClassPrinter,
+  'storage.k8s.io/CSIDriver': csiDriverPrinter,
+  'storage.k8s.io/CSINode': csiNodePrinter,
+  'storage.k8s.io/CSIStorageCapacity': storageCapacityPrinter,
+  'storage.k8s.io/StorageClass': storageClassPrinter,
+  'storage.k8s.io/VolumeAttachment': attachmentPrinter,
+  'storage.k8s.io/VolumeAttributesClass': attributesClassPrinter,
+}
 
 /** The printer of a kind; the default one (name and creation time) for kinds that have none of their own. */
-export function printerOf(group: string, version: string, kind: string): TablePrinter {
-  return printers[`${group}/${version}/${kind}`] ?? printers[`${group}/${kind}`] ?? defaultPrinter
+export function printerOf(group: string, kind: string): TablePrinter {
+  return printers[`${group}/${kind}`] ?? defaultPrinter
 }

@@ -83,7 +83,7 @@ function sameListItem(fields: JsonObject, wanted: JsonValue, live: JsonValue): b
   for (const path in fields) {
     if (!path.startsWith('k:')) continue
     const key = JSON.parse(path.slice(2)) as JsonObject
-    if (hasKey(wanted, key) && hasKey(live, key)) return sameObject(fields[path] as JsonObject, wanted, live)
+    if (hasKey(wanted, key) && hasKey(live, key)) return sameValue(fields[path] as JsonObject, wanted, live)
   }
   return false
 }

@@ -53,17 +53,20 @@ describe('dependencies', () => {
     expect([...dependencies.readers(Secret, now, before)]).toEqual([])
   })
 
-  test('a set replaces the one before, and kinds are told as used and unused', () => {
-    const told: string[] = []
-    const dependencies = new Dependencies((of, used) => told.push(`${of.kind} ${used}`))
+  test('a set replaces the one before, and a kind is read as long as one item reads it', () => {
+    const dependencies = new Dependencies()
+    const read = (): string[] => [ConfigMap, Secret].filter((of) => dependencies.isRead(of)).map((of) => of.kind)
     dependencies.replace('one', [key('a', 'x'), { kind: Secret, key: { namespace: 'a', name: 's' } }])
     dependencies.replace('two', [key('a', 'x')])
+    expect(read()).toEqual(['ConfigMap', 'Secret'])
     dependencies.replace('one', [key('a', 'y')])
     expect([...dependencies.readers(ConfigMap, object('a', 'x'), undefined)]).toEqual(['two'])
     expect([...dependencies.readersOfKind(ConfigMap)].toSorted()).toEqual(['one', 'two'])
+    expect(read()).toEqual(['ConfigMap'])
     dependencies.replace('two', [])
+    expect(read()).toEqual(['ConfigMap'])
     dependencies.replace('one', [])
-    expect(told).toEqual(['ConfigMap true', 'Secret true', 'Secret false', 'ConfigMap false'])
+    expect(read()).toEqual([])
   })
 
   const read = fc.oneof(

@@ -15,7 +15,6 @@ interface SelectorReaders {
 }
 
 interface KindReaders {
-  readonly kind: Kind
   /** Reads of this kind, over all items. */
   reads: number
   readonly byKey: Map<string, Set<string>>
@@ -27,12 +26,6 @@ interface KindReaders {
 export class Dependencies {
   readonly #reads = new Map<string, Map<string, Read>>()
   readonly #kinds = new Map<string, KindReaders>()
-  readonly #kindUsed: (kind: Kind, used: boolean) => void
-
-  /** `kindUsed` is told when a kind gets its first reader and when it loses its last. */
-  constructor(kindUsed: (kind: Kind, used: boolean) => void = () => {}) {
-    this.#kindUsed = kindUsed
-  }
 
   /** What an item reads from now on, in place of what it read before. */
   replace(item: string, reads: Iterable<Read>): void {
@@ -75,6 +68,11 @@ export class Dependencies {
     return readers
   }
 
+  /** Some item reads the kind. */
+  isRead(kind: Kind): boolean {
+    return this.#kinds.has(kindId(kind))
+  }
+
   /** All items that read the kind at all; for when what is known of the kind changes. */
   readersOfKind(kind: Kind): ReadonlySet<string> {
     const readers = new Set<string>()
@@ -88,9 +86,8 @@ export class Dependencies {
   #add(item: string, id: string, read: Read): void {
     const name = kindId(read.kind)
     let of = this.#kinds.get(name)
-    if (of === undefined)
-      this.#kinds.set(name, (of = { kind: read.kind, reads: 0, byKey: new Map(), byLabel: new Map() }))
-    if (of.reads++ === 0) this.#kindUsed(read.kind, true)
+    if (of === undefined) this.#kinds.set(name, (of = { reads: 0, byKey: new Map(), byLabel: new Map() }))
+    of.reads++
     if ('key' in read) {
       const key = formatKey(read.key)
       const items = of.byKey.get(key)
@@ -123,10 +120,7 @@ export class Dependencies {
       if (readers.items.size === 0) bucket.delete(id)
       if (bucket.size === 0) of.byLabel.delete(label)
     }
-    if (--of.reads === 0) {
-      this.#kinds.delete(name)
-      this.#kindUsed(of.kind, false)
-    }
+    if (--of.reads === 0) this.#kinds.delete(name)
   }
 }
 

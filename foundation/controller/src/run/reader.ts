@@ -1,7 +1,7 @@
 // Reading from shared caches, with a record of what was read: a change of it wakes the reader.
 import { groupKindName, toKey, toKind } from '@fairlead/client'
 import type { KeyLike, Kind, KindLike } from '@fairlead/client'
-import type { KubeObject } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
 import { toSelector } from '../informer/informer.ts'
 import type { Informer, InformerState, ObjectFilter } from '../informer/informer.ts'
 import type { Read } from './dependencies.ts'
@@ -40,9 +40,15 @@ export interface Reader {
   state(kind: KindLike): Promise<InformerState>
 }
 
-/** Where a recording reader finds informers. */
-export interface InformerSource {
+/** What a recording reader lives on. */
+export interface ReaderHost {
   informer<T extends KubeObject>(kind: Kind<T>): Informer<T>
+  /** Told of each read before it happens: what changes while the run goes on must wake it too. */
+  recorded(read: Read): void
+  /** Told of a kind that was not synced: the item waits for another state of it. */
+  blocked(kind: Kind): void
+  readonly clock: Clock
+  readonly signal: AbortSignal
 }
 
 /** How long a read waits for a first list before it gives up and lets the item be woken instead. Milliseconds. */
@@ -51,22 +57,10 @@ const syncPatience = 10_000
 /** A {@link Reader} that remembers its reads. */
 export class RecordingReader implements Reader {
   readonly reads: Read[] = []
-  readonly #source: InformerSource
-  readonly #recorded: (read: Read) => void
-  readonly #signal: AbortSignal
-  readonly #timer: (ms: number, run: () => void) => Disposable
+  readonly #host: ReaderHost
 
-  /** `recorded` is told of each read before it happens: what changes while the run goes on must wake it too. */
-  constructor(
-    source: InformerSource,
-    recorded: (read: Read) => void,
-    signal: AbortSignal,
-    timer: (ms: number, run: () => void) => Disposable,
-  ) {
-    this.#source = source
-    this.#recorded = recorded
-    this.#signal = signal
-    this.#timer = timer
+  constructor(host: ReaderHost) {
+    this.#host = host
   }
 
   async get<T extends KubeObject>(like: KindLike<T>, keyLike: KeyLike): Promise<T | undefined> {
@@ -86,34 +80,37 @@ export class RecordingReader implements Reader {
   async state(like: KindLike): Promise<InformerState> {
     const kind = toKind(like)
     this.#record({ kind, key: { namespace: '', name: '' } })
-    return this.#settled(this.#source.informer(kind))
+    const state = await this.#settled(this.#host.informer(kind))
+    if (state !== 'Synced') this.#host.blocked(kind)
+    return state
   }
 
   #record(read: Read): void {
     this.reads.push(read)
-    this.#recorded(read)
+    this.#host.recorded(read)
   }
 
   async #synced<T extends KubeObject>(kind: Kind<T>): Promise<Informer<T>> {
-    const informer = this.#source.informer(kind)
+    const informer = this.#host.informer(kind)
     const state = await this.#settled(informer)
-    if (state !== 'Synced') throw new KindUnavailable(kind, state, informer.error)
-    return informer
+    if (state === 'Synced') return informer
+    this.#host.blocked(kind)
+    throw new KindUnavailable(kind, state, informer.error)
   }
 
   async #settled<T extends KubeObject>(informer: Informer<T>): Promise<InformerState> {
     if (informer.state !== 'Syncing') return informer.state
     const patience = new AbortController()
     const end = (): void => patience.abort()
-    using _timer = this.#timer(syncPatience, end)
-    this.#signal.addEventListener('abort', end, { once: true })
+    using _timer = this.#host.clock.timer(syncPatience, end)
+    this.#host.signal.addEventListener('abort', end, { once: true })
     try {
       return await informer.settled(patience.signal)
     } catch {
-      this.#signal.throwIfAborted()
+      this.#host.signal.throwIfAborted()
       return 'Syncing'
     } finally {
-      this.#signal.removeEventListener('abort', end)
+      this.#host.signal.removeEventListener('abort', end)
     }
   }
 }

@@ -68,6 +68,14 @@ export interface WatchOptions<O extends KubeObject> extends InformerScope {
   readonly when?: (change: ObjectChange<O>) => boolean
 }
 
+/** An informer that items read from. */
+interface ReadInformer<O extends KubeObject = KubeObject> {
+  readonly use: InformerUse<O>
+  readonly listening: Disposable
+  /** Items whose last run could not read the kind. */
+  readonly blocked: Set<string>
+}
+
 /** The loop. Make it with {@link Manager.loop}. */
 export class WorkLoop<T> implements AsyncDisposable {
   readonly name: string
@@ -77,9 +85,9 @@ export class WorkLoop<T> implements AsyncDisposable {
   readonly #host: WorkLoopHost
   readonly #log: Logger
   readonly #own = new OwnWrites()
-  readonly #dependencies: Dependencies
+  readonly #dependencies = new Dependencies()
   /** Informers that items read from, by kind in one version; held while an item reads them. */
-  readonly #read = new Map<string, { readonly use: InformerUse; readonly listening: Disposable; needed: boolean }>()
+  readonly #read = new Map<string, ReadInformer>()
   readonly #uses: Disposable[] = []
   /** Kinds whose changes this loop hears, by group and kind: only their writes cause events that may have to be dropped. */
   readonly #heard = new Map<string, Informer[]>()
@@ -108,7 +116,6 @@ export class WorkLoop<T> implements AsyncDisposable {
       force: true,
       cached: (kind, key) => this.#cached(kind, formatKey(key)),
     })
-    this.#dependencies = new Dependencies((kind, used) => (used ? this.#readKind(kind) : this.#leaveKind(kind)))
   }
 
   /** Workers at work now. */
@@ -128,10 +135,12 @@ export class WorkLoop<T> implements AsyncDisposable {
     const informer = use.informer
     const hear = (change: ObjectChange<O>): void => {
       if (when !== undefined && !when(change)) return
-      for (const item of itemsOf(change.object)) this.#wake(informer.kind, item, this.#options.id(item), change)
+      const items = new Map<string, T>()
+      for (const item of itemsOf(change.object)) items.set(this.#options.id(item), item)
       if (change.previous !== undefined && change.previous !== change.object) {
-        for (const item of itemsOf(change.previous)) this.#wake(informer.kind, item, this.#options.id(item), change)
+        for (const item of itemsOf(change.previous)) items.set(this.#options.id(item), item)
       }
+      for (const [id, item] of items) this.#wake(informer.kind, item, id, change)
     }
     this.#hearKind(informer as unknown as Informer)
     this.#uses.push(informer.subscribe({ changed: hear }), use)
@@ -202,15 +211,16 @@ export class WorkLoop<T> implements AsyncDisposable {
     const { clock, metrics } = this.#host
     const id = this.#options.id(item)
     const started = clock.monotonic()
-    const reader = new RecordingReader(
-      { informer: (kind) => this.#informerFor(kind) },
-      (read) => {
+    const reader = new RecordingReader({
+      informer: (kind) => this.#informerFor(kind).use.informer,
+      recorded: (read) => {
         this.#items.set(id, item)
         this.#dependencies.add(id, read)
       },
-      this.#abort.signal,
-      (ms, run) => clock.timer(ms, run),
-    )
+      blocked: (kind) => this.#informerFor(kind).blocked.add(id),
+      clock,
+      signal: this.#abort.signal,
+    })
     const context: WorkContext = {
       client: this.client.with({ observer: this.#observer(item, id), signal: this.#abort.signal }),
       read: reader,
@@ -302,11 +312,15 @@ export class WorkLoop<T> implements AsyncDisposable {
     return undefined
   }
 
-  #informerFor<O extends KubeObject>(kind: Kind<O>): Informer<O> {
-    const id = kindId(kind)
-    const held = this.#read.get(id)
-    if (held !== undefined) return held.use.informer as unknown as Informer<O>
+  #informerFor<O extends KubeObject>(kind: Kind<O>): ReadInformer<O> {
+    const known = this.#read.get(kindId(kind))
+    if (known !== undefined) return known as unknown as ReadInformer<O>
     const use = this.#host.informers.use(kind)
+    const blocked = new Set<string>()
+    let before = use.informer.state
+    const wakeAll = (ids: Iterable<string>): void => {
+      for (const id of ids) if (this.#items.has(id)) this.queue.add(this.#items.get(id)!)
+    }
     const listening = use.informer.subscribe(
       {
         // Reads wait for the first list, so what it brings is no news to them.
@@ -315,32 +329,26 @@ export class WorkLoop<T> implements AsyncDisposable {
           for (const reader of this.#dependencies.readers(kind, change.object, change.previous))
             this.#wake(kind, this.#items.get(reader)!, reader, change)
         },
-        state: () => {
-          for (const reader of this.#dependencies.readersOfKind(kind)) this.queue.add(this.#items.get(reader)!)
+        state: (state) => {
+          // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the kind, are woken.
+          wakeAll(before === 'Synced' ? this.#dependencies.readersOfKind(kind) : blocked)
+          blocked.clear()
+          before = state
         },
       },
       { replay: false },
     )
     this.#hearKind(use.informer as unknown as Informer)
-    this.#read.set(id, { use: use as unknown as InformerUse, listening, needed: false })
-    return use.informer
-  }
-
-  #readKind(kind: Kind): void {
-    const held = this.#read.get(kindId(kind))
-    if (held !== undefined) held.needed = true
-  }
-
-  #leaveKind(kind: Kind): void {
-    const held = this.#read.get(kindId(kind))
-    if (held !== undefined) held.needed = false
+    const read: ReadInformer<O> = { use, listening, blocked }
+    this.#read.set(kindId(kind), read as unknown as ReadInformer)
+    return read
   }
 
   /** Lets go of informers that no item reads; runs in progress may still hold new ones, so only when none is. */
   #dropUnread(): void {
     if (this.#active > 1) return
-    for (const [id, { use, listening, needed }] of this.#read) {
-      if (needed) continue
+    for (const [id, { use, listening }] of this.#read) {
+      if (this.#dependencies.isRead(use.informer.kind)) continue
       this.#read.delete(id)
       this.#unhearKind(use.informer)
       listening[Symbol.dispose]()

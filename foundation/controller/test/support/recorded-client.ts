@@ -1,0 +1,53 @@
+// A client whose requests are counted on their way to the server.
+import { Client } from '@fairlead/client'
+import type { ApiRequest, ApiResponse, Impersonation, Transport } from '@fairlead/client'
+import type { Clock } from '@fairlead/kube'
+
+/** Passes everything on and writes down what was asked: `PATCH /api/v1/…`, `WATCH /api/v1/…`. */
+export class RecordingTransport implements Transport {
+  readonly requests: string[] = []
+  readonly #to: Transport
+  /** Called before each request; may delay or fail it. */
+  before: (request: ApiRequest) => Promise<void> | void = () => {}
+  /** Called after each request with its answer; may delay it. */
+  after: (request: ApiRequest, response: ApiResponse) => Promise<void> | void = () => {}
+
+  constructor(to: Transport) {
+    this.#to = to
+  }
+
+  get address(): string {
+    return this.#to.address
+  }
+
+  async request(request: ApiRequest): Promise<ApiResponse> {
+    this.requests.push(`${request.method} ${request.path}`)
+    await this.before(request)
+    const response = await this.#to.request(request)
+    await this.after(request, response)
+    return response
+  }
+
+  watch(request: ApiRequest): ReturnType<Transport['watch']> {
+    this.requests.push(`WATCH ${request.path}`)
+    return this.#to.watch(request)
+  }
+
+  as(who: Impersonation): Transport {
+    return this.#to.as(who)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#to[Symbol.asyncDispose]()
+  }
+
+  /** Requests since the last call that are no watches and no events. */
+  take(): string[] {
+    return this.requests.splice(0).filter((request) => !request.startsWith('WATCH') && !request.includes('/events'))
+  }
+}
+
+export function recorded(client: Client, clock?: Clock): { client: Client; transport: RecordingTransport } {
+  const transport = new RecordingTransport(client.transport)
+  return { transport, client: new Client({ transport, clock: clock ?? client.clock, random: () => 0 }) }
+}

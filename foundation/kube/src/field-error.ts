@@ -50,7 +50,8 @@ const withoutValue: ReadonlySet<FieldErrorType> = new Set([
 /** The error without its field, the message of a Status cause: `Invalid value: "x": must be y`. */
 export function fieldErrorBody(error: FieldError): string {
   const parts = [titles[error.type]]
-  if (!withoutValue.has(error.type) && error.badValue !== undefined) parts.push(error.shown ?? formatBadValue(error.badValue))
+  if (!withoutValue.has(error.type) && error.badValue !== undefined)
+    parts.push(error.shown ?? formatBadValue(error.badValue))
   if (error.detail !== '') parts.push(error.detail)
   return parts.join(': ')
 }

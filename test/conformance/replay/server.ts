@@ -23,9 +23,8 @@ export interface ReplayServer {
 
 /** Starts a server for one scenario. */
 export async function startServer(): Promise<ReplayServer> {
-  const storage = await memory()
   const server = await ApiServer.start({
-    storage,
+    storage: memory(),
     authorization: 'RBAC',
     controllers: ['namespace', 'gc', 'role-aggregation', 'crd'],
     controllerDelay: controllerDelayMs,
@@ -37,7 +36,7 @@ export async function startServer(): Promise<ReplayServer> {
   return {
     target: { host: '127.0.0.1', port, agent, tokens },
     kubeconfig: kubeconfigFor(port, certificateAuthority, 'token-admin'),
-    compact: () => storage.compact(),
+    compact: () => server.store.compact(),
     async stop() {
       agent.destroy()
       await server[Symbol.asyncDispose]()

@@ -1,5 +1,5 @@
 // How objects of a custom resource behave when they are written and read: everything follows from the schema of their version.
-import type {
+import type { DefaultOptions,
   CustomResourceDefinition,
   DefinitionVersion,
   FieldError,
@@ -56,7 +56,7 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine?: R
   const versions = new Map(spec.versions.map((version) => [version.name, versionRules(version, group, engine)]))
   const versionOf = (apiVersion: string): VersionRules | undefined => versions.get(parseApiVersion(apiVersion).version)
   return {
-    applyDefaults: (object) => applyVersion(object, versionOf(String(object['apiVersion']))),
+    applyDefaults: (object, options) => applyVersion(object, versionOf(String(object['apiVersion'])), options),
     prepareForCreate(object) {
       if (metadata.deletionTimestamp === undefined) return
       const detail = 'create not allowed while custom resource definition is terminating'
@@ -95,10 +95,10 @@ function versionRules(version: DefinitionVersion, group: string, engine: RuleEng
 }
 
 /** Brings an object into the form of its version: unknown fields out, defaults in. Idempotent; on reads it follows changes of the CRD. */
-function applyVersion(object: Draft, version: VersionRules | undefined): void {
+function applyVersion(object: Draft, version: VersionRules | undefined, options: DefaultOptions = {}): void {
   if (version === undefined) return
   const pruned = prune(object, version.schema).value
-  const defaulted = applySchemaDefaults(pruned, version.schema) as JsonObject
+  const defaulted = applySchemaDefaults(pruned, version.schema, options) as JsonObject
   if (defaulted === object) return
   for (const key of Object.keys(object)) if (!Object.hasOwn(defaulted, key)) delete object[key]
   for (const [key, value] of Object.entries(defaulted)) if (key !== 'metadata') object[key] = value

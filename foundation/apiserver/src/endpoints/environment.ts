@@ -50,6 +50,7 @@ export function writeContext(environment: Environment, call: ResourceCall, dryRu
     user: call.user,
     now: environment.clock.now(),
     apiVersion: call.resource.apiVersion,
+    subresource: call.subresource,
     dryRun,
     newUid: environment.newUid,
     read: environment.read,

@@ -6,7 +6,7 @@ import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts
 import type { Selection } from '../request/selection.ts'
 import { resourceName } from '../registry/resource.ts'
 import { StoreError } from '../storage/store.ts'
-import type { Entry, Page, Range } from '../storage/store.ts'
+import type { Page, Range } from '../storage/store.ts'
 import type { View } from '../views/views.ts'
 import { decodeContinue, encodeContinue } from './continue-token.ts'
 import type { ContinueToken } from './continue-token.ts'
@@ -90,12 +90,12 @@ async function selectByName(environment: Environment, call: ResourceCall, select
 
 async function selectFrom(environment: Environment, call: ResourceCall, options: ListOptions, selection: Selection, page: Page): Promise<Selected> {
   const selected: View[] = []
-  let last: Entry | undefined
   for (const [index, view] of (await environment.views.all(page.entries, call.resource)).entries()) {
     if (!selection.matches(view.object)) continue
-    if (options.limit > 0 && selected.length === options.limit) return { views: selected, revision: page.revision, remaining: 0, last: last!.key }
     selected.push(view)
-    last = page.entries[index]
+    const { key } = page.entries[index]!
+    // A full page goes on while there are keys at all, whether or not they will match.
+    if (selected.length === options.limit && index + 1 < page.entries.length) return { views: selected, revision: page.revision, remaining: 0, last: key }
   }
   return { views: selected, revision: page.revision, remaining: 0, last: undefined }
 }

@@ -1,10 +1,11 @@
 // The common part of every write: from a decoded object to one that may be stored. Ownership of fields is computed before the kind's own
 // preparation, as the real server does, then metadata and the kind's rules are checked.
-import { asJson, asObject, cloneJson, failure, forbidden, invalid, jsonEqual, keepUnchangedTimes, notFound, trackUpdate } from '@fairlead/kube'
+import { asJson, asObject, cloneJson, failure, forbidden, invalid, jsonEqual, keepUnchangedTimes, notFound, parseApiVersion, trackUpdate } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { finalizerWarnings, validateMetadata, validateMetadataUpdate } from '../objects/metadata-validation.ts'
 import { storedCustomForm, storedForm } from '../objects/object-form.ts'
 import { fillSystemFields, keepSystemFields, raiseGeneration } from '../objects/system-fields.ts'
+import { storedApiVersion } from '../registry/resource.ts'
 import type { Draft } from '../registry/strategy.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import { convertToStored } from '../views/views.ts'
@@ -29,7 +30,7 @@ export async function prepareCreate(environment: Environment, call: ResourceCall
   const { strategy } = definition
   const now = timestamp(environment.clock.now())
   let draft = object as Draft
-  strategy.applyDefaults?.(draft)
+  strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
   if (mode.isApplied !== true) draft = tracked(call, undefined, draft, mode.manager, now)
   draft = await admitted(environment, call, 'CREATE', draft, undefined, mode.dryRun)
   checkNamespace(environment, call, String(draft.metadata['name'] ?? ''))
@@ -58,7 +59,7 @@ export async function prepareUpdate(
   const { strategy } = definition
   const now = timestamp(environment.clock.now())
   let draft = object as Draft
-  strategy.applyDefaults?.(draft)
+  strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
   if (mode.isApplied !== true) draft = tracked(call, old, draft, mode.manager, now)
   draft = await admitted(environment, call, 'UPDATE', draft, old, mode.dryRun)
   const oldJson = old as unknown as JsonObject
@@ -66,7 +67,8 @@ export async function prepareUpdate(
   else if (strategy.hasStatus) keepStatus(draft, oldJson)
   keepSystemFields(draft, old.metadata)
   const context = writeContext(environment, call, mode.dryRun)
-  strategy.prepareForUpdate?.(draft, old, context)
+  // Finalizers of a Namespace's spec change here and nowhere else.
+  if (call.subresource !== 'finalize') strategy.prepareForUpdate?.(draft, old, context)
   if (strategy.tracksGeneration && call.subresource !== 'status') raiseGeneration(draft, oldJson, strategy.hasStatus ?? false)
   const updated = keepUnchangedTimes(old, asObject(draft))
   if (updated.metadata.managedFields === old.metadata.managedFields) draft.metadata['managedFields'] = cloneJson(asJson(old.metadata)['managedFields'] ?? null)
@@ -183,7 +185,9 @@ function keepStatus(draft: Draft, old: JsonObject): void {
 }
 
 function refuse({ definition }: ServedResource, draft: Draft, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw invalid(definition, String(draft.metadata['name'] ?? ''), errors)
+  if (errors.length === 0) return
+  const { group } = parseApiVersion(storedApiVersion(definition))
+  throw invalid({ group, kind: definition.kind }, String(draft.metadata['name'] ?? ''), errors)
 }
 
 function warn(call: ResourceCall, draft: Draft, old: KubeObject | undefined): void {

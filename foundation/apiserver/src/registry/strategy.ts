@@ -12,6 +12,8 @@ export interface WriteContext {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly apiVersion: string
+  /** '' for the object itself. */
+  readonly subresource: string
   readonly dryRun: boolean
   /** A random UUID per call. */
   newUid(): string
@@ -24,7 +26,7 @@ export interface WriteContext {
 /** Behaviour of one kind. Every member is optional; a missing one does nothing. */
 export interface Strategy {
   /** Fills what a client left out, on create, update and for schemas on read. Idempotent. */
-  applyDefaults?(object: Draft): void
+  applyDefaults?(object: Draft, options?: { readonly keepsNulls?: boolean }): void
   /** Before validation of a new object: allocates (cluster IPs), normalises (stringData), drops status. */
   prepareForCreate?(object: Draft, context: WriteContext): void
   /** Before validation of a changed object: carries over what clients may not change. Status has been kept by the handler already where `hasStatus`. */

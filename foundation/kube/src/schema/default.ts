@@ -10,8 +10,23 @@ import type { SchemaNode, TypeSchema } from './schema-node.ts'
  * default; a null that is neither nullable nor defaulted is dropped from its object (it stays in a list, where validation refuses it).
  * Idempotent; the same value comes back when there is nothing to do.
  */
-export function applySchemaDefaults(value: JsonValue, schema: TypeSchema): JsonValue {
-  return defaulted(value, resolveNode(schema.root, schema), schema)
+export function applySchemaDefaults(value: JsonValue, schema: TypeSchema, options: DefaultOptions = {}): JsonValue {
+  return defaulted(value, resolveNode(schema.root, schema), options.keepsNulls === true ? keepingNulls(schema) : schema)
+}
+
+/** How to default. */
+export interface DefaultOptions {
+  /** Nulls without a default stay where they are, for validation to refuse (server-side apply). */
+  readonly keepsNulls?: boolean
+}
+
+const nullKeepers = new WeakSet<TypeSchema>()
+
+/** The schema, marked: walking it leaves nulls alone. */
+function keepingNulls(schema: TypeSchema): TypeSchema {
+  const marked: TypeSchema = { root: schema.root, resolve: (ref) => schema.resolve(ref) }
+  nullKeepers.add(marked)
+  return marked
 }
 
 function defaulted(value: JsonValue, node: SchemaNode, schema: TypeSchema): JsonValue {
@@ -42,6 +57,7 @@ function defaultedObject(object: JsonObject, node: SchemaNode, schema: TypeSchem
     const member = object[key]!
     const filled = member === null && resolved.nullable !== true ? defaultOf(child, resolved) : member
     if (filled === undefined) {
+      if (nullKeepers.has(schema)) continue
       changed ??= { ...object }
       delete changed[key]
       continue

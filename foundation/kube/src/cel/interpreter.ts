@@ -1,0 +1,391 @@
+// Runs checked expressions: each node becomes a function of its variables. Every step counts against a budget that nothing can catch.
+import type { CheckedExpr } from './checker.ts'
+import { typeNames } from './checker.ts'
+import { CelBudgetError, CelError } from './errors.ts'
+import type { Overload } from './library.ts'
+import type { Expr } from './syntax.ts'
+import type { CelType } from './types.ts'
+import { MapValue, Optional, TypeValue, formatKey, isList, numeric, typeName } from './values.ts'
+import type { CelValue } from './values.ts'
+
+/** One run: the variables by slot, what it has cost and what it may cost. */
+export interface Run {
+  readonly slots: CelValue[]
+  readonly budget: number
+  cost: number
+}
+
+/** A compiled expression. */
+export type Step = (run: Run) => CelValue
+
+/**
+ * Turns a checked expression into a function. `names` are the variables, in the order of their slots.
+ */
+export function compileSteps(checked: CheckedExpr, names: readonly string[]): Step {
+  const slots = new Map(names.map((name, slot) => [name, slot]))
+  return new Compiler(checked, names.length).compile(checked.root, slots)
+}
+
+function charge(run: Run, cost: number): void {
+  run.cost += cost
+  if (run.cost > run.budget) throw new CelBudgetError()
+}
+
+type Slots = ReadonlyMap<string, number>
+
+class Compiler {
+  readonly #checked: CheckedExpr
+  #nextSlot: number
+
+  constructor(checked: CheckedExpr, firstSlot: number) {
+    this.#checked = checked
+    this.#nextSlot = firstSlot
+  }
+
+  compile(expr: Expr, slots: Slots): Step {
+    switch (expr.kind) {
+      case 'literal': {
+        const { value } = expr
+        return () => value
+      }
+      case 'name': {
+        const slot = slots.get(expr.name)
+        if (slot === undefined) return constantType(expr.name)
+        return (run) => {
+          charge(run, 1)
+          return run.slots[slot]!
+        }
+      }
+      case 'select':
+        return this.#select(expr, slots)
+      case 'index':
+        return this.#index(expr, slots)
+      case 'call':
+        return this.#call(expr, slots)
+      case 'logic':
+        return logic(expr.operator === '||', this.compile(expr.left, slots), this.compile(expr.right, slots))
+      case 'conditional': {
+        const [test, whenTrue, whenFalse] = [expr.test, expr.whenTrue, expr.whenFalse].map((part) =>
+          this.compile(part, slots),
+        ) as [Step, Step, Step]
+        return (run) => (asBool(test(run)) ? whenTrue(run) : whenFalse(run))
+      }
+      case 'list': {
+        const items = expr.items.map((item) => this.compile(item, slots))
+        return (run) => {
+          charge(run, 10)
+          return items.map((item) => item(run))
+        }
+      }
+      case 'map': {
+        const entries = expr.entries.map(
+          ([key, value]) => [this.compile(key, slots), this.compile(value, slots)] as const,
+        )
+        return (run) => {
+          charge(run, 30)
+          const map = new MapValue()
+          for (const [key, value] of entries) {
+            const k = key(run)
+            if (map.has(k)) throw new CelError(`Failed with repeated key`)
+            map.set(k, value(run))
+          }
+          return map
+        }
+      }
+      case 'fold':
+        return this.#fold(expr, slots)
+      case 'bind': {
+        const slot = this.#nextSlot++
+        const value = this.compile(expr.value, slots)
+        const body = this.compile(expr.body, new Map(slots).set(expr.name, slot))
+        return (run) => {
+          run.slots[slot] = value(run)
+          return body(run)
+        }
+      }
+      case 'optMap': {
+        const slot = this.#nextSlot++
+        const target = this.compile(expr.target, slots)
+        const body = this.compile(expr.body, new Map(slots).set(expr.name, slot))
+        return (run) => {
+          const value = target(run)
+          if (!(value instanceof Optional)) throw new CelError('no such overload')
+          if (value.value === undefined) return value
+          run.slots[slot] = value.value
+          const result = body(run)
+          if (!expr.flat) return new Optional(result)
+          if (result instanceof Optional) return result
+          throw new CelError('no such overload')
+        }
+      }
+    }
+  }
+
+  #select(expr: Expr & { kind: 'select' }, slots: Slots): Step {
+    const operand = this.compile(expr.operand, slots)
+    const { field, test, optional } = expr
+    return (run) => {
+      charge(run, 1)
+      const value = operand(run)
+      const isOptional = value instanceof Optional
+      const inner = isOptional ? value.value : value
+      if (inner === undefined) return test ? false : value
+      if (!(inner instanceof MapValue))
+        throw new CelError(inner === null && test ? 'no such overload' : `no such key: ${field}`)
+      const member = inner.get(field)
+      if (test) return member !== undefined
+      if (optional || isOptional) return new Optional(member)
+      if (member === undefined) throw new CelError(`no such key: ${field}`)
+      return member
+    }
+  }
+
+  #index(expr: Expr & { kind: 'index' }, slots: Slots): Step {
+    const operand = this.compile(expr.operand, slots)
+    const index = this.compile(expr.index, slots)
+    const { optional } = expr
+    return (run) => {
+      charge(run, 1)
+      const value = operand(run)
+      const at = index(run)
+      const isOptional = value instanceof Optional
+      const inner = isOptional ? value.value : value
+      if (inner === undefined) return value
+      const element = elementOf(inner, at)
+      if (optional || isOptional) return new Optional(element)
+      if (element !== undefined) return element
+      throw new CelError(isList(inner) ? `index out of bounds: ${formatKey(at)}` : `no such key: ${formatKey(at)}`)
+    }
+  }
+
+  #call(expr: Expr & { kind: 'call' }, slots: Slots): Step {
+    const overloads = this.#checked.overloadsOf(expr)
+    const steps = expr.args.map((arg) => this.compile(arg, slots))
+    const [only] = overloads
+    const settled = overloads.length === 1 && expr.args.every((arg) => this.#checked.typeOf(arg).kind !== 'dyn')
+    if (settled && steps.length === 2) {
+      const [left, right] = steps as [Step, Step]
+      return (run) => invoke(run, only!, [left(run), right(run)])
+    }
+    if (settled)
+      return (run) =>
+        invoke(
+          run,
+          only!,
+          steps.map((step) => step(run)),
+        )
+    return (run) => {
+      const args = steps.map((step) => step(run))
+      const overload = overloads.find(({ parameters }) => parameters.every((parameter, i) => fits(parameter, args[i]!)))
+      if (overload === undefined) throw new CelError(`no such overload`)
+      return invoke(run, overload, args)
+    }
+  }
+
+  #fold(expr: Expr & { kind: 'fold' }, slots: Slots): Step {
+    const range = this.compile(expr.range, slots)
+    const inner = new Map(slots)
+    const places = expr.names.map((name) => {
+      const slot = this.#nextSlot++
+      inner.set(name, slot)
+      return slot
+    })
+    const filter = expr.filter === undefined ? undefined : this.compile(expr.filter, inner)
+    const body = this.compile(expr.body, inner)
+    const accumulate = accumulators[expr.macro]
+    return (run) => {
+      const { first, second, single } = pairsOf(range(run))
+      return accumulate(run, first.length, {
+        key: (i) => first[i]!,
+        enter: (i) => {
+          charge(run, 1)
+          if (places.length === 2) {
+            run.slots[places[0]!] = first[i]!
+            run.slots[places[1]!] = second[i]!
+          } else {
+            // One name stands for the elements of a list, the keys of a map.
+            run.slots[places[0]!] = single[i]!
+          }
+          return filter === undefined || asBool(filter(run))
+        },
+        current: () => run.slots[places[0]!]!,
+        body: () => body(run),
+      })
+    }
+  }
+}
+
+/** What a fold walks over: indices and elements of a list, keys and values of a map. */
+function pairsOf(range: CelValue): {
+  first: readonly CelValue[]
+  second: readonly CelValue[]
+  single: readonly CelValue[]
+} {
+  if (isList(range)) return { first: range.map((_, i) => BigInt(i)), second: range, single: range }
+  if (range instanceof MapValue) {
+    const entries = [...range.entries()]
+    const keys = entries.map(([key]) => key)
+    return { first: keys, second: entries.map(([, value]) => value), single: keys }
+  }
+  throw new CelError('no such overload')
+}
+
+interface Loop {
+  key(i: number): CelValue
+  /** Sets the variables to the element; false when the filter leaves it out. */
+  enter(i: number): boolean
+  current(): CelValue
+  body(): CelValue
+}
+
+type Accumulator = (run: Run, length: number, loop: Loop) => CelValue
+
+/** Any element that decides wins over elements that fail; without one the first failure counts. */
+function quantifier(decisive: boolean): Accumulator {
+  return (_run, length, loop) => {
+    let failure: CelError | undefined
+    for (let i = 0; i < length; i++) {
+      try {
+        loop.enter(i)
+        if (asBool(loop.body()) === decisive) return decisive
+      } catch (error) {
+        if (!(error instanceof CelError)) throw error
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return !decisive
+  }
+}
+
+function collect(pick: (loop: Loop) => CelValue): Accumulator {
+  return (_run, length, loop) => {
+    const out: CelValue[] = []
+    for (let i = 0; i < length; i++) if (loop.enter(i)) out.push(pick(loop))
+    return out
+  }
+}
+
+const accumulators: Readonly<Record<(Expr & { kind: 'fold' })['macro'], Accumulator>> = {
+  all: quantifier(false),
+  exists: quantifier(true),
+  exists_one: (_run, length, loop) => {
+    let count = 0
+    for (let i = 0; i < length; i++) {
+      loop.enter(i)
+      if (asBool(loop.body())) count++
+    }
+    return count === 1
+  },
+  map: collect((loop) => loop.body()),
+  transformList: collect((loop) => loop.body()),
+  filter: (_run, length, loop) => {
+    const out: CelValue[] = []
+    for (let i = 0; i < length; i++) {
+      loop.enter(i)
+      const element = loop.current()
+      if (asBool(loop.body())) out.push(element)
+    }
+    return out
+  },
+  transformMap: (_run, length, loop) => {
+    const map = new MapValue()
+    for (let i = 0; i < length; i++) if (loop.enter(i)) map.set(loop.key(i), loop.body())
+    return map
+  },
+  transformMapEntry: (_run, length, loop) => {
+    const map = new MapValue()
+    for (let i = 0; i < length; i++) {
+      if (!loop.enter(i)) continue
+      const entry = loop.body()
+      if (!(entry instanceof MapValue)) throw new CelError('no such overload')
+      for (const [key, value] of entry.entries()) {
+        if (map.has(key)) throw new CelError(`insert failed: key ${formatKey(key)} already exists`)
+        map.set(key, value)
+      }
+    }
+    return map
+  },
+}
+
+function invoke(run: Run, overload: Overload, args: readonly CelValue[]): CelValue {
+  charge(run, 1 + (overload.cost === undefined ? 0 : overload.cost(args.map(sizeOf))))
+  return overload.call(args)
+}
+
+/** Characters, bytes or elements; 1 for anything else. */
+export function sizeOf(value: CelValue): number {
+  if (typeof value === 'string' || isList(value) || value instanceof Uint8Array) return value.length
+  return value instanceof MapValue ? value.size : 1
+}
+
+/** `||` and `&&`: a side that decides wins over one that fails, on whichever side it stands. */
+function logic(decisive: boolean, left: Step, right: Step): Step {
+  return (run) => {
+    const first = attempt(run, left)
+    if (first === decisive) return decisive
+    const second = attempt(run, right)
+    if (second === decisive) return decisive
+    if (first instanceof CelError) throw first
+    if (second instanceof CelError) throw second
+    return !decisive
+  }
+}
+
+function attempt(run: Run, step: Step): boolean | CelError {
+  try {
+    return asBool(step(run))
+  } catch (error) {
+    if (error instanceof CelError) return error
+    throw error
+  }
+}
+
+function asBool(value: CelValue): boolean {
+  if (typeof value === 'boolean') return value
+  throw new CelError('no such overload')
+}
+
+function constantType(name: string): Step {
+  if (!typeNames.has(name)) throw new Error(`no slot for ${name}`)
+  const value = new TypeValue(name)
+  return () => value
+}
+
+/** The element of a list or map; undefined when there is none. Doubles and uints that are whole numbers are indices too. */
+function elementOf(container: CelValue, index: CelValue): CelValue | undefined {
+  if (isList(container)) {
+    const at = numeric(index)
+    if (at === undefined || (typeof at === 'number' && !Number.isInteger(at)))
+      throw new CelError(`unsupported index type '${typeName(index)}' in list`)
+    return at < 0 ? undefined : container[Number(at)]
+  }
+  if (container instanceof MapValue) return container.get(index)
+  throw new CelError('no such overload')
+}
+
+/** A value may be given for a parameter of that type; type variables take anything. */
+function fits(type: CelType, value: CelValue): boolean {
+  switch (type.kind) {
+    case 'dyn':
+    case 'param':
+      return true
+    case 'null':
+      return value === null
+    case 'list':
+      return isList(value) && (value.length === 0 || fits(type.element, value[0]!))
+    case 'map':
+    case 'object':
+      return value instanceof MapValue
+    case 'optional':
+      return value instanceof Optional
+    case 'opaque':
+      return typeName(value) === type.name
+    case 'timestamp':
+      return typeName(value) === 'google.protobuf.Timestamp'
+    case 'duration':
+      return typeName(value) === 'google.protobuf.Duration'
+    default:
+      return typeName(value) === type.kind
+  }
+}

@@ -1,0 +1,86 @@
+// The functions an expression may call: a table by name, each with its overloads, declared by signature.
+import type { CelType } from './types.ts'
+import { isAssignable, parseType, splitTypes } from './types.ts'
+import type { CelValue } from './values.ts'
+
+/** What a function does; it gets as many values as its signature has parameters, of those types. */
+// oxlint-disable-next-line typescript/no-explicit-any -- each overload names the types of its own parameters
+type Implementation = (...args: never[]) => CelValue
+
+/** What a call costs beside its one step, from the sizes of its arguments (characters, elements). */
+export type CallCost = (sizes: readonly number[]) => number
+
+/** One signature of a function; the receiver of a method is its first parameter. */
+export interface Overload {
+  readonly name: string
+  readonly member: boolean
+  readonly parameters: readonly CelType[]
+  readonly result: CelType
+  readonly call: (args: readonly CelValue[]) => CelValue
+  readonly cost: CallCost | undefined
+}
+
+/** A set of functions; later ones add overloads to earlier ones. */
+export class Library {
+  readonly #overloads = new Map<string, Overload[]>()
+
+  /** Adds all of another library. */
+  include(other: Library): this {
+    for (const overloads of other.#overloads.values()) for (const overload of overloads) this.#add(overload)
+    return this
+  }
+
+  /**
+   * Declares one overload: `size(string): int`, `string.charAt(int): string` (a method), `math.abs(int): int` (a namespace, where what
+   * stands before the dot is no type), `_+_(int, int): int` (an operator).
+   */
+  define(signature: string, implementation: Implementation, cost?: CallCost): this {
+    const match = /^(?:(.*)\.)?([^.(]+)\((.*)\): (.+)$/s.exec(signature)
+    if (match === null) throw new Error(`not a signature: ${signature}`)
+    const [, receiver, name, parameters, result] = match as unknown as [
+      string,
+      string | undefined,
+      string,
+      string,
+      string,
+    ]
+    const member = receiver !== undefined && isReceiver(receiver)
+    const implement = implementation as unknown as (...args: readonly CelValue[]) => CelValue
+    this.#add({
+      name: receiver !== undefined && !member ? `${receiver}.${name}` : name,
+      member,
+      parameters: [...(member ? [receiver] : []), ...splitTypes(parameters)].map(parseType),
+      result: parseType(result),
+      call: (args) => implement(...args),
+      cost,
+    })
+    return this
+  }
+
+  #add(overload: Overload): void {
+    const known = this.#overloads.get(overload.name)
+    if (known === undefined) this.#overloads.set(overload.name, [overload])
+    else known.push(overload)
+  }
+
+  /** There is a function of that name. */
+  has(name: string): boolean {
+    return this.#overloads.has(name)
+  }
+
+  /** The overloads that arguments of these types may call. */
+  candidates(name: string, member: boolean, args: readonly CelType[]): readonly Overload[] {
+    return (this.#overloads.get(name) ?? []).filter((overload) => {
+      if (overload.member !== member || overload.parameters.length !== args.length) return false
+      const bindings = new Map<string, CelType>()
+      return overload.parameters.every((parameter, i) => isAssignable(parameter, args[i]!, bindings))
+    })
+  }
+}
+
+const receiverTypes =
+  /^(?:bool|int|uint|double|string|bytes|dyn|timestamp|duration|[A-Z]|list<.*>|map<.*>|optional<.*>|kubernetes\..*|net\..*)$/s
+
+function isReceiver(text: string): boolean {
+  return receiverTypes.test(text)
+}

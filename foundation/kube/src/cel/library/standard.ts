@@ -1,0 +1,283 @@
+// The standard library of CEL: operators, sizes, conversions, and text tests.
+import { parseGoDurationNanoseconds } from '../../duration.ts'
+import { formatGoNumber } from '../../go-text.ts'
+import { compileRegex } from '../../regex.ts'
+import { CelError } from '../errors.ts'
+import { Library } from '../library.ts'
+import {
+  Duration,
+  TypeValue,
+  Uint,
+  addLists,
+  celEquals,
+  checkedTimestamp,
+  formatTime,
+  parseTimestamp,
+  typeName,
+} from '../values.ts'
+import type { CelValue, MapValue, Timestamp } from '../values.ts'
+import { lengthOf } from './text.ts'
+
+const int64 = 1n << 63n
+const uint64 = 1n << 64n
+
+/** An int, or an error when it does not fit 64 bits. */
+export function checkedInt(value: bigint): bigint {
+  if (value >= int64 || value < -int64) throw new CelError('integer overflow')
+  return value
+}
+
+function checkedUint(value: bigint): Uint {
+  if (value >= uint64 || value < 0n) throw new CelError('unsigned integer overflow')
+  return new Uint(value)
+}
+
+function nonZero(divisor: bigint, what: string): bigint {
+  if (divisor === 0n) throw new CelError(`${what} by zero`)
+  return divisor
+}
+
+function checkedDuration(nanos: bigint): Duration {
+  return new Duration(checkedInt(nanos))
+}
+
+/** A tenth of a step for each character that is looked at. */
+const traversal = (sizes: readonly number[]): number => Math.ceil((sizes[0] ?? 0) * 0.1)
+const both = (sizes: readonly number[]): number => Math.ceil(((sizes[0] ?? 0) + (sizes[1] ?? 0)) * 0.1)
+const compared = (sizes: readonly number[]): number => Math.ceil(Math.min(sizes[0] ?? 0, sizes[1] ?? 0) * 0.1)
+const searched = (sizes: readonly number[]): number =>
+  Math.ceil((sizes[0] ?? 0) * 0.1) * Math.ceil((sizes[1] ?? 0) * 0.1)
+const matched = (sizes: readonly number[]): number =>
+  Math.max(1, Math.ceil((sizes[0] ?? 0) * 0.1)) * Math.max(1, Math.ceil((sizes[1] ?? 0) * 0.25))
+
+function arithmetic(library: Library): void {
+  library
+    .define('_+_(int, int): int', (a: bigint, b: bigint) => checkedInt(a + b))
+    .define('_+_(uint, uint): uint', (a: Uint, b: Uint) => checkedUint(a.value + b.value))
+    .define('_+_(double, double): double', (a: number, b: number) => a + b)
+    .define('_+_(string, string): string', (a: string, b: string) => a + b, both)
+    .define('_+_(bytes, bytes): bytes', (a: Uint8Array, b: Uint8Array) => Buffer.concat([a, b]), both)
+    .define('_+_(list<A>, list<A>): list<A>', addLists, both)
+    .define('_+_(timestamp, duration): timestamp', (a: Timestamp, b: Duration) => checkedTimestamp(a.nanos + b.nanos))
+    .define('_+_(duration, timestamp): timestamp', (a: Duration, b: Timestamp) => checkedTimestamp(a.nanos + b.nanos))
+    .define('_+_(duration, duration): duration', (a: Duration, b: Duration) => checkedDuration(a.nanos + b.nanos))
+    .define('_-_(int, int): int', (a: bigint, b: bigint) => checkedInt(a - b))
+    .define('_-_(uint, uint): uint', (a: Uint, b: Uint) => checkedUint(a.value - b.value))
+    .define('_-_(double, double): double', (a: number, b: number) => a - b)
+    .define('_-_(timestamp, timestamp): duration', (a: Timestamp, b: Timestamp) => checkedDuration(a.nanos - b.nanos))
+    .define('_-_(timestamp, duration): timestamp', (a: Timestamp, b: Duration) => checkedTimestamp(a.nanos - b.nanos))
+    .define('_-_(duration, duration): duration', (a: Duration, b: Duration) => checkedDuration(a.nanos - b.nanos))
+    .define('_*_(int, int): int', (a: bigint, b: bigint) => checkedInt(a * b))
+    .define('_*_(uint, uint): uint', (a: Uint, b: Uint) => checkedUint(a.value * b.value))
+    .define('_*_(double, double): double', (a: number, b: number) => a * b)
+    .define('_/_(int, int): int', (a: bigint, b: bigint) => checkedInt(a / nonZero(b, 'division')))
+    .define('_/_(uint, uint): uint', (a: Uint, b: Uint) => new Uint(a.value / nonZero(b.value, 'division')))
+    .define('_/_(double, double): double', (a: number, b: number) => a / b)
+    .define('_%_(int, int): int', (a: bigint, b: bigint) => a % nonZero(b, 'modulus'))
+    .define('_%_(uint, uint): uint', (a: Uint, b: Uint) => new Uint(a.value % nonZero(b.value, 'modulus')))
+    .define('-_(int): int', (a: bigint) => checkedInt(-a))
+    .define('-_(double): double', (a: number) => -a)
+    .define('-_(duration): duration', (a: Duration) => checkedDuration(-a.nanos))
+    .define('!_(bool): bool', (a: boolean) => !a)
+}
+
+/** Negative, zero or positive; NaN when doubles have no order. */
+function orderOf(a: CelValue, b: CelValue): number {
+  const left = orderable(a)
+  const right = orderable(b)
+  return left < right ? -1 : left > right ? 1 : left === right || celEquals(a, b) ? 0 : NaN
+}
+
+function orderable(value: CelValue): bigint | number | string {
+  if (value instanceof Uint) return value.value
+  if (typeof value === 'boolean') return Number(value)
+  if (typeof value === 'bigint' || typeof value === 'number' || typeof value === 'string') return value
+  return (value as Timestamp).nanos
+}
+
+/** Strings compare by code points, which UTF-16 order is not beyond the basic plane. */
+function compareStrings(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
+const orderedPairs = [
+  ['bool', 'bool'],
+  ...['int', 'uint', 'double'].flatMap((left) => ['int', 'uint', 'double'].map((right) => [left, right])),
+  ['timestamp', 'timestamp'],
+  ['duration', 'duration'],
+]
+
+/** Which results of a comparison each operator accepts. */
+const comparisons: Readonly<Record<string, (order: number) => boolean>> = {
+  '_<_': (order) => order < 0,
+  '_<=_': (order) => order <= 0,
+  '_>_': (order) => order > 0,
+  '_>=_': (order) => order >= 0,
+}
+
+function comparison(library: Library): void {
+  for (const [operator, accepts] of Object.entries(comparisons)) {
+    for (const [left, right] of orderedPairs) {
+      library.define(`${operator}(${left}, ${right}): bool`, (a: CelValue, b: CelValue) => accepts(orderOf(a, b)))
+    }
+    library
+      .define(`${operator}(string, string): bool`, (a: string, b: string) => accepts(compareStrings(a, b)), compared)
+      .define(
+        `${operator}(bytes, bytes): bool`,
+        (a: Uint8Array, b: Uint8Array) => accepts(Buffer.compare(a, b)),
+        compared,
+      )
+  }
+  library
+    .define('_==_(A, A): bool', celEquals, compared)
+    .define('_!=_(A, A): bool', (a: CelValue, b: CelValue) => !celEquals(a, b), compared)
+    .define(
+      '@in(A, list<A>): bool',
+      (a: CelValue, list: readonly CelValue[]) => list.some((item) => celEquals(a, item)),
+      (sizes) => sizes[1] ?? 0,
+    )
+    .define('@in(A, map<A, B>): bool', (key: CelValue, map: MapValue) => map.has(key))
+}
+
+function texts(library: Library): void {
+  for (const prefix of ['size(', '']) {
+    const of = (type: string): string => (prefix === '' ? `${type}.size(): int` : `size(${type}): int`)
+    library
+      .define(of('string'), (text: string) => BigInt(lengthOf(text)))
+      .define(of('bytes'), (bytes: Uint8Array) => BigInt(bytes.length))
+      .define(of('list<A>'), (list: readonly CelValue[]) => BigInt(list.length))
+      .define(of('map<A, B>'), (map: MapValue) => BigInt(map.size))
+  }
+  const matches = (text: string, pattern: string): boolean => {
+    try {
+      return compileRegex(pattern).test(text)
+    } catch (error) {
+      throw new CelError((error as Error).message)
+    }
+  }
+  library
+    .define('string.contains(string): bool', (text: string, part: string) => text.includes(part), searched)
+    .define('string.startsWith(string): bool', (text: string, part: string) => text.startsWith(part), compared)
+    .define('string.endsWith(string): bool', (text: string, part: string) => text.endsWith(part), compared)
+    .define('string.matches(string): bool', matches, matched)
+    .define('matches(string, string): bool', matches, matched)
+}
+
+function parseInteger(text: string, parser: string, check: (value: bigint) => boolean): bigint {
+  if (!/^[-+]?\d+$/.test(text)) throw new CelError(`strconv.${parser}: parsing ${JSON.stringify(text)}: invalid syntax`)
+  const value = BigInt(text.replace('+', ''))
+  if (!check(value)) throw new CelError(`strconv.${parser}: parsing ${JSON.stringify(text)}: value out of range`)
+  return value
+}
+
+function truncated(value: number, low: number, high: number): bigint {
+  if (!(value > low && value < high)) throw new CelError('integer overflow')
+  return BigInt(Math.trunc(value))
+}
+
+const trueTexts: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'])
+const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False'])
+
+function parseBool(text: string): boolean {
+  if (trueTexts.has(text)) return true
+  if (falseTexts.has(text)) return false
+  throw new CelError(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`)
+}
+
+function parseDouble(text: string): number {
+  const special: Record<string, number> = {
+    inf: Infinity,
+    '+inf': Infinity,
+    '-inf': -Infinity,
+    nan: NaN,
+    infinity: Infinity,
+    '-infinity': -Infinity,
+  }
+  const known = special[text.toLowerCase()]
+  if (known !== undefined) return known
+  if (!/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) {
+    throw new CelError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`)
+  }
+  return Number(text)
+}
+
+/** A duration from Go's notation. @throws CelError */
+export function parseDuration(text: string): Duration {
+  try {
+    return new Duration(parseGoDurationNanoseconds(text))
+  } catch (error) {
+    throw new CelError((error as Error).message)
+  }
+}
+
+/** A double as CEL prints it. */
+export function formatDouble(value: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
+  return Object.is(value, -0) ? '-0' : formatGoNumber(value)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new CelError('invalid UTF-8 in bytes, cannot convert to string')
+  }
+}
+
+function conversions(library: Library): void {
+  const inInt = (value: bigint): boolean => value < int64 && value >= -int64
+  const inUint = (value: bigint): boolean => value < uint64 && value >= 0n
+  library
+    .define('int(int): int', (a: bigint) => a)
+    .define('int(uint): int', (a: Uint) => checkedInt(a.value))
+    .define('int(double): int', (a: number) => truncated(a, -(2 ** 63), 2 ** 63))
+    .define('int(string): int', (a: string) => parseInteger(a, 'ParseInt', inInt))
+    .define('int(timestamp): int', (a: Timestamp) => floorDivide(a.nanos, 1_000_000_000n))
+    .define('int(duration): int', (a: Duration) => a.nanos)
+    .define('uint(uint): uint', (a: Uint) => a)
+    .define('uint(int): uint', (a: bigint) => checkedUint(a))
+    .define('uint(double): uint', (a: number) => new Uint(truncated(a, -1, 2 ** 64)))
+    .define('uint(string): uint', (a: string) => new Uint(parseInteger(a, 'ParseUint', inUint)))
+    .define('double(double): double', (a: number) => a)
+    .define('double(int): double', (a: bigint) => Number(a))
+    .define('double(uint): double', (a: Uint) => Number(a.value))
+    .define('double(string): double', parseDouble)
+    .define('string(string): string', (a: string) => a)
+    .define('string(bool): string', (a: boolean) => String(a))
+    .define('string(int): string', (a: bigint) => String(a))
+    .define('string(uint): string', (a: Uint) => String(a.value))
+    .define('string(double): string', formatDouble)
+    .define('string(bytes): string', decode, traversal)
+    .define('string(timestamp): string', (a: Timestamp) => formatTime(a))
+    .define('string(duration): string', (a: Duration) => formatTime(a))
+    .define('bytes(bytes): bytes', (a: Uint8Array) => a)
+    .define('bytes(string): bytes', (a: string) => new TextEncoder().encode(a), traversal)
+    .define('bool(bool): bool', (a: boolean) => a)
+    .define('bool(string): bool', parseBool)
+    .define('timestamp(timestamp): timestamp', (a: Timestamp) => a)
+    .define('timestamp(string): timestamp', parseTimestamp)
+    .define('timestamp(int): timestamp', (a: bigint) => checkedTimestamp(a * 1_000_000_000n))
+    .define('duration(duration): duration', (a: Duration) => a)
+    .define('duration(string): duration', parseDuration)
+    .define('duration(int): duration', (a: bigint) => new Duration(a))
+    .define('dyn(A): dyn', (a: CelValue) => a)
+    .define('type(A): type', (a: CelValue) => new TypeValue(typeName(a)))
+}
+
+function floorDivide(a: bigint, b: bigint): bigint {
+  const quotient = a / b
+  return a % b < 0n ? quotient - 1n : quotient
+}
+
+/** Operators, sizes, conversions and text tests. */
+export function standardLibrary(): Library {
+  const library = new Library()
+  arithmetic(library)
+  comparison(library)
+  texts(library)
+  conversions(library)
+  return library
+}

@@ -1,0 +1,320 @@
+// The values of CEL while an expression runs, and the way in from JSON and back.
+import { ownValue, setOwn } from '../own-property.ts'
+import type { JsonValue, MutableJsonObject } from '../object.ts'
+import { CelError } from './errors.ts'
+
+/** An unsigned integer; `int` is a bigint. */
+export class Uint {
+  readonly value: bigint
+  constructor(value: bigint) {
+    this.value = value
+  }
+}
+
+/** A point in time: nanoseconds since the epoch. */
+export class Timestamp {
+  readonly nanos: bigint
+  constructor(nanos: bigint) {
+    this.nanos = nanos
+  }
+}
+
+/** A span of time in nanoseconds. */
+export class Duration {
+  readonly nanos: bigint
+  constructor(nanos: bigint) {
+    this.nanos = nanos
+  }
+}
+
+/** A value that may be absent. */
+export class Optional {
+  readonly value: CelValue | undefined
+  constructor(value?: CelValue) {
+    this.value = value
+  }
+}
+
+/** A type as a value: `type(1)`. */
+export class TypeValue {
+  readonly type: string
+  constructor(type: string) {
+    this.type = type
+  }
+}
+
+/** A value of a library, told apart by `type`; equal when its `text` is. */
+export class OpaqueValue<T = unknown> {
+  readonly type: string
+  readonly value: T
+  /** What makes two of them equal. */
+  readonly text: string
+  constructor(type: string, value: T, text: string) {
+    this.type = type
+    this.value = value
+    this.text = text
+  }
+}
+
+/** What a map may be keyed by. Numbers of all types that are equal are one key. */
+export type MapKey = string | boolean | bigint | Uint | number
+
+/** A map or object. */
+export class MapValue {
+  readonly #entries = new Map<string | boolean | bigint | number, { key: CelValue; value: CelValue }>()
+
+  static of(entries: Iterable<readonly [CelValue, CelValue]>): MapValue {
+    const map = new MapValue()
+    for (const [key, value] of entries) map.set(key, value)
+    return map
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  has(key: CelValue): boolean {
+    const raw = rawKey(key)
+    return raw !== undefined && this.#entries.has(raw)
+  }
+
+  get(key: CelValue): CelValue | undefined {
+    const raw = rawKey(key)
+    return raw === undefined ? undefined : this.#entries.get(raw)?.value
+  }
+
+  /** Only while the map is being made. @throws CelError for a key of another type */
+  set(key: CelValue, value: CelValue): void {
+    const raw = rawKey(key)
+    if (raw === undefined) throw new CelError(`unsupported key type: ${typeName(key)}`)
+    this.#entries.set(raw, { key, value })
+  }
+
+  *entries(): IterableIterator<[CelValue, CelValue]> {
+    for (const { key, value } of this.#entries.values()) yield [key, value]
+  }
+
+  keys(): CelValue[] {
+    return [...this.#entries.values()].map(({ key }) => key)
+  }
+}
+
+/** One key for all numbers that are equal: integers as bigint. */
+function rawKey(key: CelValue): string | boolean | bigint | number | undefined {
+  if (key instanceof Uint) return key.value
+  if (typeof key === 'number') return Number.isInteger(key) ? BigInt(key) : key
+  return typeof key === 'string' || typeof key === 'boolean' || typeof key === 'bigint' ? key : undefined
+}
+
+/** A value of CEL. */
+export type CelValue =
+  | null
+  | boolean
+  | bigint
+  | Uint
+  | number
+  | string
+  | Uint8Array
+  | readonly CelValue[]
+  | MapValue
+  | Timestamp
+  | Duration
+  | Optional
+  | TypeValue
+  | OpaqueValue
+
+/** Lists of schemas with `x-kubernetes-list-type` set or map: their order does not count, and `+` unites them. */
+export interface ListFlavour {
+  readonly kind: 'set' | 'map'
+  /** The keys of the elements of a map list. */
+  readonly keys: readonly string[]
+}
+
+const flavours = new WeakMap<readonly CelValue[], ListFlavour>()
+
+/** Marks a list; returns it. */
+export function withFlavour(list: readonly CelValue[], flavour: ListFlavour | undefined): readonly CelValue[] {
+  if (flavour !== undefined) flavours.set(list, flavour)
+  return list
+}
+
+/** How a list is to be compared and added to. */
+export function flavourOf(list: readonly CelValue[]): ListFlavour | undefined {
+  return flavours.get(list)
+}
+
+/** The name of a value's type, as `type()` and messages show it. */
+export function typeName(value: CelValue): string {
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool'
+    case 'bigint':
+      return 'int'
+    case 'number':
+      return 'double'
+    case 'string':
+      return 'string'
+    default:
+  }
+  if (value === null) return 'null_type'
+  if (value instanceof Uint) return 'uint'
+  if (value instanceof Uint8Array) return 'bytes'
+  if (Array.isArray(value)) return 'list'
+  if (value instanceof MapValue) return 'map'
+  if (value instanceof Timestamp) return 'google.protobuf.Timestamp'
+  if (value instanceof Duration) return 'google.protobuf.Duration'
+  if (value instanceof Optional) return 'optional_type'
+  if (value instanceof TypeValue) return 'type'
+  return (value as OpaqueValue).type
+}
+
+/** A value is a list. */
+export function isList(value: CelValue): value is readonly CelValue[] {
+  return Array.isArray(value)
+}
+
+/** A number of any type as something that JavaScript compares exactly; undefined for other values. */
+export function numeric(value: CelValue): bigint | number | undefined {
+  if (typeof value === 'bigint' || typeof value === 'number') return value
+  return value instanceof Uint ? value.value : undefined
+}
+
+/** `==` of CEL: numbers by value, lists and maps by their parts; values of different types are not equal. */
+export function celEquals(a: CelValue, b: CelValue): boolean {
+  if (a === b) return true
+  const left = numeric(a)
+  if (left !== undefined) {
+    const right = numeric(b)
+    // oxlint-disable-next-line eqeqeq -- the one comparison of bigint and double that is exact
+    return right !== undefined && left == right
+  }
+  if (isList(a)) return isList(b) && listsEqual(a, b)
+  if (a instanceof MapValue) return b instanceof MapValue && mapsEqual(a, b)
+  if (a instanceof Timestamp) return b instanceof Timestamp && a.nanos === b.nanos
+  if (a instanceof Duration) return b instanceof Duration && a.nanos === b.nanos
+  if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0
+  if (a instanceof TypeValue) return b instanceof TypeValue && a.type === b.type
+  if (a instanceof OpaqueValue) return b instanceof OpaqueValue && a.type === b.type && a.text === b.text
+  if (a instanceof Optional) {
+    if (!(b instanceof Optional) || (a.value === undefined) !== (b.value === undefined)) return false
+    return a.value === undefined || celEquals(a.value, b.value!)
+  }
+  return false
+}
+
+function listsEqual(a: readonly CelValue[], b: readonly CelValue[]): boolean {
+  if (a.length !== b.length) return false
+  if (flavourOf(a) === undefined && flavourOf(b) === undefined) return a.every((item, i) => celEquals(item, b[i]!))
+  return a.every((item) => b.some((other) => celEquals(item, other)))
+}
+
+/** `+` of lists: set and map lists unite, others are strung together. */
+export function addLists(left: readonly CelValue[], right: readonly CelValue[]): readonly CelValue[] {
+  const flavour = flavourOf(left)
+  if (flavour === undefined) return [...left, ...right]
+  if (flavour.kind === 'set') {
+    return withFlavour([...left, ...right.filter((item) => !left.some((other) => celEquals(item, other)))], flavour)
+  }
+  const sameKeys = (a: CelValue, b: CelValue): boolean =>
+    a instanceof MapValue &&
+    b instanceof MapValue &&
+    flavour.keys.every((key) => celEquals(a.get(key) ?? null, b.get(key) ?? null))
+  const merged = left.map((item) => right.find((other) => sameKeys(item, other)) ?? item)
+  return withFlavour([...merged, ...right.filter((item) => !left.some((other) => sameKeys(item, other)))], flavour)
+}
+
+function mapsEqual(a: MapValue, b: MapValue): boolean {
+  if (a.size !== b.size) return false
+  for (const [key, value] of a.entries()) {
+    const other = b.get(key)
+    if (other === undefined || !celEquals(value, other)) return false
+  }
+  return true
+}
+
+/** JSON without a schema: integers become int, other numbers double. */
+export function fromJson(value: JsonValue | undefined): CelValue {
+  switch (typeof value) {
+    case 'number':
+      return Number.isInteger(value) ? BigInt(value) : value
+    case 'undefined':
+      return null
+    case 'object':
+      if (value === null) return null
+      if (Array.isArray(value)) return (value as readonly JsonValue[]).map(fromJson)
+      return MapValue.of(
+        Object.keys(value).map((key) => [key, fromJson(ownValue(value as MutableJsonObject, key))] as const),
+      )
+    default:
+      return value
+  }
+}
+
+/**
+ * A result as JSON. Integers that a double holds are numbers; durations and timestamps are texts, bytes base64.
+ * @throws CelError for what has no JSON form
+ */
+export function toJson(value: CelValue): JsonValue {
+  if (value === null) return null
+  switch (typeof value) {
+    case 'bigint':
+      return Number.isSafeInteger(Number(value)) ? Number(value) : value
+    case 'number':
+      if (Number.isFinite(value)) return value
+      throw new CelError(`${value} has no JSON form`)
+    case 'string':
+    case 'boolean':
+      return value
+    default:
+  }
+  if (value instanceof Uint) return toJson(value.value)
+  if (isList(value)) return value.map(toJson)
+  if (value instanceof MapValue) {
+    const out: MutableJsonObject = {}
+    for (const [key, member] of value.entries()) setOwn(out, formatKey(key), toJson(member))
+    return out
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (value instanceof Timestamp || value instanceof Duration) return formatTime(value)
+  if (value instanceof Optional) return value.value === undefined ? null : toJson(value.value)
+  return value instanceof TypeValue ? value.type : value.text
+}
+
+/** A key of a map as text. */
+export function formatKey(key: CelValue): string {
+  if (typeof key === 'string') return key
+  return typeof key === 'boolean' ? String(key) : String(numeric(key) ?? typeName(key))
+}
+
+const second = 1_000_000_000n
+
+/** `2026-01-02T03:04:05.6Z`, `3.5s`. */
+export function formatTime(value: Timestamp | Duration): string {
+  const { nanos } = value
+  const size = nanos < 0n && value instanceof Duration ? -nanos : nanos
+  const remainder = ((size % second) + second) % second
+  const whole = (size - remainder) / second
+  const fraction = remainder === 0n ? '' : `.${String(remainder).padStart(9, '0').replace(/0+$/, '')}`
+  if (value instanceof Duration) return `${nanos < 0n ? '-' : ''}${whole}${fraction}s`
+  const text = new Date(Number(whole) * 1000).toISOString()
+  return `${text.replace(/\.000Z$/, '').replace(/^\+0*(\d{4}-)/, '$1')}${fraction}Z`
+}
+
+const timestampForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)$/
+const earliest = -62135596800n * second
+const latest = 253402300800n * second
+
+/** A timestamp from its RFC 3339 text. @throws CelError */
+export function parseTimestamp(text: string): Timestamp {
+  const match = timestampForm.exec(text)
+  const milliseconds = match === null ? NaN : Date.parse(`${match[1]}T${match[2]}${match[4]!.toUpperCase()}`)
+  if (Number.isNaN(milliseconds)) throw new CelError(`invalid timestamp: parsing time ${JSON.stringify(text)}`)
+  const nanos = BigInt(milliseconds) * 1_000_000n + BigInt((match![3] ?? '').padEnd(9, '0'))
+  return checkedTimestamp(nanos)
+}
+
+/** A timestamp within the years 1 to 9999. @throws CelError */
+export function checkedTimestamp(nanos: bigint): Timestamp {
+  if (nanos < earliest || nanos >= latest) throw new CelError('timestamp overflow')
+  return new Timestamp(nanos)
+}

@@ -107,12 +107,15 @@ function warningsOf(step: Step): string[] {
     .filter((text) => text.startsWith('unknown field'))
 }
 
-const sorted = (causes: readonly JsonObject[]): string[] =>
-  causes.map((cause) => `${String(cause['field'])}: ${String(cause['message'])}`).sort()
+interface Cause {
+  readonly field: string
+  readonly message: string
+}
+
+const sorted = (causes: readonly Cause[]): string[] => causes.map(({ field, message }) => `${field}: ${message}`).sort()
 
 /** Causes that other parts of the server find: metadata, CEL, scale. */
-function isForeign(cause: JsonObject): boolean {
-  const [field, message] = [String(cause['field']), String(cause['message'])]
+function isForeign({ field, message }: Cause): boolean {
   return (
     field.startsWith('metadata') || field.startsWith('.') || message.includes('some validation rules were not checked')
   )
@@ -130,7 +133,7 @@ describe.skipIf(!existsSync(recordings))('schemas against recordings', () => {
     const outcome = admit(body, schema)
     expect(outcome.warnings).toEqual(warningsOf(step))
     const details = step.response.body['details'] as JsonObject | undefined
-    const causes = ((details?.['causes'] ?? []) as unknown as JsonObject[]).filter((cause) => !isForeign(cause))
+    const causes = ((details?.['causes'] ?? []) as unknown as Cause[]).filter((cause) => !isForeign(cause))
     const actual = outcome.errors.map((error) => ({ field: error.field, message: fieldErrorBody(error) }))
     const isRuleFailure = title.startsWith('cel/') && actual.length === 0
     if (!isRuleFailure) expect(sorted(actual)).toEqual(sorted(causes))

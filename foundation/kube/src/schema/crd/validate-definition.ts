@@ -251,33 +251,13 @@ function validateVersionSet({ versions }: FoldedSpec): FieldError[] {
 }
 
 /** Keywords that may stand beside `properties` at the root when `status` is a subresource. */
-const rootFieldsWithStatus: ReadonlySet<string> = new Set([
-  ...[
-    'description',
-    'type',
-    'format',
-    'title',
-    'maximum',
-    'exclusiveMaximum',
-    'minimum',
-    'exclusiveMinimum',
-    'maxLength',
-    'minLength',
-  ],
-  ...[
-    'pattern',
-    'maxItems',
-    'minItems',
-    'uniqueItems',
-    'multipleOf',
-    'required',
-    'items',
-    'properties',
-    'externalDocs',
-    'example',
-  ],
-  ...['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-validations'],
-])
+const rootFieldsWithStatus: ReadonlySet<string> = new Set(
+  (
+    'description type format title maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength ' +
+    'pattern maxItems minItems uniqueItems multipleOf required items properties externalDocs example ' +
+    'x-kubernetes-preserve-unknown-fields x-kubernetes-validations'
+  ).split(' '),
+)
 
 function validateSchema(
   schema: JsonSchemaProps | undefined,

@@ -1,0 +1,105 @@
+// Certificates and the kubeconfig that speaks of them.
+import { X509Certificate } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, stat, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FakeClock, parseYaml } from '@fairlead/kube'
+import { systemClock } from '@fairlead/client'
+import { kubeconfigText, loadCertificates, makeCertificates, writeKubeconfig } from '@fairlead/apiserver'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fairlead-pki-'))
+})
+
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+test('are for servers and clients, signed by one authority', async () => {
+  const { ca, server, admin, tokenKey } = await makeCertificates({
+    clock: systemClock,
+    hosts: ['fairlead.example.com', '10.1.2.3'],
+  })
+  const [authority, serving, owner] = [ca, server, admin].map(({ cert }) => new X509Certificate(cert)) as [
+    X509Certificate,
+    X509Certificate,
+    X509Certificate,
+  ]
+  expect([authority.ca, serving.ca, serving.verify(authority.publicKey), owner.verify(authority.publicKey)]).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ])
+  expect([serving.checkIssued(authority), owner.checkIssued(authority)]).toEqual([true, true])
+  expect(serving.subjectAltName?.split(', ').toSorted()).toEqual([
+    'DNS:fairlead.example.com',
+    'DNS:kubernetes',
+    'DNS:kubernetes.default',
+    'DNS:kubernetes.default.svc',
+    'DNS:kubernetes.default.svc.cluster.local',
+    'DNS:localhost',
+    'IP Address:0:0:0:0:0:0:0:1',
+    'IP Address:10.1.2.3',
+    'IP Address:127.0.0.1',
+  ])
+  expect([serving.keyUsage, owner.keyUsage]).toEqual([['1.3.6.1.5.5.7.3.1'], ['1.3.6.1.5.5.7.3.2']])
+  expect(owner.subject.split('\n').toSorted()).toEqual(['CN=kubernetes-admin', 'O=system:masters'])
+  expect(serving.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
+  expect(tokenKey).toMatch(/^-----BEGIN PRIVATE KEY-----/)
+})
+
+test('are made once and kept, readable by their owner only', async () => {
+  const first = await loadCertificates(folder, { clock: systemClock })
+  expect(await loadCertificates(folder, { clock: systemClock })).toEqual(first)
+  const names = (await readdir(folder)).toSorted()
+  expect(names).toEqual([
+    'admin.crt',
+    'admin.key',
+    'ca.crt',
+    'ca.key',
+    'server.crt',
+    'server.key',
+    'service-accounts.key',
+  ])
+  for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
+})
+
+test('are made anew when a host is missing, a file is gone or the end is near; the authority stays', async () => {
+  const clock = new FakeClock('2026-01-01T00:00:00Z')
+  const first = await loadCertificates(folder, { clock })
+  const withHost = await loadCertificates(folder, { clock, hosts: ['other'] })
+  expect(withHost).toEqual({ ...first, server: withHost.server })
+  expect(withHost.server).not.toEqual(first.server)
+  await unlink(join(folder, 'admin.key'))
+  const withAdmin = await loadCertificates(folder, { clock, hosts: ['other'] })
+  expect(withAdmin).toEqual({ ...withHost, admin: withAdmin.admin })
+  await clock.advance(3_640 * 24 * 60 * 60_000)
+  const later = await loadCertificates(folder, { clock, hosts: ['other'] })
+  expect(later.tokenKey).toBe(first.tokenKey)
+  expect(new X509Certificate(later.server.cert).verify(new X509Certificate(later.ca.cert).publicKey)).toBe(true)
+  expect(Date.parse(new X509Certificate(later.admin.cert).validTo)).toBeGreaterThan(clock.now())
+})
+
+test('stand in the kubeconfig, which only its owner can read', async () => {
+  const path = join(folder, 'made', 'kubeconfig')
+  const certificate = { cert: 'CERT', key: 'KEY' }
+  await writeKubeconfig(path, {
+    name: 'fairlead',
+    server: 'https://127.0.0.1:1',
+    ca: 'CA',
+    user: { name: 'admin', certificate },
+    namespace: 'default',
+  })
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect(parseYaml(await readFile(path, 'utf8'))).toEqual({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'fairlead', cluster: { server: 'https://127.0.0.1:1', 'certificate-authority-data': 'Q0E=' } }],
+    users: [{ name: 'admin', user: { 'client-certificate-data': 'Q0VSVA==', 'client-key-data': 'S0VZ' } }],
+    contexts: [{ name: 'fairlead', context: { cluster: 'fairlead', user: 'admin', namespace: 'default' } }],
+    'current-context': 'fairlead',
+  })
+  expect(kubeconfigText({ name: 'x', server: 's', ca: 'CA', user: { name: 'u', token: 't' } })).toContain('token: t')
+})

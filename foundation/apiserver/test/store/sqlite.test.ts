@@ -221,7 +221,7 @@ test(
           if (entry === undefined) expect(value === 'gone' || (newer && Number(value) % 5 === 4)).toBe(true)
           else
             expect([entry.object.check, newer || entry.object.value === Number(value)]).toEqual([
-              `${key}=${String(entry.object.value)}`,
+              `${key}=${entry.object.value as number}`,
               true,
             ])
         }

@@ -10,7 +10,8 @@ import type { Change, Entry, Store, StoreError } from '@fairlead/apiserver'
 const resource = 'configmaps.'
 
 type Step =
-  | { readonly kind: 'put' | 'delete'; readonly key: string; readonly stale: boolean }
+  | { readonly kind: 'put'; readonly key: string; readonly stale: boolean }
+  | { readonly kind: 'delete'; readonly key: string; readonly stale: boolean }
   | { readonly kind: 'settle' }
   | { readonly kind: 'watch'; readonly back: number }
   | { readonly kind: 'forget'; readonly back: number }

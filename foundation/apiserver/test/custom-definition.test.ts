@@ -30,6 +30,7 @@ const context: WriteContext = {
   user: { name: 'u', groups: [] },
   now: 0,
   apiVersion: 'example.com/v1',
+  subresource: '',
   dryRun: false,
   newUid: () => 'uid',
   read: () => undefined,

@@ -342,7 +342,7 @@ describe('list types', () => {
   })
 
   it('compares items of maps by all their keys', () => {
-    const value = { m: [{ k: 'a', n: 1 }, { k: 'a', n: 2 }, { k: 'a', n: 1 }, {}, {}] }
+    const value: JsonValue = { m: [{ k: 'a', n: 1 }, { k: 'a', n: 2 }, { k: 'a', n: 1 }, {}, {}] }
     expect(validateListTypes(value, map).map(formatFieldError)).toEqual([
       'm[2]: Duplicate value: {"k":"a","n":1}',
       'm[4]: Duplicate value: {}',

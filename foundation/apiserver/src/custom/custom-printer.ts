@@ -15,7 +15,7 @@ type Cell = string | number | boolean | null
 
 interface Column {
   readonly definition: ColumnDefinition
-  find(value: JsonValue): readonly JsonValue[]
+  readonly find: (value: JsonValue) => readonly JsonValue[]
 }
 
 const ageColumn: DefinitionColumn = {

@@ -1,5 +1,6 @@
 // How objects of a custom resource behave when they are written and read: everything follows from the schema of their version.
-import type { DefaultOptions,
+import type {
+  DefaultOptions,
   CustomResourceDefinition,
   DefinitionVersion,
   FieldError,
@@ -10,6 +11,7 @@ import type { DefaultOptions,
 import {
   applySchemaDefaults,
   asJson,
+  asObject,
   fieldErrors,
   forbidden,
   parseApiVersion,
@@ -56,11 +58,11 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine?: R
   const versions = new Map(spec.versions.map((version) => [version.name, versionRules(version, group, engine)]))
   const versionOf = (apiVersion: string): VersionRules | undefined => versions.get(parseApiVersion(apiVersion).version)
   return {
-    applyDefaults: (object, options) => applyVersion(object, versionOf(String(object['apiVersion'])), options),
+    applyDefaults: (object, options) => applyVersion(object, versionOf(asObject(object).apiVersion), options),
     prepareForCreate(object) {
       if (metadata.deletionTimestamp === undefined) return
       const detail = 'create not allowed while custom resource definition is terminating'
-      throw forbidden({ group, plural }, String(object.metadata['name'] ?? ''), detail)
+      throw forbidden({ group, plural }, asObject(object).metadata.name ?? '', detail)
     },
     validate: (object, context) => withVersion(object, context, versionOf, spec.names.kind, validateNew),
     validateUpdate: (object, old, context) =>

@@ -5,6 +5,7 @@ import { isApplied } from './applied-configuration.ts'
 import type { Client } from './client.ts'
 import { ClientError } from './client-error.ts'
 import { kindOfObject } from './kind.ts'
+import { withoutUndefined } from './request-body.ts'
 import type { ApplyOptions } from './options.ts'
 
 /** An object of that name exists and is not ours. `live` is it; `raced` when it appeared while we created ours. */
@@ -34,7 +35,7 @@ const settled = new WeakMap<KubeObject, readonly Settled[]>()
  * Throws ClientError `Collision` (a {@link CollisionError}).
  */
 export async function applyClaimed<T extends KubeObject>(client: Client, object: T, options: ApplyOptions): Promise<T> {
-  const configuration = options.owner === undefined ? object : withOwner(object, options.owner)
+  const configuration = withoutUndefined(options.owner === undefined ? object : withOwner(object, options.owner))
   const isOurs = options.isOurs ?? ((live: KubeObject) => controllerOf(live)?.uid === options.owner?.metadata.uid)
   const live =
     options.cached ?? (await client.find(kindOfObject(object), await client.keyOf(object), { signal: options.signal }))

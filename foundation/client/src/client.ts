@@ -20,6 +20,7 @@ import type {
   WriteOptions,
 } from './options.ts'
 import { collectionPath, objectPath, scopeQuery } from './request-path.ts'
+import { withoutUndefined } from './request-body.ts'
 import { withRetries } from './retry.ts'
 import { systemClock } from './system-clock.ts'
 import type { ApiRequest, ApiResponse, Impersonation, Transport } from './transport.ts'
@@ -322,7 +323,7 @@ export class Client {
     return listWatchOf<T>(this, kind, options)
   }
 
-  /** Resolves with the object as soon as it is there and `predicate` holds. Throws ClientError `WaitTimeout`; 30 s unless told. */
+  /** Resolves with the object as soon as it is there and `predicate` holds. Throws ClientError `WaitTimeout`; after 10 s unless told. */
   waitFor<T extends KubeObject>(
     kind: KindLike<T>,
     key: KeyLike,
@@ -332,7 +333,7 @@ export class Client {
     return waitFor(this, kind, key, predicate, options)
   }
 
-  /** Resolves as soon as the object is not there. Throws ClientError `WaitTimeout`; 30 s unless told. */
+  /** Resolves as soon as the object is not there. Throws ClientError `WaitTimeout`; after 10 s unless told. */
   waitForDeletion(kind: KindLike, key: KeyLike, options: WaitOptions = {}): Promise<void> {
     return waitForDeletion(this, kind, key, options)
   }
@@ -383,7 +384,10 @@ export class Client {
   ): Promise<T> {
     const ticket = request.query?.dryRun === undefined ? this.#traits.observer?.begin(resource, key) : undefined
     try {
-      const response = this.#accepted(await this.#sendRaw(request), request)
+      const response = this.#accepted(
+        await this.#sendRaw({ ...request, body: withoutUndefined(request.body) }),
+        request,
+      )
       look?.(response)
       const object = response.body as unknown as T
       ticket?.wrote(object)

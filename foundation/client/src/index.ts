@@ -18,6 +18,7 @@ export { Backoff, backoffDelay } from './backoff.ts'
 export type { BackoffOptions } from './backoff.ts'
 export { Discovery } from './discovery.ts'
 export type { ApiResource, ResourcePath } from './discovery.ts'
+export { withoutUndefined } from './request-body.ts'
 export { collectionPath, labelSelectorText, objectPath, scopeQuery } from './request-path.ts'
 export type { WaitOptions } from './wait-for.ts'
 

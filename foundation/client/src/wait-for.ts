@@ -9,7 +9,7 @@ import type { CallOptions } from './options.ts'
 
 /** How long to wait. */
 export interface WaitOptions extends CallOptions {
-  /** Milliseconds; 30,000 when left out. */
+  /** Milliseconds; 10,000 when left out. */
   readonly timeout?: number
 }
 
@@ -51,7 +51,7 @@ async function follow<T extends KubeObject>(
   isDone: (object: T | undefined) => boolean,
 ): Promise<T | undefined> {
   const key = toKey(like)
-  const timeout = options.timeout ?? 30_000
+  const timeout = options.timeout ?? 10_000
   const stop = new AbortController()
   const abort = (): void => stop.abort(options.signal?.reason)
   options.signal?.throwIfAborted()

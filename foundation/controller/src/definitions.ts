@@ -21,7 +21,8 @@ export async function installDefinitions(
         signal: options.signal,
       })) as CustomResourceDefinition
       const name = applied.metadata.name!
-      if (!isEstablished(applied)) await client.waitFor(CustomResourceDefinition, name, isEstablished, options)
+      if (!isEstablished(applied))
+        await client.waitFor(CustomResourceDefinition, name, isEstablished, { timeout: 30_000, ...options })
       client.discovery.invalidate(applied.spec.group)
     }),
   )

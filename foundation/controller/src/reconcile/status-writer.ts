@@ -1,7 +1,7 @@
 // Writing status by server-side apply: observedGeneration and Ready are kept, transition times move with the status only.
-import { appliedFields, isApplied } from '@fairlead/client'
+import { appliedFields, isApplied, withoutUndefined } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { asJson, condition, findCondition, formatTime, setCondition } from '@fairlead/kube'
+import { condition, findCondition, formatTime, setCondition } from '@fairlead/kube'
 import type { Clock, Condition, JsonObject, KubeObject } from '@fairlead/kube'
 
 /** Status as a reconcile states it. `observedGeneration` is filled in; conditions need no times. */
@@ -70,8 +70,8 @@ export class ObjectStatus implements StatusWriter {
       apiVersion,
       kind,
       metadata: { name: metadata.name, ...(metadata.namespace ? { namespace: metadata.namespace } : {}) },
-      status: asJson({
-        ...withoutUndefined(status),
+      status: withoutUndefined({
+        ...status,
         ...(generation === undefined ? {} : { observedGeneration: generation }),
         conditions,
       }),
@@ -85,8 +85,4 @@ export class ObjectStatus implements StatusWriter {
 /** The condition with the time of its last transition: that of the live one while the status is the same. */
 function placed(before: readonly Condition[] | undefined, next: Condition, now: string): Condition {
   return findCondition(setCondition(before, next, now), next.type)!
-}
-
-function withoutUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -9,6 +9,8 @@ export class RecordingTransport implements Transport {
   readonly #to: Transport
   /** Called before each request; may delay or fail it. */
   before: (request: ApiRequest) => Promise<void> | void = () => {}
+  /** Answers in the server's place, watches too, when it gives an answer. */
+  instead: (request: ApiRequest) => ApiResponse | undefined = () => undefined
   /** Called after each request with its answer; may delay it. */
   after: (request: ApiRequest, response: ApiResponse) => Promise<void> | void = () => {}
 
@@ -23,14 +25,15 @@ export class RecordingTransport implements Transport {
   async request(request: ApiRequest): Promise<ApiResponse> {
     this.requests.push(`${request.method} ${request.path}`)
     await this.before(request)
-    const response = await this.#to.request(request)
+    const response = this.instead(request) ?? (await this.#to.request(request))
     await this.after(request, response)
     return response
   }
 
-  watch(request: ApiRequest): ReturnType<Transport['watch']> {
+  async watch(request: ApiRequest): ReturnType<Transport['watch']> {
     this.requests.push(`WATCH ${request.path}`)
-    return this.#to.watch(request)
+    const refused = this.instead(request)
+    return refused === undefined ? this.#to.watch(request) : { refused }
   }
 
   as(who: Impersonation): Transport {

@@ -1,0 +1,67 @@
+import { ApiServer } from '@fairlead/apiserver'
+import { KubeEvent } from '@fairlead/client'
+import { EventRecorder, silentLogger } from '@fairlead/controller'
+import { FakeClock } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { expect, test } from 'vitest'
+import { recorded } from './support/recorded-client.ts'
+
+const about: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { namespace: 'default', name: 'a', uid: 'u', resourceVersion: '7' },
+}
+
+test('the same event again counts up the one before, written now and then; another one is another', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const clock = new FakeClock('2026-03-01T10:00:00.123Z')
+  const { client, transport } = recorded(server.client(), clock)
+  const recorder = new EventRecorder({
+    client,
+    clock,
+    random: () => 0,
+    log: silentLogger,
+    controller: 'example.com/test',
+    instance: 'me',
+  })
+  const events = recorder.about(about)
+  for (let i = 0; i < 20; i++) {
+    events.warning('SyncError', 'no luck')
+    await clock.advance(5000)
+  }
+  events.normal('Created', 'ä'.repeat(600), { action: 'Create', related: { ...about, metadata: { name: 'other' } } })
+  await recorder.flush()
+  const { items } = await server.client().list(KubeEvent, { namespace: 'default' })
+  const told = items
+    .map(({ metadata: _metadata, ...event }) => event)
+    .toSorted((one, other) => one.reason!.localeCompare(other.reason!))
+  const common = {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    reportingController: 'example.com/test',
+    reportingInstance: 'me',
+    regarding: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a', uid: 'u', resourceVersion: '7' },
+  }
+  expect(told).toMatchObject([
+    {
+      ...common,
+      type: 'Normal',
+      reason: 'Created',
+      action: 'Create',
+      eventTime: '2026-03-01T10:01:40.123000Z',
+      note: `${'ä'.repeat(510)}…`,
+      related: { apiVersion: 'v1', kind: 'ConfigMap', name: 'other' },
+    },
+    {
+      ...common,
+      type: 'Warning',
+      reason: 'SyncError',
+      action: 'SyncError',
+      eventTime: '2026-03-01T10:00:00.123000Z',
+      note: 'no luck',
+      series: { count: 20, lastObservedTime: '2026-03-01T10:01:35.123000Z' },
+    },
+  ])
+  const writes = transport.requests.filter((request) => request.includes('/events'))
+  expect(writes.map((request) => request.split(' ')[0])).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH', 'PATCH', 'POST'])
+})

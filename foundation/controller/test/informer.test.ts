@@ -1,0 +1,208 @@
+import { ApiServer } from '@fairlead/apiserver'
+import { ConfigMap } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
+import { InformerPool, KindUnavailable, Manager } from '@fairlead/controller'
+import type { InformerState, ObjectChange } from '@fairlead/controller'
+import { FakeClock, forbidden } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { describe, expect, test } from 'vitest'
+import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
+import { recorded } from './support/recorded-client.ts'
+import type { RecordingTransport } from './support/recorded-client.ts'
+import { settled, until } from './support/until.ts'
+
+function configMap(name: string, labels: Record<string, string> = {}, namespace = 'default'): ConfigMap {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name, labels } }
+}
+
+interface Setup extends AsyncDisposable {
+  readonly outside: Client
+  readonly client: Client
+  readonly transport: RecordingTransport
+  readonly clock: FakeClock
+  readonly pool: InformerPool
+}
+
+async function start(): Promise<Setup> {
+  const server = await ApiServer.start({ controllers: ['crd'] })
+  const clock = new FakeClock()
+  const { client, transport } = recorded(server.client(), clock)
+  const pool = new InformerPool(client, clock)
+  return {
+    outside: server.client(),
+    client,
+    transport,
+    clock,
+    pool,
+    [Symbol.asyncDispose]: async () => {
+      await pool.stop()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const names = (objects: Iterable<KubeObject>): string[] =>
+  [...objects].map((object) => object.metadata.name!).toSorted()
+const watches = (transport: RecordingTransport): string[] =>
+  transport.requests.filter((request) => request.startsWith('WATCH'))
+
+describe('shared caches', () => {
+  test('hold what there is, follow changes, and hand out the very objects of the server', async () => {
+    await using run = await start()
+    await run.outside.create(configMap('a'))
+    using use = run.pool.use(ConfigMap)
+    expect([use.informer.state, await use.informer.settled(), names(use.informer.objects.values())]).toEqual([
+      'Syncing',
+      'Synced',
+      ['a'],
+    ])
+    const changes: string[] = []
+    using _listening = use.informer.subscribe({
+      changed: (change: ObjectChange) =>
+        void changes.push(`${change.type} ${change.object.metadata.name} ${change.initial}`),
+    })
+    const written = await run.outside.create(configMap('b'))
+    await until('b is cached', () => use.informer.get('default/b') !== undefined)
+    await run.outside.delete(ConfigMap, 'default/a')
+    await until('a is gone', () => use.informer.get({ namespace: 'default', name: 'a' }) === undefined)
+    expect(changes).toEqual(['added a true', 'added b false', 'removed a false'])
+    expect(use.informer.get('default/b')).toBe(written)
+  })
+
+  test('are one watch per kind and scope, for as long as someone uses them and a minute more', async () => {
+    await using run = await start()
+    const uses = [
+      run.pool.use(ConfigMap),
+      run.pool.use({ apiVersion: 'v1', kind: 'ConfigMap' }),
+      run.pool.use(ConfigMap, { labelSelector: { matchLabels: { a: '1' } } }),
+      run.pool.use(ConfigMap, { labelSelector: 'a=1' }),
+    ]
+    await Promise.all(uses.map((use) => use.informer.settled()))
+    await settled()
+    expect([
+      run.pool.size,
+      watches(run.transport).length,
+      uses[0]!.informer === uses[1]!.informer,
+      uses[2]!.informer === uses[3]!.informer,
+    ]).toEqual([2, 2, true, true])
+    uses[0]![Symbol.dispose]()
+    uses[0]![Symbol.dispose]()
+    uses[2]![Symbol.dispose]()
+    uses[3]![Symbol.dispose]()
+    await run.clock.advance(59_000)
+    expect(run.pool.size).toBe(2)
+    await run.clock.advance(1_000)
+    expect([run.pool.size, run.pool.peek(ConfigMap)?.state]).toEqual([1, 'Synced'])
+    uses[1]![Symbol.dispose]()
+    await run.clock.advance(30_000)
+    using again = run.pool.use(ConfigMap)
+    await run.clock.advance(90_000)
+    expect([run.pool.size, again.informer === uses[1]!.informer]).toEqual([1, true])
+  })
+
+  test('read by namespace, selector and index, and keep indexes as objects change', async () => {
+    await using run = await start()
+    await run.outside.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
+    for (const [name, labels, namespace] of [
+      ['a', { app: 'x' }, 'default'],
+      ['b', { app: 'y' }, 'default'],
+      ['c', { app: 'x' }, 'other'],
+    ] as const)
+      await run.outside.create(configMap(name, labels, namespace))
+    using use = run.pool.use(ConfigMap)
+    const { informer } = use
+    await informer.settled()
+    const byApp = (object: KubeObject): string[] => (object.metadata.labels?.app ? [object.metadata.labels.app] : [])
+    informer.addIndex('app', byApp)
+    informer.addIndex('app', byApp)
+    expect(() => informer.addIndex('app', () => [])).toThrow('another index "app"')
+    expect(() => informer.byIndex('none', 'x')).toThrow('no index "none"')
+    expect([
+      names(informer.list({ namespace: 'default' })),
+      names(informer.list({ labelSelector: 'app=x' })),
+      names(informer.list({ namespace: 'other', labelSelector: { matchLabels: { app: 'y' } } })),
+      names(informer.byIndex('app', 'x')),
+      informer.index('app').count('y'),
+    ]).toEqual([['a', 'b'], ['a', 'c'], [], ['a', 'c'], 1])
+    await run.outside.patch(ConfigMap, 'default/a', { merge: { metadata: { labels: { app: 'y' } } } })
+    await run.outside.delete(ConfigMap, 'other/c')
+    await until('c is gone', () => informer.get('other/c') === undefined)
+    expect([
+      names(informer.byIndex('app', 'x')),
+      names(informer.byIndex('app', 'y')),
+      names(informer.list({ namespace: 'other' })),
+      [...informer.index('app').values()],
+    ]).toEqual([[], ['a', 'b'], [], ['y']])
+    expect(() => informer.list({ labelSelector: '!!' })).toThrow()
+  })
+
+  test('can hold metadata only', async () => {
+    await using run = await start()
+    await run.outside.create({ ...configMap('a', { app: 'x' }), data: { secret: '1' } })
+    using use = run.pool.use(ConfigMap, { metadataOnly: true })
+    await use.informer.settled()
+    const { data, metadata } = use.informer.get('default/a')!
+    expect([data, metadata.labels]).toEqual([undefined, { app: 'x' }])
+  })
+
+  test('know a kind as Absent until its definition appears, then list it at once', async () => {
+    await using run = await start()
+    run.pool.watchDefinitions()
+    using use = run.pool.use(Memcached)
+    const states: InformerState[] = []
+    using _listening = use.informer.subscribe({ state: (state) => void states.push(state) })
+    expect(await use.informer.settled()).toBe('Absent')
+    await run.outside.create(memcachedDefinition)
+    await until('it is listed', () => use.informer.state === 'Synced')
+    await run.outside.apply(memcached('a', { size: 1 }))
+    await until('a is cached', () => use.informer.get('default/a') !== undefined)
+    expect(states).toEqual(['Absent', 'Synced'])
+  })
+
+  test('know a kind as Forbidden, keep what they hold, and go on when it is granted', async () => {
+    await using run = await start()
+    const { status } = forbidden(
+      { group: '', plural: 'configmaps' },
+      '',
+      'User "x" cannot list resource "configmaps" in API group "" at the cluster scope',
+    )
+    run.transport.instead = (request) =>
+      request.path.endsWith('/configmaps')
+        ? { status: 403, headers: {}, body: status as never, warnings: [] }
+        : undefined
+    using use = run.pool.use(ConfigMap)
+    expect(await use.informer.settled()).toBe('Forbidden')
+    run.transport.instead = () => undefined
+    await run.clock.advance(5000)
+    await until('it is listed', () => use.informer.state === 'Synced')
+    expect(use.informer.error).toBe(undefined)
+  })
+})
+
+describe('reading a kind that is not known', () => {
+  test('throws, says why, and wakes when it is known', async () => {
+    await using run = await start()
+    const seen: string[] = []
+    const setup = (manager: Manager): unknown =>
+      manager
+        .controller('test')
+        .for(ConfigMap, { labelSelector: 'mine=1' })
+        .reconcile(async ({ read }) => {
+          try {
+            seen.push(`found ${(await read.list(Memcached)).length}`)
+          } catch (error) {
+            seen.push(`${(error as KindUnavailable).code}: ${(error as Error).message}`)
+          }
+        })
+    await using _manager = await Manager.start({ client: run.client, clock: run.clock, setup })
+    await run.outside.create(configMap('x', { mine: '1' }))
+    await until('it ran', () => seen.length === 1)
+    await run.outside.create(memcachedDefinition)
+    await until('it ran again', () => seen.length === 2)
+    await settled()
+    expect(seen).toEqual([
+      'KindAbsent: The server serves no Memcached.cache.example.com in cache.example.com/v1alpha1; install its CustomResourceDefinition or check the spelling',
+      'found 0',
+    ])
+  })
+})

@@ -1,0 +1,105 @@
+import { ApiServer } from '@fairlead/apiserver'
+import { Client, Lease } from '@fairlead/client'
+import { LeaderElection, Manager, silentLogger } from '@fairlead/controller'
+import { FakeClock } from '@fairlead/kube'
+import { describe, expect, test } from 'vitest'
+import { recorded } from './support/recorded-client.ts'
+import { settled, until } from './support/until.ts'
+
+const lease = { namespace: 'kube-system', name: 'test' }
+
+describe('leader election', () => {
+  test('the first leads, the second takes over when the first gives up or stops renewing', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    const clock = new FakeClock()
+    const election = (identity: string): LeaderElection =>
+      new LeaderElection(
+        { ...lease, identity },
+        {
+          client: new Client({ transport: server.client().transport, clock }),
+          clock,
+          random: () => 0,
+          log: silentLogger,
+        },
+      )
+    const stop = new AbortController()
+    const [a, b, c] = [election('a'), election('b'), election('c')]
+    await a.acquire(stop.signal)
+    const held = a.hold(stop.signal)
+    const waiting = b.acquire(stop.signal)
+    for (let i = 0; i < 30; i++) await clock.advance(2000)
+    expect([a.leads, b.leads, b.holder]).toEqual([true, false, 'a'])
+    stop.abort()
+    expect(await held).toBe('stopped')
+    await waiting.catch(() => {})
+    await a.release()
+    const seconds = new AbortController()
+    const taken = b.acquire(seconds.signal)
+    for (let i = 0; i < 3 && !b.leads; i++) await clock.advance(2000)
+    await taken
+    const { spec } = await server.client().get(Lease, 'kube-system/test')
+    expect([a.leads, b.leads, spec]).toMatchObject([
+      false,
+      true,
+      { holderIdentity: 'b', leaseDurationSeconds: 15, leaseTransitions: 1 },
+    ])
+    // b never renews again: c sees no change for 15 s, by its own clock.
+    const third = c.acquire(seconds.signal)
+    await settled()
+    await clock.advance(14_000)
+    expect(c.leads).toBe(false)
+    for (let i = 0; i < 3 && !c.leads; i++) await clock.advance(2000)
+    await third
+    expect((await server.client().get(Lease, 'kube-system/test')).spec?.holderIdentity).toBe('c')
+  })
+
+  test('a leader that cannot renew for 10 s steps down', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    const clock = new FakeClock()
+    const { client, transport } = recorded(server.client(), clock)
+    const election = new LeaderElection(
+      { ...lease, identity: 'a' },
+      { client, clock, random: () => 0, log: silentLogger },
+    )
+    await election.acquire(AbortSignal.any([]))
+    const held = election.hold(AbortSignal.any([]))
+    await clock.advance(20_000)
+    expect(election.leads).toBe(true)
+    transport.instead = () => ({ status: 500, headers: {}, body: 'down', warnings: [] })
+    let outcome: string | undefined
+    void held.then((how) => (outcome = how))
+    await clock.advance(8_000)
+    expect(outcome).toBe(undefined)
+    await clock.advance(4_000)
+    expect([outcome, election.leads]).toEqual(['lost', false])
+  })
+
+  test('only the manager that leads works, and the other goes on from there', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    const clock = new FakeClock()
+    const seen: string[] = []
+    const manager = (identity: string): Promise<Manager> =>
+      Manager.start({
+        client: new Client({ transport: server.client().transport, clock }),
+        clock,
+        random: () => 0,
+        leaderElection: { ...lease, identity },
+        setup: (of) =>
+          of
+            .controller('test')
+            .for({ apiVersion: 'v1', kind: 'Namespace' }, { fieldSelector: 'metadata.name=default' })
+            .reconcile(() => void seen.push(identity)),
+      })
+    const first = await manager('a')
+    await until('a leads', () => first.leads && seen.length === 1)
+    const second = await manager('b')
+    await clock.advance(10_000)
+    expect([second.leads, seen]).toEqual([false, ['a']])
+    await first.stop()
+    for (let i = 0; i < 5 && !second.leads; i++) await clock.advance(2000)
+    await until('b worked', () => seen.length === 2)
+    expect(seen).toEqual(['a', 'b'])
+    await second.stop()
+    expect((await server.client().get(Lease, 'kube-system/test')).spec?.holderIdentity).toBe('')
+  })
+})

@@ -1,0 +1,156 @@
+// Whether a CRD may be accepted with its rules: all compile, transition rules stand where old values can be found, none costs too much.
+import { fieldErrors, fieldPath } from '../field-error.ts'
+import type { FieldError } from '../field-error.ts'
+import { additionalOf, resolveNode } from '../schema/resolve.ts'
+import type { SchemaNode, TypeSchema, ValidationRule } from '../schema/schema-node.ts'
+import { compile } from './compile.ts'
+import { estimateCost, ruleCostLimit, schemaCostLimit } from './cost.ts'
+import { CelCompileError } from './errors.ts'
+import { compileRule, ruleVariables, showRule } from './rules.ts'
+import { declarationOf } from './schema-types.ts'
+import type { Declaration } from './schema-types.ts'
+import { formatType, isAssignable, types } from './types.ts'
+
+/** Errors are told for this many of the rules that make a schema too expensive. */
+const tellExpensive = 4
+
+/**
+ * Compiles every rule of a schema that is valid otherwise. `path` is the schema's place in the definition
+ * (`spec.validation.openAPIV3Schema`). Errors are Kubernetes' own: compilation failures, misplaced transition rules, cost limits. When
+ * `old`, the schema before an update, already had a rule beyond its limit, single rules are not held to it again.
+ */
+export function compileRules(schema: TypeSchema, path: string, old?: TypeSchema): FieldError[] {
+  const limit = old !== undefined && acceptanceOf(old, path, ruleCostLimit).hasExpensiveRule ? Infinity : ruleCostLimit
+  const acceptance = acceptanceOf(schema, path, limit)
+  return [...acceptance.errors, ...acceptance.totals(path)]
+}
+
+function acceptanceOf(schema: TypeSchema, path: string, limit: number): Acceptance {
+  const acceptance = new Acceptance(schema, limit)
+  acceptance.visit(schema.root, path, { isResource: true, cardinality: 1, uncorrelated: undefined })
+  return acceptance
+}
+
+interface Place {
+  readonly isResource: boolean
+  /** How many such values one object can hold. */
+  readonly cardinality: number
+  /** Where old values cannot be told apart any more; undefined while they can. */
+  readonly uncorrelated: string | undefined
+}
+
+class Acceptance {
+  readonly errors: FieldError[] = []
+  hasExpensiveRule = false
+  readonly #schema: TypeSchema
+  readonly #limit: number
+  readonly #costs: { path: string; cost: number }[] = []
+  readonly #open = new Set<SchemaNode>()
+
+  constructor(schema: TypeSchema, limit: number) {
+    this.#schema = schema
+    this.#limit = limit
+  }
+
+  visit(reference: SchemaNode, path: string, place: Place): void {
+    const node = resolveNode(reference, this.#schema)
+    if (this.#open.has(node)) return
+    this.#open.add(node)
+    const declaration = declarationOf(node, this.#schema, place.isResource)
+    const rules = node['x-kubernetes-validations'] ?? []
+    for (const [i, rule] of rules.entries()) {
+      const rulePath = fieldPath(path, 'x-kubernetes-validations', i)
+      if (declaration !== undefined) this.#rule(rule, declaration, rulePath, place)
+    }
+    for (const [name, property] of Object.entries(node.properties ?? {})) {
+      this.visit(property, fieldPath(path, 'properties', { key: name }), { ...place, isResource: false })
+    }
+    const additional = additionalOf(node)
+    const size = declaration?.maxSize ?? 1
+    if (additional !== undefined) {
+      this.visit(additional, `${path}.additionalProperties`, {
+        ...place,
+        isResource: false,
+        cardinality: place.cardinality * size,
+      })
+    }
+    if (node.items !== undefined) {
+      const isMapList = node['x-kubernetes-list-type'] === 'map'
+      this.visit(node.items, `${path}.items`, {
+        isResource: false,
+        cardinality: place.cardinality * size,
+        uncorrelated: place.uncorrelated ?? (isMapList ? undefined : path),
+      })
+    }
+    this.#open.delete(node)
+  }
+
+  #rule(rule: ValidationRule, declaration: Declaration, path: string, place: Place): void {
+    const invalid = (field: string, detail: string): void => {
+      this.errors.push({ ...fieldErrors.invalid(`${path}.${field}`, rule.rule, detail), shown: showRule(rule) })
+    }
+    const variables = new Map([
+      ['self', declaration],
+      ['oldSelf', declaration],
+    ])
+    try {
+      const { program, isTransition } = compileRule(rule, declaration)
+      if (!isAssignable(types.bool, program.type)) return invalid('rule', 'cel expression must evaluate to a bool')
+      if (isTransition && place.uncorrelated !== undefined) {
+        const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated}`
+        this.errors.push(fieldErrors.invalid(`${path}.rule`, rule.rule, detail))
+      } else if (rule.optionalOldSelf === true && !isTransition) {
+        this.errors.push(
+          fieldErrors.invalid(`${path}.optionalOldSelf`, true, 'may not be set if oldSelf is not used in rule'),
+        )
+      }
+      this.#cost(estimateCost(program.checked, variables) * place.cardinality, `${path}.rule`, 'estimated rule cost')
+    } catch (error) {
+      if (!(error instanceof CelCompileError)) throw error
+      return invalid('rule', `compilation failed: ${error.message}`)
+    }
+    if (!rule.messageExpression) return
+    try {
+      const program = compile(rule.messageExpression, { variables: ruleVariables(rule, declaration) })
+      if (formatType(program.type) !== 'string')
+        return invalid('messageExpression', 'messageExpression must evaluate to a string')
+      const cost = estimateCost(program.checked, variables) * place.cardinality
+      this.#cost(cost, `${path}.messageExpression`, 'estimated messageExpression cost')
+    } catch (error) {
+      if (!(error instanceof CelCompileError)) throw error
+      invalid('messageExpression', `messageExpression compilation failed: ${error.message}`)
+    }
+  }
+
+  #cost(cost: number, path: string, name: string): void {
+    this.#costs.push({ path, cost })
+    if (cost <= this.#limit) return
+    this.hasExpensiveRule = true
+    this.errors.push(fieldErrors.forbidden(path, costMessage(name, cost, ruleCostLimit)))
+  }
+
+  /** Errors about all rules together. */
+  totals(path: string): FieldError[] {
+    const total = this.#costs.reduce((sum, { cost }) => sum + cost, 0)
+    if (total <= schemaCostLimit) return []
+    const expensive = [...this.#costs].sort((a, b) => b.cost - a.cost).slice(0, tellExpensive)
+    const contributed = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema'
+    return [
+      ...expensive.map((entry) => fieldErrors.forbidden(entry.path, contributed)),
+      fieldErrors.forbidden(
+        path,
+        costMessage(
+          'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema',
+          total,
+          schemaCostLimit,
+        ),
+      ),
+    ]
+  }
+}
+
+function costMessage(name: string, cost: number, limit: number): string {
+  const factor = cost / limit
+  const shown = factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`
+  return `${name} exceeds budget by factor of ${shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`
+}

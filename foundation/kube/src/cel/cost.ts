@@ -1,0 +1,190 @@
+// How much an expression can cost at worst, from the sizes that its schema allows. Kubernetes refuses CRDs whose rules could cost too much;
+// the figures follow cel-go's estimator: a step for each name, field and call, more for calls that look at every character or element.
+import type { CheckedExpr } from './checker.ts'
+import type { Declaration } from './schema-types.ts'
+import type { Expr } from './syntax.ts'
+import type { CelType } from './types.ts'
+
+/** The most one rule may cost, all its places counted. */
+export const ruleCostLimit = 10_000_000
+
+/** The most all rules of a schema may cost together. */
+export const schemaCostLimit = 100_000_000
+
+/** What stands for a result while costs are counted: how large it is at most, and what its parts are. */
+interface Shape {
+  readonly size: number
+  readonly element: Shape | undefined
+  readonly key: Shape | undefined
+  readonly field: (name: string) => Shape
+}
+
+const unlimited = 3 * 1024 * 1024
+
+/** Results without a size, and the parts of results that nothing is known of. */
+function shapeOf(size: number, element?: Shape, key?: Shape): Shape {
+  return { size, element, key, field: () => shapeOf(unlimited) }
+}
+
+function shapeOfDeclaration(declaration: Declaration): Shape {
+  const { element, fields } = declaration
+  return {
+    size: declaration.maxSize ?? 1,
+    get element() {
+      return element && shapeOfDeclaration(element)
+    },
+    key: element && declaration.type.kind === 'map' ? shapeOf(unlimited) : undefined,
+    field: (name) => {
+      const field = fields.get(name)
+      return field === undefined ? shapeOf(unlimited) : shapeOfDeclaration(field)
+    },
+  }
+}
+
+/** The worst cost of an expression in steps; Infinity-safe: sums and products are plain numbers. */
+export function estimateCost(checked: CheckedExpr, variables: ReadonlyMap<string, Declaration>): number {
+  const scope = new Map([...variables].map(([name, declaration]) => [name, shapeOfDeclaration(declaration)]))
+  return new Estimator(checked).estimate(checked.root, scope).cost
+}
+
+type Scope = ReadonlyMap<string, Shape>
+
+interface Estimate {
+  readonly cost: number
+  readonly shape: Shape
+}
+
+class Estimator {
+  readonly #checked: CheckedExpr
+
+  constructor(checked: CheckedExpr) {
+    this.#checked = checked
+  }
+
+  estimate(expr: Expr, scope: Scope): Estimate {
+    switch (expr.kind) {
+      case 'literal':
+        return { cost: 0, shape: shapeOf(literalSize(expr.value)) }
+      case 'name':
+        return { cost: 1, shape: scope.get(expr.name) ?? shapeOf(1) }
+      case 'select': {
+        const operand = this.estimate(expr.operand, scope)
+        return { cost: operand.cost + 1, shape: expr.test ? shapeOf(1) : operand.shape.field(expr.field) }
+      }
+      case 'index': {
+        const operand = this.estimate(expr.operand, scope)
+        const index = this.estimate(expr.index, scope)
+        return { cost: operand.cost + index.cost + 1, shape: operand.shape.element ?? shapeOf(unlimited) }
+      }
+      case 'call':
+        return this.#call(expr, scope)
+      case 'logic': {
+        const [left, right] = [expr.left, expr.right].map((part) => this.estimate(part, scope)) as [Estimate, Estimate]
+        return { cost: left.cost + right.cost, shape: shapeOf(1) }
+      }
+      case 'conditional': {
+        const [test, yes, no] = [expr.test, expr.whenTrue, expr.whenFalse].map((part) =>
+          this.estimate(part, scope),
+        ) as [Estimate, Estimate, Estimate]
+        return { cost: test.cost + Math.max(yes.cost, no.cost), shape: larger(yes.shape, no.shape) }
+      }
+      case 'list': {
+        const items = expr.items.map((item) => this.estimate(item, scope))
+        const element = items
+          .map(({ shape }) => shape)
+          .reduce<Shape | undefined>((a, b) => (a === undefined ? b : larger(a, b)), undefined)
+        return { cost: 10 + sum(items), shape: shapeOf(items.length, element) }
+      }
+      case 'map': {
+        const parts = expr.entries.flatMap(([key, value]) => [this.estimate(key, scope), this.estimate(value, scope)])
+        return { cost: 30 + sum(parts), shape: shapeOf(expr.entries.length) }
+      }
+      case 'fold':
+        return this.#fold(expr, scope)
+      case 'bind': {
+        const value = this.estimate(expr.value, scope)
+        const body = this.estimate(expr.body, new Map(scope).set(expr.name, value.shape))
+        return { cost: value.cost + body.cost + 10, shape: body.shape }
+      }
+      case 'optMap': {
+        const target = this.estimate(expr.target, scope)
+        const body = this.estimate(expr.body, new Map(scope).set(expr.name, target.shape))
+        return { cost: target.cost + body.cost + 12, shape: body.shape }
+      }
+    }
+  }
+
+  #call(expr: Expr & { kind: 'call' }, scope: Scope): Estimate {
+    const args = expr.args.map((arg) => this.estimate(arg, scope))
+    const sizes = args.map(({ shape }) => shape.size)
+    const overloads = this.#checked.overloadsOf(expr)
+    const isEquality = expr.name === '_==_' || expr.name === '_!=_'
+    const types = expr.args.map((arg) => this.#checked.typeOf(arg))
+    const own = Math.max(
+      0,
+      ...overloads.map(({ cost }) => (cost === undefined || (isEquality && !types.every(hasSize)) ? 0 : cost(sizes))),
+    )
+    return { cost: sum(args) + 1 + own, shape: resultShape(expr.name, args, this.#checked.typeOf(expr)) }
+  }
+
+  #fold(expr: Expr & { kind: 'fold' }, scope: Scope): Estimate {
+    const range = this.estimate(expr.range, scope)
+    const isList = this.#checked.typeOf(expr.range).kind === 'list'
+    const element = range.shape.element ?? shapeOf(unlimited)
+    const key = isList ? shapeOf(1) : (range.shape.key ?? shapeOf(unlimited))
+    const inner = new Map(scope)
+    if (expr.names.length === 2) inner.set(expr.names[0]!, key).set(expr.names[1]!, element)
+    else inner.set(expr.names[0]!, isList ? element : key)
+    const filter = expr.filter === undefined ? undefined : this.estimate(expr.filter, inner)
+    const body = this.estimate(expr.body, inner)
+    const perElement = (filter?.cost ?? 0) + body.cost + foldOverhead[expr.macro]
+    const builds = expr.macro === 'map' || expr.macro === 'filter' || expr.macro.startsWith('transform')
+    return {
+      cost: range.cost + range.shape.size * perElement + (builds ? 10 : 0) + 1,
+      shape: builds ? shapeOf(range.shape.size, expr.macro === 'filter' ? element : body.shape) : shapeOf(1),
+    }
+  }
+}
+
+/** Steps around the body of one element: the condition of the loop, the accumulator, what builds a result. */
+const foldOverhead: Readonly<Record<(Expr & { kind: 'fold' })['macro'], number>> = {
+  all: 3,
+  exists: 4,
+  exists_one: 3,
+  map: 13,
+  filter: 14,
+  transformList: 13,
+  transformMap: 32,
+  transformMapEntry: 32,
+}
+
+function sum(estimates: readonly Estimate[]): number {
+  return estimates.reduce((total, { cost }) => total + cost, 0)
+}
+
+function larger(a: Shape, b: Shape): Shape {
+  return a.size >= b.size ? a : b
+}
+
+/** Results of conversions and times cost nothing to compare; texts and containers cost by their size. */
+function hasSize(type: CelType): boolean {
+  return ['string', 'bytes', 'list', 'map', 'object', 'dyn'].includes(type.kind)
+}
+
+function literalSize(value: unknown): number {
+  return typeof value === 'string' || value instanceof Uint8Array ? value.length : 1
+}
+
+/** Calls whose result is as large as their parts together; others are as large as their receiver at most. */
+const joining: ReadonlySet<string> = new Set(['_+_', 'join', 'format', 'replace'])
+
+function resultShape(name: string, args: readonly Estimate[], type: CelType): Shape {
+  const [first] = args
+  if (first === undefined || !hasSize(type)) return shapeOf(1)
+  if (joining.has(name)) {
+    const size = args.reduce((total, { shape }) => total + shape.size, 0)
+    return shapeOf(Math.min(size, unlimited), first.shape.element)
+  }
+  if (name === 'split' || name === 'findAll') return shapeOf(first.shape.size, shapeOf(first.shape.size))
+  return { ...shapeOf(first.shape.size, first.shape.element, first.shape.key), field: first.shape.field }
+}

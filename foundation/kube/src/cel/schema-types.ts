@@ -1,0 +1,230 @@
+// Structural schemas as CEL sees them: the type of a value, the way from JSON to that type, and how large it can get.
+import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
+import type { JsonValue } from '../object.ts'
+import { additionalOf, resolveNode } from '../schema/resolve.ts'
+import type { SchemaNode, TypeSchema } from '../schema/schema-node.ts'
+import { parseDuration } from './library/standard.ts'
+import { escapeFieldName } from './field-names.ts'
+import type { CelType } from './types.ts'
+import { listOf, mapOf, objectOf, types } from './types.ts'
+import { CelError } from './errors.ts'
+import { MapValue, fromJson, parseTimestamp, withFlavour } from './values.ts'
+import type { CelValue, ListFlavour } from './values.ts'
+
+/** A schema node for expressions. */
+export interface Declaration {
+  readonly type: CelType
+  /** The most characters, bytes, elements or members a value can have; undefined for values without a size. */
+  readonly maxSize: number | undefined
+  /** The least bytes that a value takes in a request. */
+  readonly minBytes: number
+  /** Elements of lists, values of maps. */
+  readonly element: Declaration | undefined
+  /** Fields of objects by their escaped names. */
+  readonly fields: ReadonlyMap<string, Declaration>
+  /** JSON as a value of the type. Broken texts of formats stay strings: validation has told of them. */
+  toValue(value: JsonValue): CelValue
+}
+
+/** No request is larger, in bytes. */
+const maxRequestBytes = 3 * 1024 * 1024
+
+/** The declaration of a node; undefined when expressions cannot see it (`x-kubernetes-preserve-unknown-fields` without a type). */
+export function declarationOf(
+  node: SchemaNode,
+  schema: TypeSchema,
+  isResource: boolean = false,
+): Declaration | undefined {
+  return new Declarer(schema).declare(node, isResource)
+}
+
+class Declarer {
+  readonly #schema: TypeSchema
+  readonly #open = new Set<SchemaNode>()
+  #objects = 0
+
+  constructor(schema: TypeSchema) {
+    this.#schema = schema
+  }
+
+  declare(reference: SchemaNode, isResource: boolean): Declaration | undefined {
+    const node = resolveNode(reference, this.#schema)
+    // Built-in schemas can hold themselves; expressions do not see further rounds.
+    if (this.#open.has(node)) return undefined
+    this.#open.add(node)
+    const declaration = this.#declare(node, isResource || node['x-kubernetes-embedded-resource'] === true)
+    this.#open.delete(node)
+    return declaration === undefined || node.nullable !== true ? declaration : nullable(declaration)
+  }
+
+  #declare(node: SchemaNode, isResource: boolean): Declaration | undefined {
+    if (node['x-kubernetes-int-or-string'] === true) {
+      return scalar(types.dyn, textSize(node), 1, fromJson)
+    }
+    switch (node.type) {
+      case 'array':
+        return this.#list(node)
+      case 'object':
+        return this.#object(node, isResource)
+      case 'string':
+        return text(node)
+      case 'boolean':
+        return scalar(types.bool, undefined, 4, fromJson)
+      case 'integer':
+        return scalar(types.int, undefined, 1, (value) =>
+          typeof value === 'number' ? BigInt(Math.trunc(value)) : fromJson(value),
+        )
+      case 'number':
+        return scalar(types.double, undefined, 1, (value) =>
+          typeof value === 'number' || typeof value === 'bigint' ? Number(value) : fromJson(value),
+        )
+      default:
+        return undefined
+    }
+  }
+
+  #list(node: SchemaNode): Declaration | undefined {
+    const element = node.items && this.declare(node.items, false)
+    if (element === undefined) return undefined
+    const flavour = flavourOfSchema(node)
+    return {
+      type: listOf(element.type),
+      maxSize: node.maxItems ?? mostElements(element.minBytes),
+      minBytes: 2,
+      element,
+      fields: new Map(),
+      toValue: (value) =>
+        isJsonArray(value)
+          ? withFlavour(
+              value.map((item) => element.toValue(item)),
+              flavour,
+            )
+          : fromJson(value),
+    }
+  }
+
+  #object(node: SchemaNode, isResource: boolean): Declaration | undefined {
+    const additional = additionalOf(node)
+    if (additional !== undefined) return this.#map(node, additional)
+    if (node.additionalProperties === true) return undefined
+    const fields = new Map<string, Declaration>()
+    const names = new Map<string, string>()
+    let minBytes = 2
+    for (const [name, property] of Object.entries({ ...node.properties, ...(isResource ? resourceProperties : {}) })) {
+      const escaped = escapeFieldName(name)
+      const field = this.declare(property, false)
+      if (field === undefined || escaped === undefined) continue
+      fields.set(escaped, field)
+      names.set(escaped, name)
+      const isRequired = node.required?.includes(name) === true && property.default === undefined
+      if (isRequired) minBytes += name.length + 4 + field.minBytes
+    }
+    const fieldTypes = new Map([...fields].map(([name, field]) => [name, field.type]))
+    return {
+      type: objectOf(`object.${++this.#objects}`, fieldTypes),
+      maxSize: node.maxProperties ?? fields.size,
+      minBytes,
+      element: undefined,
+      fields,
+      toValue: (value) => {
+        if (!isJsonObject(value)) return fromJson(value)
+        const map = new MapValue()
+        for (const [escaped, field] of fields) {
+          const member = ownValue(value, names.get(escaped)!)
+          if (member !== undefined) map.set(escaped, field.toValue(member))
+        }
+        return map
+      },
+    }
+  }
+
+  #map(node: SchemaNode, additional: SchemaNode): Declaration | undefined {
+    const element = this.declare(additional, false)
+    if (element === undefined) return undefined
+    return {
+      type: mapOf(types.string, element.type),
+      maxSize: node.maxProperties ?? mostElements(element.minBytes + 6),
+      minBytes: 2,
+      element,
+      fields: new Map(),
+      toValue: (value) => {
+        if (!isJsonObject(value)) return fromJson(value)
+        return MapValue.of(Object.keys(value).map((key) => [key, element.toValue(ownValue(value, key)!)] as const))
+      },
+    }
+  }
+}
+
+/** What expressions see of every resource beside its own fields. */
+const resourceProperties: Readonly<Record<string, SchemaNode>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } },
+}
+
+function nullable(declaration: Declaration): Declaration {
+  return { ...declaration, toValue: (value) => (value === null ? null : declaration.toValue(value)) }
+}
+
+function scalar(
+  type: CelType,
+  maxSize: number | undefined,
+  minBytes: number,
+  toValue: (value: JsonValue) => CelValue,
+): Declaration {
+  return { type, maxSize, minBytes, element: undefined, fields: new Map(), toValue }
+}
+
+/** Each element is followed by a comma. */
+function mostElements(minBytes: number): number {
+  return Math.floor((maxRequestBytes - 2) / (minBytes + 1))
+}
+
+/** Lengths count code points, of up to four bytes in the runtime's measure; without a limit a text can fill the request. */
+function textSize(node: SchemaNode): number {
+  if (node.maxLength !== undefined) return node.maxLength
+  const values = (node.enum ?? []).filter((value) => typeof value === 'string')
+  if (values.length > 0) return Math.max(...values.map((value) => value.length))
+  return maxRequestBytes - 2
+}
+
+function text(node: SchemaNode): Declaration {
+  const asText =
+    (convert: (value: string) => CelValue) =>
+    (value: JsonValue): CelValue => {
+      if (typeof value !== 'string') return fromJson(value)
+      try {
+        return convert(value)
+      } catch (error) {
+        if (error instanceof CelError) return value
+        throw error
+      }
+    }
+  switch (node.format) {
+    case 'byte':
+      return scalar(
+        types.bytes,
+        node.maxLength ?? maxRequestBytes - 2,
+        2,
+        asText((value) => Buffer.from(value, 'base64')),
+      )
+    case 'duration':
+      return scalar(types.duration, 32, 3, asText(parseDuration))
+    case 'date':
+      return scalar(
+        types.timestamp,
+        10,
+        12,
+        asText((value) => parseTimestamp(`${value}T00:00:00Z`)),
+      )
+    case 'date-time':
+      return scalar(types.timestamp, 40, 22, asText(parseTimestamp))
+    default:
+      return scalar(types.string, textSize(node), 2, fromJson)
+  }
+}
+
+function flavourOfSchema(node: SchemaNode): ListFlavour | undefined {
+  const kind = node['x-kubernetes-list-type']
+  return kind === 'set' || kind === 'map' ? { kind, keys: node['x-kubernetes-list-map-keys'] ?? [] } : undefined
+}

@@ -1,0 +1,87 @@
+// Whether the owner that a reference names exists. The caches answer when they know it; only the server itself can say that it does not.
+import { kind as kindNamed } from '@fairlead/client'
+import type { Client, Kind } from '@fairlead/client'
+import { parseApiVersion } from '@fairlead/kube'
+import type { KubeObject, OwnerReference } from '@fairlead/kube'
+import type { EveryKind, ResourceSource } from '../every-kind.ts'
+import { foregroundFinalizer, waitsWith } from './owner-graph.ts'
+import type { GraphNode, OwnerGraph } from './owner-graph.ts'
+
+/**
+ * What became of an owner:
+ * - `solid`: it exists; the dependent stays.
+ * - `waiting`: it exists and is being deleted in the foreground: the dependent has to go first.
+ * - `absent`: it certainly does not exist.
+ * - `unknown`: its kind is not served or not listed (now), so nobody can tell; nothing is decided from it (design decision 7).
+ * - `misplaced`: the reference can never be right: a cluster-scoped object cannot have an owner in a namespace.
+ */
+export type OwnerState = 'solid' | 'waiting' | 'absent' | 'unknown' | 'misplaced'
+
+/** Absent owners that are remembered; uids never come back. */
+const remembered = 1000
+
+/** Finds owners. */
+export class OwnerLookup {
+  readonly #graph: OwnerGraph
+  readonly #resources: ResourceSource
+  readonly #every: EveryKind
+  readonly #absent = new Set<string>()
+
+  constructor(graph: OwnerGraph, resources: ResourceSource, every: EveryKind) {
+    this.#graph = graph
+    this.#resources = resources
+    this.#every = every
+  }
+
+  /** The state of the owner that `reference` of `dependent` names. Throws what the server throws. */
+  async stateOf(dependent: KubeObject, reference: OwnerReference, client: Client): Promise<OwnerState> {
+    const kind = this.kindOf(reference)
+    if (kind === undefined) return 'unknown'
+    const { namespace = '' } = dependent.metadata
+    if (namespace === '' && kind.namespaced === true) return 'misplaced'
+    const key = { namespace: kind.namespaced === true ? namespace : '', name: reference.name }
+    const known = this.#graph.node(reference.uid)
+    if (known !== undefined && isAt(known, kind, key)) return presence(known.object)
+    if (this.#every.isUnsure(kind)) return 'unknown'
+    const id = [reference.uid, kind.group, kind.kind, key.namespace, key.name].join('|')
+    if (this.#absent.has(id)) return 'absent'
+    const owner = await client.find(kind, key)
+    if (owner?.metadata.uid === reference.uid) return presence(owner)
+    this.#remember(id)
+    return 'absent'
+  }
+
+  /** The kind that a reference names, if it is served. */
+  kindOf(reference: OwnerReference): Kind | undefined {
+    const { group, version } = parseApiVersion(reference.apiVersion)
+    for (const definition of this.#resources.definitions) {
+      if (definition.group !== group || definition.kind !== reference.kind) continue
+      const served = definition.versions.find((candidate) => candidate.name === version)
+      if (served?.served !== true || !served.verbs.includes('get')) continue
+      return kindNamed(reference.apiVersion, reference.kind, {
+        plural: definition.plural,
+        namespaced: definition.namespaced,
+      })
+    }
+    return undefined
+  }
+
+  #remember(id: string): void {
+    this.#absent.add(id)
+    const oldest = this.#absent.values().next().value
+    if (this.#absent.size > remembered && oldest !== undefined) this.#absent.delete(oldest)
+  }
+}
+
+function presence(owner: KubeObject): OwnerState {
+  return waitsWith(owner, foregroundFinalizer) ? 'waiting' : 'solid'
+}
+
+function isAt(
+  { kind, object }: GraphNode,
+  wanted: Kind,
+  key: { readonly namespace: string; readonly name: string },
+): boolean {
+  const { namespace = '', name } = object.metadata
+  return kind.group === wanted.group && kind.kind === wanted.kind && name === key.name && namespace === key.namespace
+}

@@ -1,0 +1,196 @@
+// The end of a Namespace: everything in it is deleted, its status says what remains, and when nothing does its finalizer `kubernetes` goes.
+// Conditions and texts are those of the recordings (validation/namespace-lifecycle, namespace-finalize).
+import { Namespace } from '@fairlead/client'
+import type { Client, Kind } from '@fairlead/client'
+import { after } from '@fairlead/controller'
+import type { Result, WorkContext } from '@fairlead/controller'
+import { byKey, condition, isNotFound, isTerminating, jsonEqual, setCondition } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
+import type { ResourceDefinition } from '../registry/resource.ts'
+import { resourceName } from '../registry/resource.ts'
+import { controllerManager, wake } from './controller-context.ts'
+import type { ControllerContext } from './controller-context.ts'
+import { kindWithVerbs } from './every-kind.ts'
+import type { ResourceSource } from './every-kind.ts'
+
+/** The finalizer of every namespace, in `spec.finalizers`. */
+const finalizer = 'kubernetes'
+
+/** Content that goes wakes the controller; this is only the net below it. Milliseconds. */
+const safetyNet = 15_000
+
+/** What is left in a namespace after everything was asked to go. */
+export interface RemainingContent {
+  /** Objects by resource (`configmaps.`, `widgets.example.com`). */
+  readonly objects: ReadonlyMap<string, number>
+  /** Objects by finalizer. */
+  readonly finalizers: ReadonlyMap<string, number>
+  /** Why resources could not be emptied, by resource. */
+  readonly failures: ReadonlyMap<string, string>
+}
+
+type TerminatingNamespace = KubeObject & {
+  readonly spec?: { readonly finalizers?: readonly string[] }
+  readonly status?: { readonly conditions?: readonly Condition[] }
+}
+
+/** Sets the controller up. */
+export function setUpNamespaces(context: ControllerContext): void {
+  const loop = context.manager.loop<string>({
+    name: 'namespace-controller',
+    id: (name) => name,
+    concurrency: 10,
+    manager: controllerManager,
+    run: (name, work) => endNamespace(name, context.resources, work),
+    logFields: (name) => ({ namespace: name }),
+  })
+  const namespaces = wake(context, loop, Namespace, ({ type, object }) =>
+    type !== 'removed' && isTerminating(object) ? [object.metadata.name!] : [],
+  )
+  context.onStop(
+    context.everyKind().subscribe({
+      changed: (_kind, { object }) => {
+        const namespace = namespaces.get(object.metadata.namespace ?? '')
+        if (namespace !== undefined && isTerminating(namespace))
+          loop.queue.addAfter(namespace.metadata.name!, context.delay)
+      },
+    }),
+  )
+}
+
+async function endNamespace(name: string, resources: ResourceSource, { client, clock }: WorkContext): Promise<Result> {
+  const namespace = await client.find<TerminatingNamespace>(Namespace, name)
+  if (namespace === undefined || !isTerminating(namespace) || !finalizersOf(namespace).includes(finalizer))
+    return undefined
+  const remaining = await emptyNamespace(name, resources, client)
+  const reported = await report(namespace, remaining, client, clock.now())
+  if (reported === undefined) return undefined
+  if (remaining.objects.size > 0 || remaining.failures.size > 0) return after(safetyNet)
+  const finalizers = finalizersOf(reported).filter((known) => known !== finalizer)
+  await client.update({ ...reported, spec: { ...reported.spec, finalizers } }, { subresource: 'finalize' })
+  return undefined
+}
+
+function finalizersOf({ spec }: TerminatingNamespace): readonly string[] {
+  return spec?.finalizers ?? []
+}
+
+/** Deletes everything in the namespace and tells what is still there. */
+async function emptyNamespace(namespace: string, resources: ResourceSource, client: Client): Promise<RemainingContent> {
+  const objects = new Map<string, number>()
+  const finalizers = new Map<string, number>()
+  const failures = new Map<string, string>()
+  const emptyOne = async (definition: ResourceDefinition): Promise<void> => {
+    const kind = kindWithVerbs(definition, ['list', 'delete'])
+    if (kind === undefined) return
+    try {
+      const left = await emptyKind(
+        kind,
+        namespace,
+        client,
+        kindWithVerbs(definition, ['list', 'deletecollection']) !== undefined,
+      )
+      if (left.length > 0) objects.set(`${definition.plural}.${definition.group}`, left.length)
+      for (const object of left) {
+        for (const held of object.metadata.finalizers ?? []) finalizers.set(held, (finalizers.get(held) ?? 0) + 1)
+      }
+    } catch (error) {
+      failures.set(`${definition.plural}.${definition.group}`, error instanceof Error ? error.message : String(error))
+    }
+  }
+  const seen = new Set<string>()
+  const pending: Promise<void>[] = []
+  for (const definition of resources.definitions) {
+    if (!definition.namespaced || seen.has(resourceName(definition))) continue
+    seen.add(resourceName(definition))
+    pending.push(emptyOne(definition))
+  }
+  await Promise.all(pending)
+  return { objects, finalizers, failures }
+}
+
+async function emptyKind(
+  kind: Kind,
+  namespace: string,
+  client: Client,
+  byCollection: boolean,
+): Promise<readonly KubeObject[]> {
+  const { items } = await client.list(kind, { namespace, pageSize: 0 })
+  if (items.every((item) => isTerminating(item))) return items
+  if (byCollection) await client.deleteCollection(kind, { namespace, propagation: 'Background' })
+  else await Promise.all(items.map(({ metadata }) => deleteOne(kind, namespace, metadata.name!, client)))
+  return (await client.list(kind, { namespace, pageSize: 0 })).items
+}
+
+async function deleteOne(kind: Kind, namespace: string, name: string, client: Client): Promise<void> {
+  try {
+    await client.delete(kind, { namespace, name }, { propagation: 'Background' })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
+
+/** Writes what remains into the status if it says something else. Undefined when the namespace is gone meanwhile. */
+async function report(
+  namespace: TerminatingNamespace,
+  remaining: RemainingContent,
+  client: Client,
+  now: number,
+): Promise<TerminatingNamespace | undefined> {
+  const before = namespace.status?.conditions
+  const conditions = namespaceConditions(remaining).reduce<readonly Condition[]>(
+    (list, next) => setCondition(list, next, now),
+    before ?? [],
+  )
+  if (jsonEqual(conditions, before)) return namespace
+  try {
+    return await client.update({ ...namespace, status: { ...namespace.status, conditions } }, { subresource: 'status' })
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** The conditions of a namespace that is being deleted, as the namespace controller words them. */
+export function namespaceConditions({ objects, finalizers, failures }: RemainingContent): readonly Condition[] {
+  const failed = [...failures].toSorted(byKey).map(([resource, message]) => `${resource}: ${message}`)
+  const counts = [...objects].toSorted(byKey).map(([resource, count]) => `${resource} has ${count} resource instances`)
+  const held = [...finalizers].toSorted(byKey).map(([name, count]) => `${name} in ${count} resource instances`)
+  return [
+    condition('NamespaceDeletionDiscoveryFailure', 'False', {
+      reason: 'ResourcesDiscovered',
+      message: 'All resources successfully discovered',
+    }),
+    condition('NamespaceDeletionGroupVersionParsingFailure', 'False', {
+      reason: 'ParsedGroupVersions',
+      message: 'All legacy kube types successfully parsed',
+    }),
+    failed.length > 0
+      ? condition('NamespaceDeletionContentFailure', 'True', {
+          reason: 'ContentDeletionFailed',
+          message: `Failed to delete all resource types, ${failed.length} remaining: ${failed.join(', ')}`,
+        })
+      : condition('NamespaceDeletionContentFailure', 'False', {
+          reason: 'ContentDeleted',
+          message: 'All content successfully deleted, may be waiting on finalization',
+        }),
+    counts.length > 0
+      ? condition('NamespaceContentRemaining', 'True', {
+          reason: 'SomeResourcesRemain',
+          message: `Some resources are remaining: ${counts.join(', ')}`,
+        })
+      : condition('NamespaceContentRemaining', 'False', {
+          reason: 'ContentRemoved',
+          message: 'All content successfully removed',
+        }),
+    held.length > 0
+      ? condition('NamespaceFinalizersRemaining', 'True', {
+          reason: 'SomeFinalizersRemain',
+          message: `Some content in the namespace has finalizers remaining: ${held.join(', ')}`,
+        })
+      : condition('NamespaceFinalizersRemaining', 'False', {
+          reason: 'ContentHasNoFinalizers',
+          message: 'All content-preserving finalizers finished',
+        }),
+  ]
+}

@@ -33,6 +33,9 @@ export function findKubectl(): string | undefined {
   return undefined
 }
 
+/** A kubectl that waits for what never happens is ended after this time. */
+const runMs = 60_000
+
 /** kubectl with a HOME and a kubeconfig of its own. */
 export class Kubectl implements Disposable {
   readonly #binary: string
@@ -50,6 +53,8 @@ export class Kubectl implements Disposable {
     return new Promise((resolve, reject) => {
       const child = spawn(this.#binary, args, {
         cwd: this.#home,
+        timeout: runMs,
+        killSignal: 'SIGKILL',
         env: { PATH: process.env['PATH'] ?? '', HOME: this.#home, KUBECONFIG: this.#kubeconfig, LC_ALL: 'C', TZ: 'UTC' },
       })
       let stdout = ''

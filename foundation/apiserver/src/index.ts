@@ -117,3 +117,7 @@ export { listen, ListenError } from './http/listener.ts'
 export type { Listener, ListenerTls, ListenOptions } from './http/listener.ts'
 export { readCredentials } from './http/server-request.ts'
 export * from './discovery/index.ts'
+
+// controllers inside the server
+export { internalControllers, startControllers } from './controllers/index.ts'
+export type { ControllersOptions, InternalController, ResourceSource } from './controllers/index.ts'

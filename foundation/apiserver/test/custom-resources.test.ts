@@ -275,3 +275,71 @@ describe('an object', () => {
     expect(patched.body).toMatchObject({ metadata: { generation: 1 }, spec: { a: 1 }, status: { b: 2 } })
   })
 })
+
+describe('rules', () => {
+  const causesIn = ({ body }: Answer): string[] =>
+    ((body['details'] as { causes?: readonly { field: string; message: string }[] } | undefined)?.causes ?? []).map(
+      ({ field, message }) => `${field}: ${message}`,
+    )
+  const withRules = (spec: object): ReturnType<typeof definition> =>
+    definition({ type: 'object', properties: { spec } })
+
+  it('are compiled when a definition is accepted', async () => {
+    const refused = await send(
+      'POST',
+      definitionsPath,
+      withRules({
+        type: 'object',
+        properties: { a: { type: 'integer' } },
+        'x-kubernetes-validations': [{ rule: 'self.b > 1' }],
+      }),
+    )
+    expect(refused.status).toBe(422)
+    expect(causesIn(refused)).toEqual([
+      expect.stringMatching(
+        /^spec\.validation\.openAPIV3Schema\.properties\[spec\]\.x-kubernetes-validations\[0\]\.rule: Invalid value: .*undefined field 'b'/s,
+      ),
+    ])
+  })
+
+  it('hold for new objects, compare with old ones, and are skipped for objects of another shape', async () => {
+    await establish(
+      withRules({
+        type: 'object',
+        properties: { a: { type: 'integer' } },
+        'x-kubernetes-validations': [
+          { rule: 'self.a > 0', message: 'positive' },
+          { rule: 'self.a >= oldSelf.a', message: 'growing' },
+        ],
+      }),
+    )
+    expect(causesIn(await send('POST', widgetsPath, widget('w', { spec: { a: 0 } })))).toEqual([
+      'spec: Invalid value: positive',
+    ])
+    expect((await send('POST', widgetsPath, widget('w', { spec: { a: 5 } }))).status).toBe(201)
+    const merge = 'application/merge-patch+json'
+    expect(causesIn(await send('PATCH', `${widgetsPath}/w`, { spec: { a: 4 } }, merge))).toEqual([
+      'spec: Invalid value: growing',
+    ])
+    expect((await send('PATCH', `${widgetsPath}/w`, { spec: { a: 6 } }, merge)).status).toBe(200)
+    expect(causesIn(await send('PATCH', `${widgetsPath}/w`, { spec: { a: 'x' } }, merge))).toEqual([
+      'spec.a: Invalid value: "string": spec.a in body must be of type integer: "string"',
+      '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+    ])
+  })
+
+  it('hold for defaults too', async () => {
+    const refused = await send(
+      'POST',
+      definitionsPath,
+      withRules({
+        type: 'integer',
+        default: 1,
+        'x-kubernetes-validations': [{ rule: 'self > 1', message: 'more than one' }],
+      }),
+    )
+    expect(causesIn(refused)).toEqual([
+      'spec.validation.openAPIV3Schema.properties[spec].default: Invalid value: 1: more than one',
+    ])
+  })
+})

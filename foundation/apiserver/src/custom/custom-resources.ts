@@ -32,7 +32,7 @@ export interface CustomResourcesOptions {
    * in their next request (recording crd/update-rules).
    */
   readonly delay?: number
-  /** Compiles and runs x-kubernetes-validations. */
+  /** Runs x-kubernetes-validations; CEL when left out. */
   readonly engine?: RuleEngine
   /** Told of failures; what failed is tried again. */
   readonly onError?: (error: unknown) => void

@@ -23,6 +23,7 @@ import {
   validateValue,
 } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../registry/strategy.ts'
+import { celRules } from './cel-rules.ts'
 import type { ScalePaths } from './scale-paths.ts'
 import { validateScaleSpec, validateScaleStatus } from './scale-paths.ts'
 import type { CompiledRules, RuleEngine } from './validation-rules.ts'
@@ -50,8 +51,8 @@ export function hasStatusSubresource({ spec }: CustomResourceDefinition): boolea
   return spec.versions.some((version) => version.subresources?.status !== undefined)
 }
 
-/** The strategy of the resource that a CRD defines. Without an engine x-kubernetes-validations are not run. */
-export function customResourceStrategy(crd: CustomResourceDefinition, engine?: RuleEngine): Strategy {
+/** The strategy of the resource that a CRD defines; `engine` runs its x-kubernetes-validations. */
+export function customResourceStrategy(crd: CustomResourceDefinition, engine: RuleEngine = celRules): Strategy {
   const { spec, metadata } = crd
   const group = spec.group ?? ''
   const plural = spec.names.plural ?? ''
@@ -80,7 +81,7 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine?: R
   }
 }
 
-function versionRules(version: DefinitionVersion, group: string, engine: RuleEngine | undefined): VersionRules {
+function versionRules(version: DefinitionVersion, group: string, engine: RuleEngine): VersionRules {
   const schema = schemaOfVersion(version)
   const status = schema.root.properties?.['status']
   let rules: { readonly compiled: CompiledRules | undefined } | undefined
@@ -90,7 +91,7 @@ function versionRules(version: DefinitionVersion, group: string, engine: RuleEng
     statusSchema: status && structuralSchema(status),
     scale: version.subresources?.scale,
     get rules() {
-      rules ??= { compiled: engine?.rulesOf(schema) }
+      rules ??= { compiled: engine.rulesOf(schema) }
       return rules.compiled
     },
   }

@@ -12,12 +12,13 @@ import {
   validateCustomResourceDefinitionStatus,
 } from '@fairlead/kube'
 import type { Draft, Strategy } from '../registry/strategy.ts'
+import { celRules } from './cel-rules.ts'
 
 /** Holds a CRD until its objects are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 
-/** The strategy of `customresourcedefinitions`. Without `rules` x-kubernetes-validations are accepted unseen. */
-export function definitionStrategy(rules?: DefinitionRules): Strategy {
+/** The strategy of `customresourcedefinitions`; `rules` compiles their x-kubernetes-validations. */
+export function definitionStrategy(rules: DefinitionRules = celRules): Strategy {
   return {
     applyDefaults(object) {
       const defaulted = asJson(defaultCustomResourceDefinition(asObject(object)))
@@ -40,7 +41,7 @@ export function definitionStrategy(rules?: DefinitionRules): Strategy {
   }
 }
 
-/** {@link definitionStrategy} without rules. */
+/** {@link definitionStrategy} with CEL. */
 export const crdStrategy: Strategy = definitionStrategy()
 
 /** The storage version joins `status.storedVersions` as soon as objects may be stored in it. */

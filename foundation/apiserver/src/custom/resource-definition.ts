@@ -2,6 +2,7 @@
 import type { CustomResourceDefinition, DefinitionVersion, KubeObject } from '@fairlead/kube'
 import { asCustomResourceDefinition, asJson, formatGoValue, parseColumnPath } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '../registry/resource.ts'
+import { celRules } from './cel-rules.ts'
 import { customPrinter } from './custom-printer.ts'
 import { customResourceStrategy, schemaOfVersion } from './custom-strategy.ts'
 import type { RuleEngine } from './validation-rules.ts'
@@ -15,7 +16,7 @@ const subresourceVerbs = ['get', 'patch', 'update']
  * The resource that a CRD defines, all its versions in Kubernetes' order of preference. Names are the accepted ones, or those asked for while
  * none have been accepted.
  */
-export function resourceDefinitionFrom(crd: KubeObject, engine?: RuleEngine): ResourceDefinition {
+export function resourceDefinitionFrom(crd: KubeObject, engine: RuleEngine = celRules): ResourceDefinition {
   const definition = asCustomResourceDefinition(crd)
   const { spec, status } = definition
   const accepted = status?.acceptedNames

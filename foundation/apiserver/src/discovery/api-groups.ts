@@ -1,8 +1,8 @@
 // What discovery and OpenAPI speak of: the served groups, their versions and resources, in the order in which clients see them.
 import { builtinGroups } from '../builtin/groups.ts'
+import { compareVersions } from '../custom/version-order.ts'
 import type { RegistryReader } from '../registry/registry.ts'
 import type { ResourceDefinition, VersionDefinition } from '../registry/resource.ts'
-import { compareVersions } from './version-order.ts'
 
 /** A resource in one version. */
 export interface VersionedResource {

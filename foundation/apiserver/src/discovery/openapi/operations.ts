@@ -1,0 +1,142 @@
+// The operations of one resource: which paths it has, and for each method its id, tag, parameters, bodies and answers.
+import type { JsonObject } from '@fairlead/kube'
+import { formatApiVersion } from '@fairlead/kube'
+import type { SubresourceDefinition } from '../../registry/resource.ts'
+import type { VersionedResource } from '../api-groups.ts'
+import { operationName } from './operation-id.ts'
+import { optionNames, queryParameter, sharedParameters } from './parameters.ts'
+import { schemaReference } from './schemas.ts'
+
+/** Names of the schemas that a resource's operations refer to. */
+export interface ResourceSchemas {
+  readonly object: string
+  readonly list: string
+  /** The kind of a subresource, when it is not the resource's own. */
+  subresource(subresource: SubresourceDefinition): string
+}
+
+type Verb = keyof typeof optionNames
+
+const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
+const builtinTypes = ['application/json', 'application/vnd.kubernetes.protobuf', 'application/yaml']
+const customTypes = ['application/json', 'application/yaml']
+const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch']
+const customPatchTypes = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json']
+const builtinPatchTypes = [...customPatchTypes, 'application/strategic-merge-patch+json']
+
+interface Shape {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  readonly action: string
+  /** What the operation id begins with, and what its subject does. */
+  readonly verb: string
+  readonly prefix: string
+  readonly answers: readonly number[]
+  readonly hasBody: boolean
+}
+
+const shapes: Readonly<Record<Verb, Shape>> = {
+  list: { method: 'get', action: 'list', verb: 'list', prefix: '', answers: [200], hasBody: false },
+  create: { method: 'post', action: 'post', verb: 'create', prefix: '', answers: [200, 201, 202], hasBody: true },
+  deletecollection: { method: 'delete', action: 'deletecollection', verb: 'delete', prefix: 'Collection', answers: [200], hasBody: false },
+  get: { method: 'get', action: 'get', verb: 'read', prefix: '', answers: [200], hasBody: false },
+  update: { method: 'put', action: 'put', verb: 'replace', prefix: '', answers: [200, 201], hasBody: true },
+  patch: { method: 'patch', action: 'patch', verb: 'patch', prefix: '', answers: [200], hasBody: true },
+  delete: { method: 'delete', action: 'delete', verb: 'delete', prefix: '', answers: [200, 202], hasBody: true },
+}
+
+const descriptions: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' }
+
+/** The path items of a resource in one version, by path. */
+export function resourcePaths(resource: VersionedResource, schemas: ResourceSchemas): JsonObject {
+  return new PathBuilder(resource, schemas).paths()
+}
+
+class PathBuilder {
+  readonly #resource: VersionedResource
+  readonly #schemas: ResourceSchemas
+  readonly #isCustom: boolean
+
+  constructor(resource: VersionedResource, schemas: ResourceSchemas) {
+    this.#resource = resource
+    this.#schemas = schemas
+    this.#isCustom = resource.definition.crd !== undefined
+  }
+
+  paths(): JsonObject {
+    const { definition, version } = this.#resource
+    const { group, plural, kind, namespaced } = definition
+    const root = group === '' ? `/api/${version.name}` : `/apis/${formatApiVersion(group, version.name)}`
+    const collection = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`
+    const subject = (namespaced ? 'Namespaced' : '') + kind
+    const paths: Record<string, JsonObject> = {}
+    const add = (path: string, verbs: readonly string[], candidates: readonly Verb[], name: string, schema: string): void => {
+      const item = this.#pathItem(path, candidates.filter((verb) => verbs.includes(verb)), name, schema)
+      if (item !== undefined) paths[path] = item
+    }
+    if (namespaced) add(`${root}/${plural}`, version.verbs, ['list'], `${kind}ForAllNamespaces`, this.#schemas.list)
+    add(collection, version.verbs, ['list', 'create', 'deletecollection'], subject, this.#schemas.object)
+    add(`${collection}/{name}`, version.verbs, ['get', 'update', 'delete', 'patch'], subject, this.#schemas.object)
+    for (const subresource of version.subresources) {
+      const title = subresource.name.charAt(0).toUpperCase() + subresource.name.slice(1)
+      add(`${collection}/{name}/${subresource.name}`, subresource.verbs, ['get', 'update', 'patch', 'create'], subject + title, this.#schemas.subresource(subresource))
+    }
+    return paths
+  }
+
+  #pathItem(path: string, verbs: readonly Verb[], subject: string, schema: string): JsonObject | undefined {
+    if (verbs.length === 0) return undefined
+    // Parameters that every operation of a path has are the path's own; with one operation those are all.
+    const own = (verb: Verb): readonly JsonObject[] => this.#options(verb).map(queryParameter)
+    const [only] = verbs
+    const isSingle = verbs.length === 1 && only !== undefined
+    const operations = verbs.map((verb): [string, JsonObject] => [shapes[verb].method, this.#operation(verb, subject, schema, isSingle ? [] : own(verb))])
+    const parameters = [...(isSingle ? own(only) : []), ...sharedParameters(path)]
+    return { ...Object.fromEntries(operations), parameters }
+  }
+
+  /** Custom resources declare the options of lists only for deleting collections. */
+  #options(verb: Verb): readonly string[] {
+    if (verb === 'get' && this.#isCustom) return ['resourceVersion']
+    return verb === 'deletecollection' && this.#isCustom ? optionNames.list : optionNames[verb]
+  }
+
+  #operation(verb: Verb, subject: string, schema: string, parameters: readonly JsonObject[]): JsonObject {
+    const { definition, version } = this.#resource
+    const shape = shapes[verb]
+    const { operationId, tag } = operationName(shape.verb, definition.group, version.name, shape.prefix + subject)
+    const types = this.#isCustom ? customTypes : builtinTypes
+    const answer = verb === 'list' ? this.#schemas.list : verb === 'delete' || verb === 'deletecollection' ? `${meta}.Status` : schema
+    const answerTypes = verb === 'list' && !this.#isCustom ? [...types, ...streamTypes].toSorted() : types
+    const content = Object.fromEntries(answerTypes.map((type) => [type, { schema: schemaReference(answer) }]))
+    const responses = Object.fromEntries(shape.answers.map((code) => [String(code), { description: descriptions[code] ?? '', content }]))
+    return {
+      tags: [tag],
+      description: describe(verb, subject, definition.kind),
+      operationId,
+      ...(parameters.length > 0 ? { parameters } : {}),
+      ...this.#requestBody(verb, schema),
+      responses: { ...responses, '401': { description: 'Unauthorized' } },
+      'x-kubernetes-action': shape.action,
+      'x-kubernetes-group-version-kind': { group: definition.group, version: version.name, kind: definition.kind },
+    }
+  }
+
+  #requestBody(verb: Verb, schema: string): JsonObject {
+    const deletesMany = verb === 'deletecollection' && !this.#isCustom
+    if (!shapes[verb].hasBody && !deletesMany) return {}
+    if (verb === 'delete' || deletesMany) return body(this.#isCustom ? customTypes : ['*/*'], `${meta}.DeleteOptions`, false)
+    if (verb === 'patch') return body(this.#isCustom ? customPatchTypes : builtinPatchTypes, `${meta}.Patch`, true)
+    return body(this.#isCustom ? customTypes : ['*/*'], schema, true)
+  }
+}
+
+function body(types: readonly string[], schema: string, required: boolean): JsonObject {
+  const content = Object.fromEntries(types.map((type) => [type, { schema: schemaReference(schema) }]))
+  return { requestBody: required ? { content, required } : { content } }
+}
+
+function describe(verb: Verb, subject: string, kind: string): string {
+  if (verb === 'list') return `list or watch objects of kind ${kind}`
+  if (verb === 'deletecollection') return `delete collection of ${kind}`
+  return `${shapes[verb].verb} ${subject}`
+}

@@ -1,1 +1,1 @@
-export {}
+export { main, version } from './main.ts'

@@ -6,7 +6,7 @@ import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { CliError, usageError } from '../error.ts'
 
-/** A process of an example: a module that listens on the port named by `PORT` and prints `listening on <port>`. */
+/** A process of an example: a module that listens on the port named by `PORT` and prints a line that ends in `on port <port>`. */
 export interface ExampleProcess {
   readonly name: string
   readonly module: string

@@ -15,7 +15,7 @@ export interface RunningProcess extends AsyncDisposable {
   readonly address: string
 }
 
-/** Starts a process with `PORT=0` and resolves when it has printed `listening on <port>`. */
+/** Starts a process with `PORT=0` and resolves when it has printed a line that ends in `on port <port>`. */
 export async function startProcess(example: Example, spec: ExampleProcess): Promise<RunningProcess> {
   const child = spawn(process.execPath, [join(example.folder, spec.module)], {
     env: { ...process.env, PORT: '0' },
@@ -44,7 +44,7 @@ function portOf(child: ChildProcess, name: string): Promise<number> {
     })
     child.once('exit', (code) => reject(new CliError(`the process ${name} ended with exit code ${code} before it listened`)))
     lines.on('line', (line) => {
-      const found = /listening on (\d+)$/.exec(line)
+      const found = / on (?:port )?(\d+)$/.exec(line)
       if (found) resolve(Number(found[1]))
     })
   })

@@ -1,0 +1,58 @@
+// Each capability works as its own service account with the rules it declares, and with those that users grant it by label (design decision 13).
+import type { Client } from '@fairlead/client'
+import type { Capability } from '@fairlead/controller'
+import { isAlreadyExists } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+
+/** Where the controllers' service accounts live. */
+export const systemNamespace = 'fairlead-system'
+
+const manager = 'fairlead-up'
+
+/** Name of the service account and of the roles of a capability. */
+export function accountName(capability: { readonly name: string }): string {
+  return `fairlead-${capability.name}`
+}
+
+/** The label by which a ClusterRole grants its rules to a capability. */
+export function aggregationLabel(capability: { readonly name: string }): string {
+  return `rbac.fairlead.dev/aggregate-to-${capability.name}`
+}
+
+/** The objects that make a capability's identity: account, its own rules, the aggregated role, the binding. */
+export function identityOf(capability: Capability): KubeObject[] {
+  const name = accountName(capability)
+  const labels = { 'app.kubernetes.io/name': 'fairlead', 'app.kubernetes.io/component': capability.name, 'app.kubernetes.io/managed-by': manager }
+  const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name }
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: systemNamespace, labels } },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: `${name}-own`, labels: { ...labels, [aggregationLabel(capability)]: 'true' } },
+      rules: capability.rules,
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name, labels },
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [aggregationLabel(capability)]: 'true' } }] },
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name, labels },
+      roleRef: role,
+      subjects: [{ kind: 'ServiceAccount', name, namespace: systemNamespace }],
+    },
+  ]
+}
+
+/** Makes sure that the identities of all capabilities stand. */
+export async function installIdentities(admin: Client, capabilities: readonly Capability[]): Promise<void> {
+  await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: systemNamespace } }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error
+  })
+  const objects = capabilities.flatMap(identityOf)
+  await Promise.all(objects.map((object) => admin.apply(object, { manager, force: true })))
+}

@@ -1,0 +1,33 @@
+// Loads the manifests of an example into a fresh data folder, as the user's own `kubectl apply --server-side` would.
+import type { Client } from '@fairlead/client'
+import { CustomResourceDefinition, kind } from '@fairlead/client'
+import { isConditionTrue } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { systemNamespace } from './identities.ts'
+import type { Example } from './example.ts'
+
+/** The user's kubectl: what they apply themselves later does not conflict with what was loaded. */
+const manager = 'kubectl'
+const ConfigMap = kind<KubeObject>('v1', 'ConfigMap', { plural: 'configmaps', namespaced: true })
+
+/**
+ * Applies an example once per data folder: a ConfigMap remembers that it was loaded, so that what the user changed or deleted since stays.
+ * A load that was cut off is begun again. Resolves with false when it had been loaded before.
+ */
+export async function loadExample(admin: Client, example: Example): Promise<boolean> {
+  const marker = { namespace: systemNamespace, name: `example-${example.name}` }
+  if ((await admin.find(ConfigMap, marker)) !== undefined) return false
+  for (const { objects } of example.manifests) await applyAll(admin, objects)
+  await admin.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: marker, data: { summary: example.summary } })
+  return true
+}
+
+/** Definitions first and established, then everything else in order. */
+async function applyAll(admin: Client, objects: readonly KubeObject[]): Promise<void> {
+  for (const object of objects) {
+    await admin.apply(object, { manager, force: false })
+    if (object.kind !== 'CustomResourceDefinition') continue
+    await admin.waitFor(CustomResourceDefinition, object.metadata.name as string, (definition) => isConditionTrue(definition.status?.conditions, 'Established'))
+    admin.discovery.invalidate()
+  }
+}

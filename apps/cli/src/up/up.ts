@@ -1,0 +1,110 @@
+// `fairlead up`: the API server, every controller, and perhaps an example, in one process. Start with up().
+import { readFileSync } from 'node:fs'
+import { chmod, writeFile } from 'node:fs/promises'
+import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
+import type { Storage } from '@fairlead/apiserver'
+import { createLogger, Manager } from '@fairlead/controller'
+import type { Capability, Logger } from '@fairlead/controller'
+import { installDefinitions } from '@fairlead/controller'
+import { CliError, usageError } from '../error.ts'
+import { openDataFolder } from './data-folder.ts'
+import type { DataFolder } from './data-folder.ts'
+import { readExample } from './example.ts'
+import type { Example } from './example.ts'
+import { accountName, installIdentities, systemNamespace } from './identities.ts'
+import { loadExample } from './load-example.ts'
+import { parseUpOptions } from './options.ts'
+import type { UpOptions } from './options.ts'
+import { choosePort } from './port.ts'
+import { startProcess } from './process.ts'
+import { exportLine, readyText } from './text.ts'
+
+/** Runs until a signal ends it. Throws CliError for whatever the user can mend. */
+export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> {
+  const options = parseUpOptions(raw)
+  const example = options.example === undefined ? undefined : readExample(options.example)
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(130)
+      stop.abort(signal)
+    })
+  }
+  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
+  await using resources = new AsyncDisposableStack()
+  await start(options, example, resources, stop.signal)
+  await stopped
+  process.stderr.write('Stopping.\n')
+}
+
+async function start(options: UpOptions, example: Example | undefined, resources: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
+  const data = openDataFolder(options.data)
+  const [logger, loaded] = await Promise.all([createLogger({ level: logLevel() }), Promise.all(options.capabilities.map((entry) => entry.load()))])
+  const server = resources.use(await startServer(options, data, loaded, logger))
+  const admin = server.client({ manager: 'fairlead-up' })
+  await Promise.all([installIdentities(admin, loaded), installDefinitions(admin, loaded.flatMap((capability) => capability.crds))])
+
+  const processes = await Promise.all((example?.processes ?? []).map(async (spec) => ({ spec, running: resources.use(await startProcess(example as Example, spec)) })))
+  const resolve = new Map([...processes.map(({ spec, running }): [string, string] => [spec.resolve, running.address]), ...options.resolve])
+  for (const capability of loaded) resources.use(await startCapability(server, capability, resolve, logger, signal))
+  const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
+  if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
+
+  const listening = await server.listen({ port: await choosePort(options.port) })
+  await writeFile(data.kubeconfig, listening.kubeconfig, { mode: 0o600 })
+  await chmod(data.kubeconfig, 0o600)
+  process.stdout.write(`${exportLine(data.kubeconfig)}\n`)
+  if (example !== undefined) await loadExample(admin, example)
+  process.stdout.write(
+    readyText({
+      kubeconfig: data.kubeconfig,
+      url: listening.url,
+      data: options.inMemory ? undefined : data.path,
+      capabilities: options.capabilities.map((entry) => entry.name),
+      processes: processes.map(({ running }) => running),
+      example,
+      milliseconds: performance.now(),
+      warnings: [],
+    }),
+  )
+}
+
+async function startServer(options: UpOptions, data: DataFolder, loaded: readonly Capability[], logger: Logger): Promise<ApiServer> {
+  const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
+  try {
+    return await ApiServer.start({
+      storage,
+      authorization: 'RBAC',
+      validators: loaded.flatMap((capability) => capability.admission ?? []),
+      onError: (error) => logger.error('Could not finish work of the API server', { error }),
+    })
+  } catch (error) {
+    if (error instanceof StoreError) throw new CliError(error.message, 1, { cause: error })
+    throw error
+  }
+}
+
+/** A capability works with the rights of its own service account, here as in a cluster. */
+async function startCapability(server: ApiServer, capability: Capability, resolve: ReadonlyMap<string, string>, logger: Logger, signal: AbortSignal): Promise<Manager> {
+  const account = `system:serviceaccount:${systemNamespace}:${accountName(capability)}`
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`, 'system:authenticated']
+  const client = server.client({ as: { name: account, groups }, manager: accountName(capability) })
+  return Manager.start({ client, logger: logger.child({ capability: capability.name }), setup: (manager) => capability.setup(manager, { resolve, signal }) })
+}
+
+async function startSimulator(server: ApiServer, files: readonly string[], logger: Logger): Promise<Manager> {
+  const { parseRules, RulesError, Simulator } = await import('@fairlead/simulator')
+  try {
+    const rules = files.flatMap((file) => [...parseRules(readFileSync(file, 'utf8'), file)])
+    const simulator = new Simulator(rules)
+    return await Manager.start({ client: server.client({ manager: 'fairlead-simulator' }), logger: logger.child({ capability: 'simulator' }), setup: (manager) => simulator.setup(manager) })
+  } catch (error) {
+    if (error instanceof RulesError) throw usageError(error.message)
+    throw error
+  }
+}
+
+function logLevel(): 'debug' | 'info' | 'warn' | 'error' {
+  const wanted = process.env['FAIRLEAD_LOG_LEVEL']
+  return wanted === 'debug' || wanted === 'info' || wanted === 'error' ? wanted : 'warn'
+}

@@ -513,7 +513,7 @@ export const crds: readonly KubeObject[] = [
                                     "message": "names excludes labelSelector and namespaceSelector"
                                   },
                                   {
-                                    "rule": "!has(self.namespace) || !has(self.namespaceSelector)",
+                                    "rule": "!has(self.__namespace__) || !has(self.namespaceSelector)",
                                     "message": "namespace excludes namespaceSelector"
                                   }
                                 ],

@@ -40,6 +40,8 @@ export { answerTokenRequest, defaultTokenRequest } from './auth/token-request.ts
 export type { TokenRequestContext } from './auth/token-request.ts'
 export { accessReviews } from './auth/access-reviews.ts'
 export type { AccessReview, AccessReviewContext } from './auth/access-reviews.ts'
+export { authEndpoints } from './auth/endpoints.ts'
+export type { AuthParts } from './auth/endpoints.ts'
 export { reviewSelf, reviewToken, userInfo } from './auth/authentication-reviews.ts'
 export type { TokenReviewContext } from './auth/authentication-reviews.ts'
 export { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
@@ -108,6 +110,7 @@ export type {
 } from './custom/index.ts'
 export { loadCertificates, makeCertificates } from './auth/certificates.ts'
 export type { CertificateOptions, Certificates, KeyPair } from './auth/certificates.ts'
+export { tokenKey } from './auth/token-key.ts'
 export { kubeconfigText, writeKubeconfig } from './auth/kubeconfig-file.ts'
 export type { KubeconfigContent } from './auth/kubeconfig-file.ts'
 

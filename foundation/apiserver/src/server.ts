@@ -12,15 +12,19 @@ import { loadCertificates, makeCertificates } from './auth/certificates.ts'
 import type { Certificates } from './auth/certificates.ts'
 import { kubeconfigText } from './auth/kubeconfig-file.ts'
 import type { StaticToken } from './auth/authenticators.ts'
-import type { Authorizer, UserInfo } from './auth/user.ts'
+import type { UserInfo } from './auth/user.ts'
 import { alwaysAllow } from './admission/always-allow.ts'
+import { authEndpoints } from './auth/endpoints.ts'
 import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
+import { escalationAdmission } from './auth/rbac/escalation-admission.ts'
 import { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
 import { RoleIndex } from './auth/rbac/role-index.ts'
+import { ServiceAccountTokens } from './auth/service-account-tokens.ts'
+import { tokenKey } from './auth/token-key.ts'
 import { newNamespace, writeMissing } from './bootstrap.ts'
 import { builtinResources } from './builtin/index.ts'
 import { CustomResources } from './custom/index.ts'
-import { discoveryRoute } from './discovery/index.ts'
+import { discoveryRoute, openApiRoute } from './discovery/index.ts'
 import type { Environment } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
 import { Handler } from './handler.ts'
@@ -84,6 +88,9 @@ export const serverVersion: Readonly<Record<string, string>> = {
   platform: 'linux/amd64',
 }
 
+/** Issuer and audience of service account tokens, as kubeadm's clusters name them. */
+const tokenIssuer = 'https://kubernetes.default.svc.cluster.local'
+
 /** Who in-process clients are when they are nobody in particular. */
 const administrator: UserInfo = { name: 'system:admin', groups: ['system:masters'] }
 
@@ -126,28 +133,34 @@ export class ApiServer implements AsyncDisposable {
     const folder = 'open' in storage ? storage.folder : undefined
     const index = resources.use(await ObjectIndex.follow(store))
     const registry = new Registry(builtinResources())
+    const roles = options.authorization === 'RBAC' ? resources.use(await RoleIndex.follow(store)) : undefined
+    const rbac = roles && { roles, authorizer: new RbacAuthorizer(roles) }
+    const authorizer = rbac?.authorizer ?? alwaysAllow
+    const tokens = new ServiceAccountTokens({ key: await tokenKey(folder), issuer: tokenIssuer, audiences: [tokenIssuer], clock, store, newUid: randomUUID })
+    const authenticators = [certificateAuthenticator, staticTokens(options.tokens ?? []), tokens.authenticator()]
     const environment: Environment = {
       store,
       registry,
       views: new Views(),
       clock,
-      admission: new Admission([...(options.validators === undefined ? [] : [validatorsLink(options.validators)]), ...(options.admission ?? [])]),
+      admission: new Admission([...(rbac === undefined ? [] : [escalationAdmission(rbac)]), ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]), ...(options.admission ?? [])]),
       random: options.random ?? Math.random,
       newUid: randomUUID,
-      subresources: {},
+      subresources: authEndpoints({ authorizer, authenticators, tokens }),
       read: (resource, key) => index.get(resource, key),
+      list: (resource) => index.list(resource),
     }
     const onError = (error: unknown): void => options.onError?.(error)
     await writeMissing(environment, systemNamespaces.map(newNamespace))
-    const authorizer = await authorizerOf(options, environment, resources)
+    if (rbac !== undefined) await writeMissing(environment, bootstrapPolicy())
     if (runs(options, 'crd')) {
       resources.use(await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, onError }))
     }
     const handler = new Handler({
       environment,
-      authenticators: [certificateAuthenticator, staticTokens(options.tokens ?? [])],
+      authenticators,
       authorizer,
-      routes: [discoveryRoute(registry), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
+      routes: [discoveryRoute(registry), openApiRoute(registry, clock), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
       protobuf: protobufCodec,
       onError,
     })
@@ -211,11 +224,4 @@ export class ApiServer implements AsyncDisposable {
 
 function runs(options: ApiServerOptions, name: ControllerName): boolean {
   return options.controllers === undefined || (options.controllers !== false && options.controllers.includes(name))
-}
-
-/** RBAC with its bootstrap roles, or everyone with credentials. */
-async function authorizerOf(options: ApiServerOptions, environment: Environment, resources: AsyncDisposableStack): Promise<Authorizer> {
-  if (options.authorization !== 'RBAC') return alwaysAllow
-  await writeMissing(environment, bootstrapPolicy())
-  return new RbacAuthorizer(resources.use(await RoleIndex.follow(environment.store)))
 }

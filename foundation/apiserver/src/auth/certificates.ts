@@ -1,9 +1,9 @@
 // The server's own certificate authority: made once, kept in the data folder. P-256 throughout.
 import { webcrypto, X509Certificate } from 'node:crypto'
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '@fairlead/kube'
+import { readText, writePrivate } from './private-file.ts'
 import type * as x509Module from '@peculiar/x509'
 
 /** A private key and its certificate, PEM texts. */
@@ -18,8 +18,6 @@ export interface Certificates {
   readonly server: KeyPair
   /** User `kubernetes-admin`, group `system:masters`. */
   readonly admin: KeyPair
-  /** PEM of the P-256 key that service account tokens are signed with. */
-  readonly tokenKey: string
 }
 
 /** For whom and how long certificates are made. */
@@ -56,16 +54,14 @@ export async function makeCertificates(options: CertificateOptions): Promise<Cer
     ca,
     server: await maker.issue(ca, 'CN=fairlead-apiserver', { hosts: hostsOf(options) }),
     admin: await maker.issue(ca, 'O=system:masters,CN=kubernetes-admin', { client: true }),
-    tokenKey: (await maker.keys()).pem,
   }
 }
 
 /**
- * The certificates of a folder, which are made when they are missing. The authority and the token key stay for good; the others are made anew
- * when a host is missing or they run out. Files are readable by their owner only.
+ * The certificates of a folder, which are made when they are missing. The authority stays for good; the others are made anew when a host is
+ * missing or they run out. Files are readable by their owner only.
  */
 export async function loadCertificates(folder: string, options: CertificateOptions): Promise<Certificates> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
   let maker: Promise<Maker> | undefined
   const start = (): Promise<Maker> => (maker ??= Maker.start(options))
   const ca = await keptPair(
@@ -88,7 +84,6 @@ export async function loadCertificates(folder: string, options: CertificateOptio
     admin: await keptPair(folder, 'admin', isOurs, async () =>
       (await start()).issue(ca, 'O=system:masters,CN=kubernetes-admin', { client: true }),
     ),
-    tokenKey: await keptFile(folder, 'service-accounts.key', async () => (await (await start()).keys()).pem),
   }
 }
 
@@ -119,32 +114,6 @@ async function keptPair(
   await writePrivate(join(folder, `${name}.key`), made.key)
   await writePrivate(join(folder, `${name}.crt`), made.cert)
   return made
-}
-
-async function keptFile(folder: string, name: string, make: () => Promise<string>): Promise<string> {
-  const path = join(folder, name)
-  const kept = await readText(path)
-  if (kept !== undefined) return kept
-  const made = await make()
-  await writePrivate(path, made)
-  return made
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-/** Writes a file that only its owner can read, all of it or nothing. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  const temporary = `${path}.new`
-  await writeFile(temporary, text, { mode: 0o600 })
-  await chmod(temporary, 0o600)
-  await rename(temporary, path)
 }
 
 type X509 = typeof x509Module

@@ -1,10 +1,8 @@
 // A kubeconfig for whoever wants to speak to this server with kubectl.
-import { mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { stringifyYaml } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
-import { writePrivate } from './certificates.ts'
 import type { KeyPair } from './certificates.ts'
+import { writePrivate } from './private-file.ts'
 
 /** What stands in a kubeconfig with one cluster and one user. */
 export interface KubeconfigContent {
@@ -36,7 +34,6 @@ export function kubeconfigText({ name, server, ca, user, namespace }: Kubeconfig
 
 /** Writes a kubeconfig that only its owner can read. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   await writePrivate(path, kubeconfigText(content))
 }
 

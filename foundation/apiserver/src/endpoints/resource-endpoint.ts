@@ -34,7 +34,7 @@ import { listObjects, waitFor } from './list.ts'
 import { checkPlace, modifyObject, setNamespace } from './modify.ts'
 import { patchObject, patchTypes } from './patch.ts'
 import { scaleEndpoint } from './scale.ts'
-import { connectEndpoint } from './connect.ts'
+import { connectEndpoint, endpointOf } from './connect.ts'
 import { encodeJsonEvent, openWatch } from './watch.ts'
 
 /** What turns bytes of protobuf into JSON and back; left out, nothing is protobuf. */
@@ -94,7 +94,7 @@ export async function answerResource(environment: Environment, exchange: Exchang
     case 'list':
       return list(environment, exchange)
     case 'create':
-      return create(environment, exchange)
+      return endpointOf(environment, call)?.(environment, exchange, verb) ?? create(environment, exchange)
     case 'update':
       return update(environment, exchange)
     case 'patch':

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeClock, parseYaml } from '@fairlead/kube'
 import { systemClock } from '@fairlead/client'
-import { kubeconfigText, loadCertificates, makeCertificates, writeKubeconfig } from '@fairlead/apiserver'
+import { kubeconfigText, loadCertificates, makeCertificates, tokenKey, writeKubeconfig } from '@fairlead/apiserver'
 
 let folder: string
 
@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 test('are for servers and clients, signed by one authority', async () => {
-  const { ca, server, admin, tokenKey } = await makeCertificates({
+  const { ca, server, admin } = await makeCertificates({
     clock: systemClock,
     hosts: ['fairlead.example.com', '10.1.2.3'],
   })
@@ -47,7 +47,6 @@ test('are for servers and clients, signed by one authority', async () => {
   expect([serving.keyUsage, owner.keyUsage]).toEqual([['1.3.6.1.5.5.7.3.1'], ['1.3.6.1.5.5.7.3.2']])
   expect(owner.subject.split('\n').toSorted()).toEqual(['CN=kubernetes-admin', 'O=system:masters'])
   expect(serving.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
-  expect(tokenKey).toMatch(/^-----BEGIN PRIVATE KEY-----/)
 })
 
 test('are made once and kept, readable by their owner only', async () => {
@@ -77,7 +76,6 @@ test('are made anew when a host is missing, a file is gone or the end is near; t
   expect(withAdmin).toEqual({ ...withHost, admin: withAdmin.admin })
   await clock.advance(3_640 * 24 * 60 * 60_000)
   const later = await loadCertificates(folder, { clock, hosts: ['other'] })
-  expect(later.tokenKey).toBe(first.tokenKey)
   expect(new X509Certificate(later.server.cert).verify(new X509Certificate(later.ca.cert).publicKey)).toBe(true)
   expect(Date.parse(new X509Certificate(later.admin.cert).validTo)).toBeGreaterThan(clock.now())
 })
@@ -102,4 +100,12 @@ test('stand in the kubeconfig, which only its owner can read', async () => {
     'current-context': 'fairlead',
   })
   expect(kubeconfigText({ name: 'x', server: 's', ca: 'CA', user: { name: 'u', token: 't' } })).toContain('token: t')
+})
+
+test('and the key of tokens is made once, too', async () => {
+  const kept = await tokenKey(folder)
+  expect(kept.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
+  expect((await tokenKey(folder)).equals(kept)).toBe(true)
+  expect((await tokenKey(undefined)).equals(kept)).toBe(false)
+  expect((await stat(join(folder, 'service-accounts.key'))).mode & 0o777).toBe(0o600)
 })

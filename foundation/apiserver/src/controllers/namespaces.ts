@@ -41,7 +41,7 @@ export function setUpNamespaces(context: ControllerContext): void {
     id: (name) => name,
     concurrency: 10,
     manager: controllerManager,
-    run: (name, work) => endNamespace(name, context.resources, work),
+    run: (name, work) => endNamespace(name, context, work),
     logFields: (name) => ({ namespace: name }),
   })
   const namespaces = wake(context, loop, Namespace, ({ type, object }) =>
@@ -58,17 +58,28 @@ export function setUpNamespaces(context: ControllerContext): void {
   )
 }
 
-async function endNamespace(name: string, resources: ResourceSource, { client, clock }: WorkContext): Promise<Result> {
+async function endNamespace(name: string, { resources, delay }: ControllerContext, work: WorkContext): Promise<Result> {
+  const { client, clock, signal } = work
+  if (!holdsContent(await client.find<TerminatingNamespace>(Namespace, name))) return undefined
+  let remaining = await emptyNamespace(name, resources, client)
+  if (delay > 0) {
+    // what is done about what remains comes later than the deletion, too; well after whoever waits for that has noticed
+    await clock.sleep(2 * delay, signal)
+    remaining = await emptyNamespace(name, resources, client)
+  }
   const namespace = await client.find<TerminatingNamespace>(Namespace, name)
-  if (namespace === undefined || !isTerminating(namespace) || !finalizersOf(namespace).includes(finalizer))
-    return undefined
-  const remaining = await emptyNamespace(name, resources, client)
+  if (!holdsContent(namespace)) return undefined
   const reported = await report(namespace, remaining, client, clock.now())
   if (reported === undefined) return undefined
   if (remaining.objects.size > 0 || remaining.failures.size > 0) return after(safetyNet)
   const finalizers = finalizersOf(reported).filter((known) => known !== finalizer)
   await client.update({ ...reported, spec: { ...reported.spec, finalizers } }, { subresource: 'finalize' })
   return undefined
+}
+
+/** The namespace is being deleted and nobody has said yet that it is empty. */
+function holdsContent(namespace: TerminatingNamespace | undefined): namespace is TerminatingNamespace {
+  return namespace !== undefined && isTerminating(namespace) && finalizersOf(namespace).includes(finalizer)
 }
 
 function finalizersOf({ spec }: TerminatingNamespace): readonly string[] {

@@ -205,12 +205,12 @@ function readableOwners(entries: ObjectMeta['managedFields']): Owners | undefine
 }
 
 /**
- * The fields that an endpoint takes back: `status` on the main endpoint of kinds that have the subresource, `spec` on `/status`.
+ * The fields that an endpoint takes back: `spec` on `/status`, and `status` on all others of kinds that have that subresource.
  * (Labels and annotations sent to `/status` are owned though they are not stored; the real server does so too.)
  */
 export function resetFieldsOf(subresource: string, hasStatus: boolean): readonly (readonly string[])[] {
   if (subresource === 'status') return [['spec']]
-  return subresource === '' && hasStatus ? [['status']] : []
+  return hasStatus ? [['status']] : []
 }
 
 /** Fields that the server sets or that name the object; nobody owns them. */

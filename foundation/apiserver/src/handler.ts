@@ -56,12 +56,10 @@ export class Handler {
     const path = pathOf(request)
     if (!isLongRunning(request)) checkTimeout(request.query)
     const user = await this.#authenticate(request)
+    if (user instanceof StatusError) return this.#forbid(user, request)
     const attributes = attributesOf(request, path, user)
     const decision = this.#options.authorizer.authorize(attributes)
-    if (!decision.allowed) {
-      const answer = answerError(forbiddenRequest(attributes, decision.reason), this.#errorForm(request))
-      return { ...answer, headers: { ...answer.headers, 'x-content-type-options': 'nosniff' } }
-    }
+    if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
     if (path.kind === 'resource') {
       const found = this.#find(path)
       if (found === 'no-path') return pathNotFound()
@@ -80,16 +78,19 @@ export class Handler {
     return pathNotFound()
   }
 
-  /** @throws StatusError 401, 403 */
-  async #authenticate(request: ServerRequest): Promise<UserInfo> {
+  /** What the authorizer refuses; unlike other answers it tells browsers not to guess its type. */
+  #forbid(error: StatusError, request: ServerRequest): ServerResponse {
+    const answer = answerError(error, this.#errorForm(request))
+    return { ...answer, headers: { ...answer.headers, 'x-content-type-options': 'nosniff' } }
+  }
+
+  /** The caller, or why the one that it wants to be is not allowed. @throws StatusError 401 */
+  async #authenticate(request: ServerRequest): Promise<UserInfo | StatusError> {
     const { authenticators, authorizer } = this.#options
     const user = request.user ?? (await authenticate(authenticators, request.credentials))
     if (user === undefined) throw unauthorized()
     const wanted = readImpersonation(request.headers)
-    if (wanted === undefined) return user
-    const other = impersonate(user, wanted, authorizer)
-    if (other instanceof StatusError) throw other
-    return other
+    return wanted === undefined ? user : impersonate(user, wanted, authorizer)
   }
 
   /** The resource of a path; `no-path` where the real server has no handler at all and answers in plain text. */

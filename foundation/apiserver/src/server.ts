@@ -144,6 +144,7 @@ export class ApiServer implements AsyncDisposable {
       views: new Views(),
       clock,
       admission: new Admission([...(rbac === undefined ? [] : [escalationAdmission(rbac)]), ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]), ...(options.admission ?? [])]),
+      authorizer,
       random: options.random ?? Math.random,
       newUid: randomUUID,
       subresources: authEndpoints({ authorizer, authenticators, tokens }),

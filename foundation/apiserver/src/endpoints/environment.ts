@@ -1,6 +1,6 @@
 // What every endpoint works with: the server's parts, and what is known of one request to a resource.
 import type { Clock, KubeObject } from '@fairlead/kube'
-import type { UserInfo } from '../auth/user.ts'
+import type { Authorizer, UserInfo } from '../auth/user.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '../registry/strategy.ts'
@@ -15,6 +15,8 @@ export interface Environment {
   readonly views: Views
   readonly clock: Clock
   readonly admission: Admission
+  /** Asked again where a request turns out to need more than its verb says. */
+  readonly authorizer: Authorizer
   /** Between 0 and 1, for generated names. */
   readonly random: () => number
   readonly newUid: () => string
@@ -22,6 +24,8 @@ export interface Environment {
   readonly subresources: SubresourceEndpoints
   /** Another object as stored, from memory. */
   readonly read: (resource: string, key: string) => KubeObject | undefined
+  /** Every object of a resource as stored, from memory. */
+  readonly list: (resource: string) => Iterable<KubeObject>
 }
 
 /** A request to a resource, after routing and authorization. */
@@ -54,6 +58,7 @@ export function writeContext(environment: Environment, call: ResourceCall, dryRu
     dryRun,
     newUid: environment.newUid,
     read: environment.read,
+    list: environment.list,
   }
 }
 

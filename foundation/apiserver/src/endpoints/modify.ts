@@ -2,6 +2,7 @@
 // went while it was being deleted goes with it.
 import { asObject, conflict, failure, fieldErrors, invalid, notFound, unknownError } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
+import { forbiddenRequest } from '../auth/forbidden.ts'
 import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
 import { resourceName } from '../registry/resource.ts'
 import { StoreError } from '../storage/store.ts'
@@ -47,6 +48,7 @@ export async function modifyObject(environment: Environment, call: ResourceCall,
     const entry = await store.head(resourceName(definition), key)
     if (entry === undefined) {
       if (!change.createsMissing) throw notFound(definition, call.name)
+      checkMayCreate(environment, call)
       const object = await change.change(undefined)
       checkPlace(call, object)
       return { ...(await createObject(environment, call, object, change)), created: true }
@@ -125,6 +127,13 @@ export function setNamespace(call: ResourceCall, object: JsonObject): void {
   else if (metadata.namespace !== call.namespace) {
     throw failure(400, 'BadRequest', 'the namespace of the provided object does not match the namespace sent on the request')
   }
+}
+
+/** An apply or a PUT of a missing name needs the right to create it. @throws StatusError 403 */
+function checkMayCreate({ authorizer }: Environment, { resource: { definition, version }, subresource, namespace, name, user }: ResourceCall): void {
+  const attributes = { user, verb: 'create', group: definition.group, version: version.name, resource: definition.plural, subresource, namespace, name }
+  const decision = authorizer.authorize(attributes)
+  if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason)
 }
 
 function checkUid(call: ResourceCall, object: JsonObject, current: ObjectMeta): void {

@@ -60,7 +60,6 @@ test('are made once and kept, readable by their owner only', async () => {
     'ca.key',
     'server.crt',
     'server.key',
-    'service-accounts.key',
   ])
   for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
 })

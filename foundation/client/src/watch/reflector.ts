@@ -15,7 +15,7 @@ import type { InterruptionReason, ViewEvent } from './view-event.ts'
 export type ReflectorState<T> =
   /** Nothing is known, or what was known has expired: everything must be read. */
   | { readonly name: 'Empty' }
-  /** Pages are being read; `items` are those so far. Nothing has been told yet. */
+  /** Pages are being read; `items` are those so far, told as `listed`. */
   | { readonly name: 'Listing'; readonly items: T[]; readonly next: string | undefined; readonly limit: number }
   /** Everything up to `resourceVersion` has been told; changes are followed from there. */
   | { readonly name: 'Watching'; readonly resourceVersion: string }
@@ -106,7 +106,10 @@ export class Reflector<T extends KubeObject> {
     const first = state.items.length === 0
     if (!first) for (const item of page.items) state.items.push(item)
     const items = first ? (page.items as T[]) : state.items
-    if (page.next !== undefined) return { ...state, items: first ? [...items] : items, next: page.next }
+    if (page.next !== undefined) {
+      this.#options.listener({ type: 'listed', objects: page.items })
+      return { ...state, items: first ? [...items] : items, next: page.next }
+    }
     this.#tellAll(items, page.resourceVersion)
     return { name: 'Watching', resourceVersion: page.resourceVersion }
   }

@@ -36,6 +36,9 @@ export class View<T extends KubeObject> {
     switch (event.type) {
       case 'replaced':
         return this.#replace(event.objects, event.resourceVersion)
+      case 'listed':
+        for (const object of event.objects) this.#set(viewKey(object), object)
+        return
       case 'set':
         return this.#set(viewKey(event.object), event.object)
       case 'gone':

@@ -1,0 +1,291 @@
+// The client against the embedded server; the same table over every transport that leads to it.
+import { ApiServer } from '@fairlead/apiserver'
+import {
+  Client,
+  ConfigMap,
+  CustomResourceDefinition,
+  Deployment,
+  Namespace,
+  appliedFields,
+  isApplied,
+  kind,
+} from '@fairlead/client'
+import type { ViewChange } from '@fairlead/client'
+import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { transports } from './support/transports.ts'
+
+describe.each(transports)('over the $name transport', ({ open }) => {
+  let server: ApiServer
+  let client: Client
+  let close: () => Promise<void>
+  let count = 0
+  let namespace: string
+
+  beforeAll(async () => {
+    server = await ApiServer.start({ controllers: ['crd'] })
+    ;({ client, close } = await open(server))
+  })
+  afterAll(async () => {
+    await close()
+    await server[Symbol.asyncDispose]()
+  })
+
+  const fresh = async (): Promise<Client> => {
+    namespace = `test-${++count}`
+    await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+    return client.with({ namespace })
+  }
+  const configMap = (name: string, data: Record<string, string> = {}, labels?: Record<string, string>): ConfigMap => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, ...(labels && { labels }) },
+    data,
+  })
+
+  test('creates, reads, replaces, patches and deletes, in the namespace of the client', async () => {
+    const own = await fresh()
+    const made = await own.create(configMap('a', { x: '1' }))
+    expect([made.metadata.namespace, Object.isFrozen(made), Object.isFrozen(made.metadata)]).toEqual([
+      namespace,
+      true,
+      true,
+    ])
+    expect(await own.get(ConfigMap, 'a')).toEqual(made)
+    const replaced = await own.update({ ...made, data: { x: '2' } })
+    expect(replaced.data).toEqual({ x: '2' })
+    const patched = await own.patch(ConfigMap, `${namespace}/a`, { merge: { data: { y: '3' } } })
+    expect(patched.data).toEqual({ x: '2', y: '3' })
+    expect((await own.patch(ConfigMap, 'a', { json: [{ op: 'remove', path: '/data/x' }] })).data).toEqual({ y: '3' })
+    expect((await own.patch(ConfigMap, 'a', { strategic: { data: { z: '4' } } }, { dryRun: true })).data).toEqual({
+      y: '3',
+      z: '4',
+    })
+    expect(await own.delete(ConfigMap, 'a')).toBe(undefined)
+    expect(await own.find(ConfigMap, 'a')).toBe(undefined)
+  })
+
+  test('throws what the server says, with the predicates of its kind', async () => {
+    const own = await fresh()
+    const made = await own.create(configMap('a'))
+    const fails = (promise: Promise<unknown>): Promise<unknown> =>
+      promise.then(
+        () => 'no error',
+        (error: unknown) => error,
+      )
+    expect(isNotFound(await fails(own.get(ConfigMap, 'none')))).toBe(true)
+    expect(isAlreadyExists(await fails(own.create(configMap('a'))))).toBe(true)
+    expect(isConflict(await fails(own.update({ ...made, metadata: { ...made.metadata, resourceVersion: '1' } })))).toBe(
+      true,
+    )
+    expect(isInvalid(await fails(own.create(configMap('not a name'))))).toBe(true)
+    expect(isConflict(await fails(own.delete(ConfigMap, 'a', { preconditions: { uid: 'other' } })))).toBe(true)
+    expect(await fails(own.get(kind('nothing.example.com/v1', 'Nothing'), 'a'))).toMatchObject({
+      code: 'UnknownKind',
+      message:
+        'The server serves no kind Nothing in nothing.example.com/v1; install its CustomResourceDefinition or check the spelling',
+    })
+    expect(await fails(own.get(ConfigMap, ''))).toMatchObject({ code: 'InvalidRequest' })
+  })
+
+  test('lists every page, at one revision, by selectors; deletes a collection', async () => {
+    const own = await fresh()
+    for (let i = 0; i < 7; i++) await own.create(configMap(`c${i}`, {}, { odd: String(i % 2 === 1) }))
+    const names = (objects: readonly KubeObject[]): string[] => objects.map((object) => object.metadata.name!)
+    const sizes: number[] = []
+    for await (const page of own.pages(ConfigMap, { namespace, pageSize: 3 })) sizes.push(page.items.length)
+    expect(sizes).toEqual([3, 3, 1])
+    const all = await own.list(ConfigMap, { namespace, pageSize: 2 })
+    expect([names(all.items), all.items[0]?.kind, Number(all.resourceVersion) > 0]).toEqual([
+      ['c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6'],
+      'ConfigMap',
+      true,
+    ])
+    expect(
+      names((await own.list(ConfigMap, { namespace, labelSelector: { matchLabels: { odd: 'true' } } })).items),
+    ).toEqual(['c1', 'c3', 'c5'])
+    expect(
+      names(
+        (await own.list(ConfigMap, { namespace, labelSelector: 'odd=false', fieldSelector: 'metadata.name!=c0' }))
+          .items,
+      ),
+    ).toEqual(['c2', 'c4', 'c6'])
+    await own.deleteCollection(ConfigMap, { namespace, labelSelector: 'odd=true' })
+    expect(names((await own.list(ConfigMap, { namespace })).items)).toEqual(['c0', 'c2', 'c4', 'c6'])
+  })
+
+  test('applies: creates, changes, takes back, meets conflicts, forces', async () => {
+    const own = await fresh()
+    const [one, two] = [own.with({ manager: 'one' }), own.with({ manager: 'two' })]
+    const first = await one.applyAnswer(configMap('a', { x: '1', y: '1' }))
+    expect([first.created, (await one.applyAnswer(configMap('a', { x: '2' }))).created]).toEqual([true, false])
+    expect((await own.get(ConfigMap, 'a')).data).toEqual({ x: '2' })
+    const conflict = await two.apply(configMap('a', { x: '3' })).catch((error: unknown) => error)
+    expect([isConflict(conflict), (conflict as Error).message]).toEqual([
+      true,
+      expect.stringContaining('conflict with "one"'),
+    ])
+    const forced = await two.apply(configMap('a', { x: '3', z: '1' }), { force: true })
+    expect([
+      forced.data,
+      isApplied(forced, configMap('a', { x: '3', z: '1' }), 'two'),
+      isApplied(forced, configMap('a', { x: '3' }), 'two'),
+      isApplied(forced, configMap('a', { x: '3', z: '2' }), 'two'),
+    ]).toEqual([{ x: '3', z: '1' }, true, false, false])
+    expect(appliedFields(forced, 'two')).toEqual({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a', namespace },
+      data: { x: '3', z: '1' },
+    })
+  })
+
+  test('knows of lists by key whether a configuration is applied already', async () => {
+    const own = (await fresh()).with({ manager: 'me' })
+    const deployment = (image: string, names: readonly string[]): Deployment => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'a', namespace },
+      spec: {
+        selector: { matchLabels: { app: 'a' } },
+        template: {
+          metadata: { labels: { app: 'a' } },
+          spec: {
+            containers: names.map((name) => ({
+              name,
+              image,
+              args: ['x', 'y'],
+              ports: [{ containerPort: 80, protocol: 'TCP' }],
+            })),
+          },
+        },
+      },
+    })
+    const live = await own.apply(deployment('i', ['a', 'b']))
+    const cases: [Deployment, boolean][] = [
+      [deployment('i', ['a', 'b']), true],
+      [deployment('i', ['b', 'a']), false],
+      [deployment('i', ['a']), false],
+      [deployment('i', ['a', 'b', 'c']), false],
+      [deployment('j', ['a', 'b']), false],
+    ]
+    expect(cases.map(([configuration]) => isApplied(live, configuration, 'me'))).toEqual(
+      cases.map(([, expected]) => expected),
+    )
+    expect(isApplied(live, deployment('i', ['a', 'b']), 'other')).toBe(false)
+    expect((await own.apply(appliedFields(live, 'me') as unknown as Deployment)).metadata.resourceVersion).toBe(
+      live.metadata.resourceVersion,
+    )
+  })
+
+  test('follows changes from nothing to the present', async () => {
+    const own = await fresh()
+    await own.create(configMap('a'))
+    const stop = new AbortController()
+    const told: string[] = []
+    const arrived = Promise.withResolvers<void>()
+    const following = (async () => {
+      for await (const change of own.watch(ConfigMap, { namespace, signal: stop.signal })) {
+        told.push(
+          'object' in change
+            ? `${change.type} ${(change as ViewChange<ConfigMap> & { object: ConfigMap }).object.metadata.name}`
+            : change.type,
+        )
+        if (change.type === 'synced') {
+          await own.create(configMap('b'))
+          await own.patch(ConfigMap, 'a', { merge: { data: { x: '1' } } })
+          await own.delete(ConfigMap, 'b')
+        }
+        if (told.length === 5) arrived.resolve()
+      }
+    })()
+    await arrived.promise
+    stop.abort()
+    await following
+    expect(told).toEqual(['added a', 'synced', 'added b', 'changed a', 'removed b'])
+  })
+
+  test('waits until something holds, or says what it saw', async () => {
+    const own = await fresh()
+    const waiting = own.waitFor(ConfigMap, 'a', (object) => object.data?.x === '2')
+    await own.create(configMap('a', { x: '1' }))
+    await own.patch(ConfigMap, 'a', { merge: { data: { x: '2' } } })
+    expect((await waiting).data).toEqual({ x: '2' })
+    const gone = own.waitForDeletion(ConfigMap, 'a')
+    await own.delete(ConfigMap, 'a')
+    await gone
+    await expect(own.waitFor(ConfigMap, 'a', () => true, { timeout: 1 })).rejects.toMatchObject({
+      code: 'WaitTimeout',
+      message: 'ConfigMap a is not as expected after 0.001 s: it does not exist',
+    })
+    const stop = new AbortController()
+    const aborted = own.waitFor(ConfigMap, 'a', () => true, { signal: stop.signal })
+    stop.abort(new Error('enough'))
+    await expect(aborted).rejects.toThrow('enough')
+  })
+
+  test('reads and sets the scale', async () => {
+    const own = await fresh()
+    const template = { metadata: { labels: { app: 'a' } }, spec: { containers: [{ name: 'a', image: 'a' }] } }
+    await own.create({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'a' },
+      spec: { replicas: 2, selector: { matchLabels: { app: 'a' } }, template },
+    })
+    expect((await own.scale(Deployment, 'a')).spec?.replicas).toBe(2)
+    expect((await own.scale(Deployment, 'a', 5)).spec?.replicas).toBe(5)
+    expect((await own.get(Deployment, 'a')).spec.replicas).toBe(5)
+  })
+
+  test('learns of kinds as definitions come and go', async () => {
+    const group = `g${++count}.example.com`
+    const Widget = kind(`${group}/v1`, 'Widget')
+    expect(await client.discovery.resource(Widget).catch((error: { code: string }) => error.code)).toBe('UnknownKind')
+    const definition = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `widgets.${group}` },
+      spec: {
+        group,
+        scope: 'Cluster',
+        names: { kind: 'Widget', plural: 'widgets' },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    } as KubeObject
+    await client.apply(definition)
+    await client.waitFor(Widget, 'a', () => true, { timeout: 1 }).catch(() => {})
+    await client.waitFor(CustomResourceDefinition, `widgets.${group}`, (crd) =>
+      (crd.status?.conditions ?? []).some((one) => one.type === 'Established' && one.status === 'True'),
+    )
+    expect(await client.discovery.resource(Widget)).toMatchObject({ plural: 'widgets', namespaced: false })
+    expect(await client.discovery.kindOf(`${group}/v1`, 'widgets')).toMatchObject({
+      kind: 'Widget',
+      apiVersion: `${group}/v1`,
+    })
+    const made = await client.apply({ apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'a' } })
+    expect(await client.get(Widget, 'a')).toEqual(made)
+  })
+
+  test('drops fields that are undefined, as JSON does', async () => {
+    const own = await fresh()
+    const made = await own.create({
+      ...configMap('a', { x: '1' }),
+      metadata: { name: 'a', namespace: undefined, labels: undefined },
+      immutable: undefined,
+    } as ConfigMap)
+    expect(Object.keys(made).toSorted()).toEqual(['apiVersion', 'data', 'kind', 'metadata'])
+  })
+
+  test('acts as someone else', async () => {
+    const jane = client.as({ user: 'jane', groups: ['devs'] })
+    const review = await jane.create({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'SelfSubjectReview',
+      metadata: {},
+    })
+    expect((review as KubeObject).status).toMatchObject({ userInfo: { username: 'jane' } })
+    expect((await jane.get(Namespace, 'default')).metadata.name).toBe('default')
+  })
+})

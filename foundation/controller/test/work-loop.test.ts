@@ -1,0 +1,77 @@
+import { ApiServer } from '@fairlead/apiserver'
+import { ConfigMap } from '@fairlead/client'
+import { Manager } from '@fairlead/controller'
+import type { WorkLoop } from '@fairlead/controller'
+import { expect, test } from 'vitest'
+import { settled, until } from './support/until.ts'
+
+interface Group {
+  readonly parent: string
+  readonly key: string
+}
+
+test('items of one’s own making run in turn over their parents, and are woken by what they read and not by what they wrote', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const runs: string[] = []
+  let loop!: WorkLoop<Group>
+  await using manager = await Manager.start({
+    client: server.client(),
+    setup: (of) => {
+      loop = of.loop<Group>({
+        name: 'groups',
+        id: ({ parent, key }) => `${parent}/${key}`,
+        group: ({ parent }) => parent,
+        run: async ({ parent, key }, { client, read }) => {
+          runs.push(`${parent}/${key}`)
+          await read.get(ConfigMap, `default/in-${parent}`)
+          await client.apply({
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { namespace: 'default', name: `out-${parent}-${key}`, labels: { parent, key } },
+            data: { run: String(runs.length) },
+          })
+        },
+      })
+      loop.watch(ConfigMap, ({ metadata: { labels = {} } }) =>
+        labels.parent === undefined ? [] : [{ parent: labels.parent, key: labels.key! }],
+      )
+      for (const [parent, keys] of [
+        ['a', '1234'],
+        ['b', '12'],
+        ['c', '1'],
+      ] as const)
+        for (const key of keys) loop.add({ parent, key })
+    },
+  })
+  await until('all ran', () => runs.length === 7)
+  await settled()
+  expect(runs).toEqual(['a/1', 'b/1', 'c/1', 'a/2', 'b/2', 'a/3', 'a/4'])
+  runs.length = 0
+  const client = server.client()
+  await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'in-b' } })
+  await until('its readers ran', () => runs.length === 2)
+  await client.patch(ConfigMap, 'default/out-a-3', { merge: { data: { foreign: '1' } } })
+  await until('the owner ran', () => runs.length === 3)
+  await settled()
+  expect(runs).toEqual(['b/1', 'b/2', 'a/3'])
+  runs.length = 0
+  loop.forget({ parent: 'b', key: '1' })
+  await client.patch(ConfigMap, 'default/in-b', { merge: { data: { x: '1' } } })
+  await until('the other reader ran', () => runs.length === 1)
+  await settled()
+  expect(runs).toEqual(['b/2'])
+  await loop.stop()
+  loop.add({ parent: 'a', key: '1' })
+  await settled()
+  expect([runs.length, manager.leads]).toEqual([1, true])
+})
+
+test('a loop that is stopped gives its name free', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  await using manager = await Manager.start({ client: server.client() })
+  const options = { name: 'one', id: (item: string) => item, run: () => {} }
+  const first = manager.loop(options)
+  expect(() => manager.loop(options)).toThrow('There is a controller "one" already')
+  await first.stop()
+  await manager.loop(options).stop()
+})

@@ -1,0 +1,248 @@
+import { ApiServer } from '@fairlead/apiserver'
+import { Client, Deployment, kind } from '@fairlead/client'
+import { Manager } from '@fairlead/controller'
+import { FakeClock } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { RulesError, Simulator, parseRules } from '@fairlead/simulator'
+import { describe, expect, test } from 'vitest'
+
+const Job = kind('batch/v1', 'Job')
+
+interface Setup extends AsyncDisposable {
+  readonly client: Client
+  readonly clock: FakeClock
+}
+
+async function start(rules: string): Promise<Setup> {
+  const server = await ApiServer.start({ controllers: ['crd'] })
+  const clock = new FakeClock('2026-03-01T10:00:00Z')
+  const client = new Client({ transport: server.client().transport, clock, random: () => 0 })
+  const manager = await Manager.start({ client, clock, setup: (of) => new Simulator(parseRules(rules)).setup(of) })
+  return {
+    client: server.client(),
+    clock,
+    [Symbol.asyncDispose]: async () => {
+      await manager.stop()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function deployment(name: string, labels: Record<string, string> = {}): Deployment {
+  const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'a', image: 'a' }] } }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: 'default', labels },
+    spec: { replicas: 2, selector: { matchLabels: { app: name } }, template },
+  }
+}
+
+/** Turns of the event loop in which everything that is due settles, while the clock stands still. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const status = async (client: Client, name: string): Promise<unknown> =>
+  (await client.get(Deployment, `default/${name}`)).status
+
+describe('the simulator', () => {
+  test('gives objects that fit their status after the delay, with fields of the object and conditions', async () => {
+    await using run = await start(`
+- apiVersion: apps/v1
+  kind: Deployment
+  selector: sim=yes
+  delay: 2s
+  status:
+    readyReplicas: $(.spec.replicas)
+    replicas: $(.spec.replicas)
+    observedGeneration: $(.metadata.generation)
+  conditions:
+  - {type: Available, status: true, reason: Simulated, message: "$(.metadata.name) is up since $(now)"}
+`)
+    await run.client.create(deployment('in', { sim: 'yes' }))
+    await run.client.create(deployment('out'))
+    await settled()
+    await run.clock.advance(1999)
+    await settled()
+    expect(await status(run.client, 'in')).toEqual({})
+    await run.clock.advance(1)
+    await settled()
+    const condition = {
+      type: 'Available',
+      status: 'True',
+      reason: 'Simulated',
+      message: 'in is up since 2026-03-01T10:00:02Z',
+      lastTransitionTime: '2026-03-01T10:00:02Z',
+    }
+    expect(await status(run.client, 'in')).toMatchObject({
+      readyReplicas: 2,
+      replicas: 2,
+      observedGeneration: 1,
+      conditions: [condition],
+    })
+    expect(await status(run.client, 'out')).toEqual({})
+    await run.clock.advance(60_000)
+    await run.client.patch(Deployment, 'default/in', { merge: { spec: { replicas: 3 } } })
+    await settled()
+    await run.clock.advance(2000)
+    await settled()
+    expect(await status(run.client, 'in')).toMatchObject({
+      readyReplicas: 3,
+      observedGeneration: 2,
+      conditions: [{ lastTransitionTime: '2026-03-01T10:00:02Z' }],
+    })
+  })
+
+  test('rules follow one another, a time alone changes nothing, and what is undone is done again', async () => {
+    await using run = await start(`
+- {apiVersion: batch/v1, kind: Job, delay: 1s, status: {startTime: "$(now)", active: 1}}
+`)
+    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a' }] } }
+    await run.client.create({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'a', namespace: 'default' },
+      spec: { template },
+    })
+    const pass = async (ms: number): Promise<KubeObject> => {
+      await settled()
+      await run.clock.advance(ms)
+      await settled()
+      return run.client.get(Job, 'default/a')
+    }
+    const first = await pass(1000)
+    expect(first.status).toMatchObject({ startTime: '2026-03-01T10:00:01Z', active: 1 })
+    expect((await pass(60_000)).metadata.resourceVersion).toBe(first.metadata.resourceVersion)
+    await run.client.patch(Job, 'default/a', { merge: { status: { active: null } } }, { subresource: 'status' })
+    expect((await pass(1000)).status).toMatchObject({ active: 1 })
+  })
+
+  test('leaves alone what is being deleted', async () => {
+    await using run = await start('- {apiVersion: apps/v1, kind: Deployment, delay: 1s, status: {replicas: 7}}\n')
+    await run.client.create({
+      ...deployment('a'),
+      metadata: { ...deployment('a').metadata, finalizers: ['example.com/x'] },
+    })
+    await run.client.delete(Deployment, 'default/a')
+    await settled()
+    await run.clock.advance(10_000)
+    await settled()
+    expect(await status(run.client, 'a')).toEqual({})
+  })
+
+  test('a rule for a kind that is not served yet begins with its definition', async () => {
+    await using run = await start('- {apiVersion: example.com/v1, kind: Widget, status: {phase: Ready}}\n')
+    const Widget = kind('example.com/v1', 'Widget')
+    const schema = {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: { status: { type: 'object', properties: { phase: { type: 'string' } } } },
+      },
+    }
+    await run.client.create({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'widgets.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { kind: 'Widget', plural: 'widgets', singular: 'widget' },
+        versions: [{ name: 'v1', served: true, storage: true, subresources: { status: {} }, schema }],
+      },
+    } as KubeObject)
+    await run.client.waitFor(
+      kind('apiextensions.k8s.io/v1', 'CustomResourceDefinition'),
+      'widgets.example.com',
+      (crd) => JSON.stringify(crd.status ?? {}).includes('Established'),
+    )
+    await settled()
+    await run.client.create({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'a', namespace: 'default' },
+    })
+    await run.client.waitFor(
+      Widget,
+      'default/a',
+      (widget) => (widget.status as { phase?: string } | undefined)?.phase === 'Ready',
+    )
+  })
+})
+
+describe('reading rules', () => {
+  test('takes every form', () => {
+    const rules = parseRules(`
+- name: all of it
+  apiVersion: v1
+  kind: Pod
+  namespace: team
+  selector: {matchLabels: {a: b}}
+  delay: 1m30s
+  status: {phase: Running}
+- apiVersion: v1
+  kind: Pod
+  selector: a!=b
+  conditions:
+  - {type: Ready, status: "False"}
+`)
+    expect(
+      rules.map(({ name, namespace, selector, delay, status, conditions }) => [
+        name,
+        namespace,
+        selector.toString(),
+        delay,
+        status !== undefined,
+        conditions.map((one) => [one.type, one.status, one.reason]),
+      ]),
+    ).toEqual([
+      ['all of it', 'team', 'a=b', 90_000, true, []],
+      ['Pod #2', undefined, 'a!=b', 0, false, [['Ready', 'False', 'Ready']]],
+    ])
+    expect(parseRules('# nothing yet\n')).toEqual([])
+  })
+
+  test.each<[string, string]>([
+    ['kind: Pod', 'rules.yaml:1: rules are a list; begin each rule with "- "'],
+    ['- a: [', 'rules.yaml:1: yaml: '],
+    ['- just text', 'rules.yaml:1: a rule is a mapping with apiVersion and kind'],
+    ['\n- apiVersion: v1\n  status: {}', 'rules.yaml:2: a rule needs kind'],
+    ['- apiVersion: v1\n  kind: Pod', 'rules.yaml:1: a rule needs status or conditions to set'],
+    [
+      '- apiVersion: v1\n  kind: Pod\n  status: {}\n- apiVersion: v1\n  kind: Pod\n  delay: soon\n  status: {}',
+      'rules.yaml:6: delay is a duration such as 500ms, 2s or 1m30s, not "soon"',
+    ],
+    [
+      '- apiVersion: v1\n  kind: Pod\n  delay: 5\n  status: {}',
+      'rules.yaml:3: delay is a duration such as 500ms, 2s or 1m30s, not 5',
+    ],
+    ['- apiVersion: v1\n  kind: Pod\n  delay: -5s\n  status: {}', 'rules.yaml:3: delay cannot be negative'],
+    [
+      '- apiVersion: v1\n  kind: Pod\n  selektor: a\n  status: {}',
+      'rules.yaml:3: a rule has no field "selektor"; it has name, apiVersion, kind, namespace, selector, delay, status, conditions',
+    ],
+    ['- apiVersion: v1\n  kind: Pod\n  selector: "!!"\n  status: {}', 'rules.yaml:3: selector: '],
+    ['- apiVersion: v1\n  kind: Pod\n  status: ready', 'rules.yaml:3: status is a mapping'],
+    [
+      '- apiVersion: v1\n  kind: Pod\n  status: {a: $(later)}',
+      'rules.yaml:3: status: $(later) is unknown; use $(now) or a path such as $(.metadata.name)',
+    ],
+    [
+      '- apiVersion: v1\n  kind: Pod\n  conditions: [{type: Ready, status: maybe}]',
+      'rules.yaml:3: the status of condition Ready is True, False or Unknown, not "maybe"',
+    ],
+    ['- {apiVersion: v1, kind: 7, status: {}}', 'rules.yaml:1: kind is a text, not 7'],
+  ])('%j', (text, message) => {
+    const failure = ((): unknown => {
+      try {
+        return parseRules(text)
+      } catch (error) {
+        return error
+      }
+    })()
+    expect(failure).toBeInstanceOf(RulesError)
+    expect((failure as RulesError).message.startsWith(message) ? message : (failure as RulesError).message).toBe(
+      message,
+    )
+  })
+})

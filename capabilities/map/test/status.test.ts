@@ -4,7 +4,7 @@ import { Tally, parentStatus } from '@fairlead/map'
 import { describe, expect, it } from 'vitest'
 import { claims, configMaps, snapshot, snapshots } from './objects.ts'
 
-const withConditions = (conditions: Record<string, string>): KubeObject => ({
+const withConditions = (conditions: Readonly<Record<string, string | undefined>>): KubeObject => ({
   ...snapshot('a'),
   status: { conditions: Object.entries(conditions).map(([type, status]) => ({ type, status })) },
 })

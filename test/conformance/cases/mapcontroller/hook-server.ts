@@ -77,7 +77,9 @@ export class CaseHookServer implements AsyncDisposable {
       this.#failed.add(id)
       response.writeHead(answer.error.status, answer.error.headers).end(text(answer.error.body ?? ''))
     } else {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('rawBody' in answer ? text(answer.rawBody) : JSON.stringify(answer))
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('rawBody' in answer ? text(answer.rawBody) : JSON.stringify(answer))
     }
   }
 }

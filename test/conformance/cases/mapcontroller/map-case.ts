@@ -34,7 +34,13 @@ export interface CaseOutput {
 /** What a hook answers. */
 export type CaseAnswer =
   | { readonly outputs: unknown }
-  | { readonly error: { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown } }
+  | {
+      readonly error: {
+        readonly status: number
+        readonly headers?: Readonly<Record<string, string>>
+        readonly body?: unknown
+      }
+    }
   | { readonly rawBody: unknown }
 
 /** Answers by input, and for all others. */
@@ -141,7 +147,8 @@ export function unknownParts({ input, want }: MapCase): string[] {
   check('input.trigger', input.trigger, ['type', 'startFrom', ...(trigger ?? [])])
   check('input.controller', input.controller, ['name', 'spec'])
   check('input.hooks', input.hooks, ['map', 'tombstone', 'mapDefault', 'tombstoneDefault'])
-  for (const output of input.outputs) check('input.outputs[]', output, ['object', 'owner', 'taggedFor', 'taggedBy', 'lastApplied'])
+  for (const output of input.outputs)
+    check('input.outputs[]', output, ['object', 'owner', 'taggedFor', 'taggedBy', 'lastApplied'])
   for (const requests of [want.mapFirstRequest, want.tombstoneFirstRequest]) {
     for (const request of Object.values(requests ?? {})) check('want.firstRequest', request, ['outputs', 'absent'])
   }
@@ -166,7 +173,11 @@ export function refOf(object: KubeObject): string {
 }
 
 /** The parts of a reference. */
-export function parseRef(ref: string): { readonly kind: string; readonly namespace: string | undefined; readonly name: string } {
+export function parseRef(ref: string): {
+  readonly kind: string
+  readonly namespace: string | undefined
+  readonly name: string
+} {
   const [kind = '', first = '', second] = ref.split('/')
   return second === undefined ? { kind, namespace: undefined, name: first } : { kind, namespace: first, name: second }
 }

@@ -15,7 +15,11 @@ export interface Played {
   readonly writes: readonly RecordedWrite[]
   readonly status: unknown
   readonly events: readonly KubeObject[]
-  readonly failing: readonly { readonly ref: string; readonly kind: 'backoff' | 'after'; readonly seconds: number | undefined }[]
+  readonly failing: readonly {
+    readonly ref: string
+    readonly kind: 'backoff' | 'after'
+    readonly seconds: number | undefined
+  }[]
   /** References of `want.unchanged` whose object is another one now. */
   readonly changed: readonly string[]
   readonly parentUid: string
@@ -34,14 +38,20 @@ export async function play(of: MapCase): Promise<Played> {
   const refs = referencesOf(input)
   const keys = new Map<string, string>()
   const isSettling = input.trigger.type !== 'full-sync'
-  await using world = await World.start(of, (mapKey) => keys.get(mapKey), isSettling ? settling(input) : answering(input))
+  await using world = await World.start(
+    of,
+    (mapKey) => keys.get(mapKey),
+    isSettling ? settling(input) : answering(input),
+  )
   for (const ref of refs) {
     const key = mapKeyOf(world.identity(ref))
     const other = keys.get(key)
     if (other !== undefined) throw new Error(`${ref} and ${other} share the map key ${key}`)
     keys.set(key, ref)
   }
-  const before = isSettling ? stateBefore(input, world) : { inputs: input.inputs, outputs: input.outputs, parent: input.parent }
+  const before = isSettling
+    ? stateBefore(input, world)
+    : { inputs: input.inputs, outputs: input.outputs, parent: input.parent }
   await world.put(before.parent)
   for (const object of before.inputs) await world.put(object)
   for (const output of before.outputs) await world.putOutput(output)
@@ -49,13 +59,15 @@ export async function play(of: MapCase): Promise<Played> {
   for (const ref of want.unchanged ?? []) untouched.set(ref, await world.stored(ref))
   const failing = new Map<string, Played['failing'][number]>()
   const look = (): void => {
-    for (const group of world.run?.state().failing ?? []) if (!failing.has(group.input)) failing.set(group.input, describe(group, world, refs))
+    for (const group of world.run?.state().failing ?? [])
+      if (!failing.has(group.input)) failing.set(group.input, describe(group, world, refs))
   }
 
   await world.startController()
   await world.settle()
   look()
-  for (let passed = 0; (world.run?.firstRound ?? 0) > 0 && passed < firstRound; passed += 1000) await world.pass(1000, look)
+  for (let passed = 0; (world.run?.firstRound ?? 0) > 0 && passed < firstRound; passed += 1000)
+    await world.pass(1000, look)
   if (isSettling) {
     await world.pass(statusPause)
     world.hooks.restart(answering(input))
@@ -65,7 +77,10 @@ export async function play(of: MapCase): Promise<Played> {
   }
   const calls = [...world.hooks.calls]
   await world.pass(statusPause, look)
-  const parent = await world.client.find(input.parent, { namespace: input.parent.metadata.namespace ?? '', name: input.parent.metadata.name ?? '' })
+  const parent = await world.client.find(input.parent, {
+    namespace: input.parent.metadata.namespace ?? '',
+    name: input.parent.metadata.name ?? '',
+  })
   const changed: string[] = []
   for (const [ref, stored] of untouched) if ((await world.stored(ref)) !== stored) changed.push(ref)
   const { items } = await world.client.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' })
@@ -84,14 +99,18 @@ export async function play(of: MapCase): Promise<Played> {
 /** Answers as the case says. */
 function answering({ hooks }: MapInput): Answering {
   return (hook, ref) => {
-    const answer: CaseAnswer | undefined = (hook === 'map' ? hooks.map?.[ref] : hooks.tombstone?.[ref]) ?? (hook === 'map' ? hooks.mapDefault : hooks.tombstoneDefault)
+    const answer: CaseAnswer | undefined =
+      (hook === 'map' ? hooks.map?.[ref] : hooks.tombstone?.[ref]) ??
+      (hook === 'map' ? hooks.mapDefault : hooks.tombstoneDefault)
     return answer ?? { error: { status: 500, body: `The case has no answer of the ${hook} hook for ${ref}` } }
   }
 }
 
 /** Answers so that nothing changes: every group wants what it has. */
 function settling(input: MapInput): Answering {
-  return (_hook, ref) => ({ outputs: [...input.outputs, ...removedOutput(input)].filter(({ taggedFor }) => taggedFor === ref).map(wishFor) })
+  return (_hook, ref) => ({
+    outputs: [...input.outputs, ...removedOutput(input)].filter(({ taggedFor }) => taggedFor === ref).map(wishFor),
+  })
 }
 
 function wishFor({ object, lastApplied }: CaseOutput): unknown {
@@ -113,7 +132,14 @@ function stateBefore(input: MapInput, world: World): Pick<MapInput, 'inputs' | '
     case 'input-updated':
       if (found !== undefined) {
         const labels = event.oldLabels ?? found.metadata.labels
-        inputs[at] = { ...found, metadata: { ...found.metadata, labels, annotations: { ...found.metadata.annotations, 'case.fairlead.dev/before': 'the update' } } }
+        inputs[at] = {
+          ...found,
+          metadata: {
+            ...found.metadata,
+            labels,
+            annotations: { ...found.metadata.annotations, 'case.fairlead.dev/before': 'the update' },
+          },
+        }
       }
       return { inputs, outputs: input.outputs, parent }
     case 'input-deleted':
@@ -123,7 +149,11 @@ function stateBefore(input: MapInput, world: World): Pick<MapInput, 'inputs' | '
     case 'parent-spec-updated': {
       const generation = (parent.metadata.generation ?? 1) - 1
       const spec = { ...(parent.spec as object), before: 'the update' }
-      return { inputs, outputs: input.outputs, parent: { ...parent, metadata: { ...parent.metadata, generation }, spec } }
+      return {
+        inputs,
+        outputs: input.outputs,
+        parent: { ...parent, metadata: { ...parent.metadata, generation }, spec },
+      }
     }
     default:
       return { inputs, outputs: input.outputs, parent }
@@ -148,10 +178,17 @@ async function trigger(input: MapInput, world: World): Promise<void> {
       for (const { object } of removedOutput(input)) await world.remove(object)
       break
     case 'parent-spec-updated':
-      await world.change(parent, (stored) => ({ ...stored, metadata: { ...(stored.metadata as object), generation: parent.metadata.generation ?? 1 }, spec: asJson(parent).spec ?? {} }))
+      await world.change(parent, (stored) => ({
+        ...stored,
+        metadata: { ...(stored.metadata as object), generation: parent.metadata.generation ?? 1 },
+        spec: asJson(parent).spec ?? {},
+      }))
       break
     case 'parent-status-updated':
-      await world.change(parent, (stored) => ({ ...stored, status: { ...(stored.status as object | undefined), touched: true } }))
+      await world.change(parent, (stored) => ({
+        ...stored,
+        status: { ...(stored.status as object | undefined), touched: true },
+      }))
       break
     case 'clock-advance':
       await world.pass(event.seconds * 1000)
@@ -172,7 +209,11 @@ function removedInput({ parent }: MapInput, world: World, ref: string): KubeObje
     if (operator === 'In') labels[key] ??= values?.[0] ?? ''
     if (operator === 'Exists') labels[key] ??= 'there'
   }
-  return { apiVersion: world.resource({ kind }).apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), labels } }
+  return {
+    apiVersion: world.resource({ kind }).apiVersion,
+    kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), labels },
+  }
 }
 
 /** The output that somebody deleted, as the hook had asked for it. */
@@ -180,15 +221,25 @@ function removedOutput({ trigger: event, hooks, outputs }: MapInput): CaseOutput
   if (event.type !== 'output-deleted') return []
   const { kind, namespace, name } = parseRef(event.ref)
   const answer = hooks.map?.[event.wasTaggedFor]
-  const wishes = answer !== undefined && 'outputs' in answer && Array.isArray(answer.outputs) ? (answer.outputs as KubeObject[]) : []
+  const wishes =
+    answer !== undefined && 'outputs' in answer && Array.isArray(answer.outputs) ? (answer.outputs as KubeObject[]) : []
   const wish = wishes.find((object) => object.kind === kind && object.metadata.name === name)
   const apiVersion = wish?.apiVersion ?? outputs.find(({ object }) => object.kind === kind)?.object.apiVersion
   if (apiVersion === undefined) throw new Error(`Nothing tells the apiVersion of ${event.ref}`)
-  const object = { ...wish, apiVersion, kind, metadata: { ...wish?.metadata, name, ...(namespace === undefined ? {} : { namespace }) } }
+  const object = {
+    ...wish,
+    apiVersion,
+    kind,
+    metadata: { ...wish?.metadata, name, ...(namespace === undefined ? {} : { namespace }) },
+  }
   return [{ object, owner: 'parent', taggedFor: event.wasTaggedFor }]
 }
 
-function describe({ input, retry, retryAt }: FailingGroup, world: World, refs: ReadonlySet<string>): Played['failing'][number] {
+function describe(
+  { input, retry, retryAt }: FailingGroup,
+  world: World,
+  refs: ReadonlySet<string>,
+): Played['failing'][number] {
   const ref = [...refs].find((one) => formatIdentity(world.identity(one)) === input) ?? input
   return { ref, kind: retry, seconds: retryAt === undefined ? undefined : (retryAt - world.clock.now()) / 1000 }
 }
@@ -197,5 +248,11 @@ function describe({ input, retry, retryAt }: FailingGroup, world: World, refs: R
 function referencesOf({ trigger: event, inputs, outputs, hooks }: MapInput): Set<string> {
   const tagged = outputs.flatMap(({ taggedFor }) => taggedFor ?? [])
   const named = event.type === 'output-deleted' ? [event.wasTaggedFor] : 'ref' in event ? [event.ref] : []
-  return new Set([...inputs.map(refOf), ...tagged, ...named, ...Object.keys(hooks.map ?? {}), ...Object.keys(hooks.tombstone ?? {})])
+  return new Set([
+    ...inputs.map(refOf),
+    ...tagged,
+    ...named,
+    ...Object.keys(hooks.map ?? {}),
+    ...Object.keys(hooks.tombstone ?? {}),
+  ])
 }

@@ -40,7 +40,8 @@ export class RecordingTransport implements Transport {
   async request(request: ApiRequest): Promise<ApiResponse> {
     const refused = this.#refusal(request)
     if (refused !== undefined) return refused
-    const resource = request.method === 'GET' ? undefined : this.#options.outputs.find((one) => isObjectOf(request.path, one))
+    const resource =
+      request.method === 'GET' ? undefined : this.#options.outputs.find((one) => isObjectOf(request.path, one))
     if (resource === undefined) return this.#withoutHidden(request, await this.#inner.request(request))
     const before = await this.#inner.request({ method: 'GET', path: request.path })
     const response = await this.#inner.request(request)
@@ -82,7 +83,16 @@ export class RecordingTransport implements Transport {
     const plural = method === 'GET' ? collectionOf(path) : undefined
     if (plural === undefined || !this.#options.unlistable.has(plural)) return undefined
     const message = `${plural} is forbidden: User "case" cannot list resource "${plural}" at the cluster scope`
-    const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'Forbidden', details: { kind: plural }, code: 403 }
+    const body = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      reason: 'Forbidden',
+      details: { kind: plural },
+      code: 403,
+    }
     return { status: 403, headers: {}, body, warnings: [] }
   }
 
@@ -94,7 +104,8 @@ export class RecordingTransport implements Transport {
   }
 
   async *#visible(events: AsyncIterable<WatchEvent>): AsyncGenerator<WatchEvent> {
-    for await (const event of events) if (event.type === 'BOOKMARK' || event.type === 'ERROR' || this.#isVisible(event.object)) yield event
+    for await (const event of events)
+      if (event.type === 'BOOKMARK' || event.type === 'ERROR' || this.#isVisible(event.object)) yield event
   }
 
   #isVisible(object: KubeObject): boolean {
@@ -114,7 +125,9 @@ function isObjectOf(path: string, { apiVersion, plural, namespaced }: CaseResour
   const root = rootOf(apiVersion)
   if (!path.startsWith(`${root}/`)) return false
   const parts = path.slice(root.length + 1).split('/')
-  return namespaced ? parts.length === 4 && parts[0] === 'namespaces' && parts[2] === plural : parts.length === 2 && parts[0] === plural
+  return namespaced
+    ? parts.length === 4 && parts[0] === 'namespaces' && parts[2] === plural
+    : parts.length === 2 && parts[0] === plural
 }
 
 /** The plural of a collection's path, `/api/v1/pods` or `/apis/g/v/namespaces/n/pods`; undefined for other paths. */

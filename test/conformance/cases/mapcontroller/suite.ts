@@ -26,7 +26,9 @@ function disagreements(want: MapWant, played: Played): Disagreement[] {
   const called = (hook: HookName): string[] => played.calls.filter((call) => call.hook === hook).map(({ ref }) => ref)
   return [
     ...(want.mapCalled === undefined ? [] : sameSet('mapCalled', want.mapCalled, called('map'))),
-    ...(want.tombstoneCalled === undefined ? [] : sameSet('tombstoneCalled', want.tombstoneCalled, called('tombstone'))),
+    ...(want.tombstoneCalled === undefined
+      ? []
+      : sameSet('tombstoneCalled', want.tombstoneCalled, called('tombstone'))),
     ...(want.mapCalls === undefined ? [] : sameValue('mapCalls', want.mapCalls, called('map').length)),
     ...firstRequests('map', want.mapFirstRequest, played),
     ...firstRequests('tombstone', want.tombstoneFirstRequest, played),
@@ -38,16 +40,26 @@ function disagreements(want: MapWant, played: Played): Disagreement[] {
   ]
 }
 
-function firstRequests(hook: HookName, wanted: Readonly<Record<string, WantedRequest>> | undefined, played: Played): Disagreement[] {
+function firstRequests(
+  hook: HookName,
+  wanted: Readonly<Record<string, WantedRequest>> | undefined,
+  played: Played,
+): Disagreement[] {
   return Object.entries(wanted ?? {}).flatMap(([ref, { outputs, absent }]) => {
     const at = `${hook}FirstRequest.${ref}`
     const request = played.calls.find((call) => call.hook === hook && call.ref === ref)?.request
     if (request === undefined) return [{ at, wanted: 'a request', came: 'none' }]
-    const came = Object.fromEntries(Object.entries(request.outputs).map(([kind, objects]) => [kind, Object.keys(objects).toSorted()]))
+    const came = Object.fromEntries(
+      Object.entries(request.outputs).map(([kind, objects]) => [kind, Object.keys(objects).toSorted()]),
+    )
     const sorted = outputs && Object.fromEntries(Object.entries(outputs).map(([kind, keys]) => [kind, keys.toSorted()]))
     return [
       ...(sorted === undefined ? [] : sameValue(`${at}.outputs`, sorted, came)),
-      ...sameValue(`${at}.absent`, [], (absent ?? []).filter((key) => key in request)),
+      ...sameValue(
+        `${at}.absent`,
+        [],
+        (absent ?? []).filter((key) => key in request),
+      ),
     ]
   })
 }
@@ -56,7 +68,11 @@ function writes(wanted: readonly WantedWrite[], inOrder: boolean, played: Played
   const came = played.writes.map((write) => summary(write))
   const left = [...played.writes]
   for (const [index, write] of wanted.entries()) {
-    const found = inOrder ? (left[0] !== undefined && isSuch(write, left[0], played) ? 0 : -1) : left.findIndex((other) => isSuch(write, other, played))
+    const found = inOrder
+      ? left[0] !== undefined && isSuch(write, left[0], played)
+        ? 0
+        : -1
+      : left.findIndex((other) => isSuch(write, other, played))
     if (found < 0) return [{ at: `writes[${index}]`, wanted: write, came }]
     left.splice(found, 1)
   }
@@ -67,7 +83,11 @@ function isSuch(wanted: WantedWrite, write: RecordedWrite, played: Played): bool
   const { taggedFor, controllerRef, preconditionUid, propagationPolicy } = wanted
   const { metadata } = write.object
   if (wanted.op !== write.op || wanted.ref !== write.ref) return false
-  if (taggedFor !== undefined && metadata.labels?.[mapKeyLabel] !== (taggedFor === null ? undefined : played.mapKey(taggedFor))) return false
+  if (
+    taggedFor !== undefined &&
+    metadata.labels?.[mapKeyLabel] !== (taggedFor === null ? undefined : played.mapKey(taggedFor))
+  )
+    return false
   if (controllerRef !== undefined) {
     const uid = controllerRef === 'parent' ? played.parentUid : (controllerRef ?? undefined)
     if (controllerOf(write.object)?.uid !== uid) return false
@@ -79,16 +99,36 @@ function isSuch(wanted: WantedWrite, write: RecordedWrite, played: Played): bool
 
 function summary({ op, ref, object, preconditionUid, propagationPolicy }: RecordedWrite): unknown {
   const { labels } = object.metadata
-  return { op, ref, key: labels?.[mapKeyLabel], controllerRef: controllerOf(object)?.uid, preconditionUid, propagationPolicy, spec: object.spec }
+  return {
+    op,
+    ref,
+    key: labels?.[mapKeyLabel],
+    controllerRef: controllerOf(object)?.uid,
+    preconditionUid,
+    propagationPolicy,
+    spec: object.spec,
+  }
 }
 
 function events(wanted: NonNullable<MapWant['events']>, played: Played): Disagreement[] {
-  const came = played.events.map(({ type, reason, note, regarding }) => ({ type, reason, note, on: (regarding as { uid?: string } | undefined)?.uid }))
-  if (wanted.length === 0) return sameValue('events', [], came.filter(({ type }) => type === 'Warning'))
+  const came = played.events.map(({ type, reason, note, regarding }) => ({
+    type,
+    reason,
+    note,
+    on: (regarding as { uid?: string } | undefined)?.uid,
+  }))
+  if (wanted.length === 0)
+    return sameValue(
+      'events',
+      [],
+      came.filter(({ type }) => type === 'Warning'),
+    )
   return wanted.flatMap((event) => {
     const occurs = came.some(
       ({ type, reason, on }) =>
-        (event.type === undefined || type === event.type) && (event.reason === undefined || reason === event.reason) && (event.on !== 'parent' || on === played.parentUid),
+        (event.type === undefined || type === event.type) &&
+        (event.reason === undefined || reason === event.reason) &&
+        (event.on !== 'parent' || on === played.parentUid),
     )
     return occurs ? [] : [{ at: 'events', wanted: event, came }]
   })
@@ -96,7 +136,10 @@ function events(wanted: NonNullable<MapWant['events']>, played: Played): Disagre
 
 function requeue({ kind, seconds, scope }: NonNullable<MapWant['requeue']>, played: Played): Disagreement[] {
   const isIt = played.failing.some(
-    (group) => (scope === undefined || group.ref === scope) && (kind === undefined || group.kind === kind) && (seconds === undefined || group.seconds === seconds),
+    (group) =>
+      (scope === undefined || group.ref === scope) &&
+      (kind === undefined || group.kind === kind) &&
+      (seconds === undefined || group.seconds === seconds),
   )
   return isIt ? [] : [{ at: 'requeue', wanted: { kind, seconds, scope }, came: played.failing }]
 }

@@ -2,10 +2,20 @@
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Store } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
-import { Manager } from '@fairlead/controller'
+import { Manager, installDefinitions } from '@fairlead/controller'
 import { FakeClock, asJson, asObject, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
-import { MapControllers, configurationOf, crds, fieldManager, identityOf, mapKeyOf, outputKind, tagAnnotations, tagLabels } from '@fairlead/map'
+import {
+  MapControllers,
+  configurationOf,
+  crds,
+  fieldManager,
+  identityOf,
+  mapKeyOf,
+  outputKind,
+  tagAnnotations,
+  tagLabels,
+} from '@fairlead/map'
 import type { Identity, MapRun, Tag } from '@fairlead/map'
 import { CaseHookServer } from './hook-server.ts'
 import type { Answering } from './hook-server.ts'
@@ -26,7 +36,13 @@ export class World implements AsyncDisposable {
   #manager: Manager | undefined
   #controllers: MapControllers | undefined
 
-  private constructor(of: MapCase, clock: FakeClock, server: ApiServer, hooks: CaseHookServer, hiddenNamespaces: ReadonlySet<string>) {
+  private constructor(
+    of: MapCase,
+    clock: FakeClock,
+    server: ApiServer,
+    hooks: CaseHookServer,
+    hiddenNamespaces: ReadonlySet<string>,
+  ) {
     this.#case = of
     this.clock = clock
     this.#server = server
@@ -34,15 +50,25 @@ export class World implements AsyncDisposable {
     this.client = server.client()
     this.hooks = hooks
     const outputs = this.outputResources()
-    this.transport = new RecordingTransport(server.transport(), { outputs, unlistable: new Set(of.input.unlistable), hiddenNamespaces })
+    this.transport = new RecordingTransport(server.transport(), {
+      outputs,
+      unlistable: new Set(of.input.unlistable),
+      hiddenNamespaces,
+    })
   }
 
   /** Starts a server that serves the kinds of the case and holds no objects of it yet. */
-  static async start(of: MapCase, refOfKey: (mapKey: string) => string | undefined, answering: Answering): Promise<World> {
+  static async start(
+    of: MapCase,
+    refOfKey: (mapKey: string) => string | undefined,
+    answering: Answering,
+  ): Promise<World> {
     const clock = new FakeClock('2026-01-02T00:00:00Z')
     const server = await ApiServer.start({ storage: memory(), clock, controllers: ['crd'], random: () => 0.5 })
     const hooks = await CaseHookServer.start(refOfKey, answering)
-    const given = new Set(of.input.inputs.filter(({ kind }) => kind === 'Namespace').map((object) => object.metadata.name ?? ''))
+    const given = new Set(
+      of.input.inputs.filter(({ kind }) => kind === 'Namespace').map((object) => object.metadata.name ?? ''),
+    )
     const namespaces = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease', ...namespacesOf(of)])
     const world = new World(of, clock, server, hooks, namespaces.difference(given))
     await world.#serveKinds()
@@ -62,16 +88,23 @@ export class World implements AsyncDisposable {
 
   /** The kind of a reference or an object. */
   resource(of: { readonly kind: string; readonly apiVersion?: string }): CaseResource {
-    const found = this.#case.resources.find(({ kind, apiVersion }) => kind === of.kind && (of.apiVersion === undefined || of.apiVersion === apiVersion))
+    const found = this.#case.resources.find(
+      ({ kind, apiVersion }) => kind === of.kind && (of.apiVersion === undefined || of.apiVersion === apiVersion),
+    )
     if (found === undefined) throw new Error(`The file lists no resource of kind ${of.kind}`)
     return found
   }
 
   /** The output kinds of the case. */
   outputResources(): CaseResource[] {
-    const spec = this.#case.input.controller.spec as { readonly outputResources?: readonly { readonly apiVersion: string; readonly resource: string }[] }
+    const spec = this.#case.input.controller.spec as {
+      readonly outputResources?: readonly { readonly apiVersion: string; readonly resource: string }[]
+    }
     return (spec.outputResources ?? []).flatMap(
-      (output) => this.#case.resources.find(({ apiVersion, plural }) => apiVersion === output.apiVersion && plural === output.resource) ?? [],
+      (output) =>
+        this.#case.resources.find(
+          ({ apiVersion, plural }) => apiVersion === output.apiVersion && plural === output.resource,
+        ) ?? [],
     )
   }
 
@@ -85,11 +118,16 @@ export class World implements AsyncDisposable {
   async put(object: KubeObject): Promise<void> {
     const place = this.#place(object)
     const head = await this.#store.head(place.resource, place.key)
-    const uid = object.metadata.uid ?? this.#uids.get(`${place.resource} ${place.key}`) ?? `uid-of-${place.resource}-${place.key}`
+    const uid =
+      object.metadata.uid ?? this.#uids.get(`${place.resource} ${place.key}`) ?? `uid-of-${place.resource}-${place.key}`
     this.#uids.set(`${place.resource} ${place.key}`, uid)
     const { resourceVersion: _resourceVersion, ...metadata } = object.metadata
     const stored = { ...object, metadata: { creationTimestamp: '2026-01-01T00:00:00Z', ...metadata, uid } }
-    await this.#store.write({ ...place, expected: head?.object === undefined ? 0 : head.revision, object: asJson(stored) })
+    await this.#store.write({
+      ...place,
+      expected: head?.object === undefined ? 0 : head.revision,
+      object: asJson(stored),
+    })
   }
 
   /** Changes a stored object. */
@@ -113,41 +151,58 @@ export class World implements AsyncDisposable {
     const by = taggedBy ?? controller.name
     const isOurs = taggedFor !== null && by === controller.name && (owner === 'parent' || owner === null)
     const marks = taggedFor === null ? {} : this.#marks(taggedFor, by, owner)
-    const owners = owner === null ? {} : { ownerReferences: [ownerReference(parent, owner === 'parent' ? this.parentUid : owner)] }
+    const owners =
+      owner === null ? {} : { ownerReferences: [ownerReference(parent, owner === 'parent' ? this.parentUid : owner)] }
     if (!isOurs) return this.put(withMetadata(object, marks, owners))
     const wanted = lastApplied ?? withoutServerFields(object)
-    const kind = outputKind({ ...this.resource(object), group: parseApiVersion(object.apiVersion).group }, { apiVersion: object.apiVersion, resource: '' })
+    const kind = outputKind(
+      { ...this.resource(object), group: parseApiVersion(object.apiVersion).group },
+      { apiVersion: object.apiVersion, resource: '' },
+    )
     const namespace = kind.namespaced ? (object.metadata.namespace ?? parent.metadata.namespace ?? '') : ''
     const { object: configuration } = configurationOf(
       { identity: { ...identityOf(object), namespace }, kind, object: wanted },
       { tag: this.#tag(taggedFor, by), parent, hops: 1, seen: '' },
     )
     const manager = fieldManager(controller.name)
-    const { object: applied } = await this.client.applyAnswer(owner === null ? withMetadata(configuration, {}, { ownerReferences: [] }) : configuration, { manager, force: true })
+    const { object: applied } = await this.client.applyAnswer(
+      owner === null ? withMetadata(configuration, {}, { ownerReferences: [] }) : configuration,
+      { manager, force: true },
+    )
     const { labels, annotations, ownerReferences, managedFields } = applied.metadata
-    await this.put(withMetadata(object, { labels, annotations }, { managedFields, ...(owner === null ? {} : { ownerReferences }) }))
+    await this.put(
+      withMetadata(object, { labels, annotations }, { managedFields, ...(owner === null ? {} : { ownerReferences }) }),
+    )
   }
 
   /** Starts the controller. */
   async startController(): Promise<void> {
     const { controller } = this.#case.input
-    const hooks = Object.fromEntries(controller.spec.hooks.map((hook) => [hook, { webhook: { url: this.hooks.url(hook) } }]))
+    const hooks = Object.fromEntries(
+      controller.spec.hooks.map((hook) => [hook, { webhook: { url: this.hooks.url(hook) } }]),
+    )
     const client = new Client({ transport: this.transport, clock: this.clock, random: () => 0.5 })
-    this.#manager = await Manager.start({
+    const starting = Manager.start({
       client,
       crds,
       setup: (manager) => {
         this.#controllers = new MapControllers(manager, { resolve: new Map() })
       },
     })
-    const object = { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController', metadata: { name: controller.name }, spec: { ...controller.spec, hooks } }
+    this.#manager = await this.#during(starting)
+    const object = {
+      apiVersion: 'metacontroller.k8s.io/v1alpha1',
+      kind: 'MapController',
+      metadata: { name: controller.name },
+      spec: { ...controller.spec, hooks },
+    }
     await this.client.create(object, { fieldValidation: 'Strict' })
     await this.until(() => this.run?.isStarted === true)
   }
 
   /** Lets everything happen that needs no time to pass. */
   async settle(): Promise<void> {
-    for (let quiet = 0; quiet < 8; ) {
+    for (let quiet = 0; quiet < 8;) {
       await new Promise((resolve) => setImmediate(resolve))
       const queue = this.run?.loop.queue
       quiet = queue !== undefined && queue.length === 0 && queue.working === 0 ? quiet + 1 : 0
@@ -170,7 +225,7 @@ export class World implements AsyncDisposable {
   /** Waits for something that needs no time to pass. */
   async until(holds: () => boolean): Promise<void> {
     for (let turns = 0; !holds(); turns++) {
-      if (turns > 20_000) throw new Error('The controller did not start')
+      if (turns > 20_000) throw new Error('What is waited for does not happen')
       await this.clock.advance(0)
     }
   }
@@ -179,7 +234,11 @@ export class World implements AsyncDisposable {
   async stored(ref: string): Promise<string | undefined> {
     const { kind, namespace, name } = parseRef(ref)
     const { apiVersion } = this.resource({ kind })
-    const place = this.#place({ apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } })
+    const place = this.#place({
+      apiVersion,
+      kind,
+      metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    })
     const entry = await this.#store.get(place.resource, place.key)
     return entry === undefined ? undefined : JSON.stringify([entry.revision, entry.object])
   }
@@ -193,26 +252,25 @@ export class World implements AsyncDisposable {
     await this.#server[Symbol.asyncDispose]()
   }
 
+  /** Lets timers that are due fire while something is awaited. */
+  async #during<T>(promise: Promise<T>): Promise<T> {
+    let isDone = false
+    const done = promise.finally(() => (isDone = true))
+    done.catch(() => {})
+    await this.until(() => isDone)
+    return done
+  }
+
   async #serveKinds(): Promise<void> {
+    const definitions: KubeObject[] = []
     for (const resource of this.#case.resources) {
       const isServed = await this.client.discovery.kindOf(resource.apiVersion, resource.plural).then(
         () => true,
         () => false,
       )
-      if (!isServed) await this.client.create(definitionOf(resource))
+      if (!isServed) definitions.push(definitionOf(resource))
     }
-    for (const resource of this.#case.resources) {
-      let isServed = false
-      await this.until(() => {
-        const { group } = parseApiVersion(resource.apiVersion)
-        this.client.discovery.invalidate(group)
-        void this.client.discovery.kindOf(resource.apiVersion, resource.plural).then(
-          () => (isServed = true),
-          () => {},
-        )
-        return isServed
-      })
-    }
+    await this.#during(installDefinitions(this.client, definitions))
   }
 
   #tag(ref: string, controller: string): Tag {
@@ -222,13 +280,15 @@ export class World implements AsyncDisposable {
 
   #marks(ref: string, by: string, owner: string | null): Pick<ObjectMeta, 'labels' | 'annotations'> {
     const tag = this.#tag(ref, by)
-    const parent = owner === 'parent' || owner === null ? tag.parent : { ...tag.parent, name: `${tag.parent.name}-other` }
+    const parent =
+      owner === 'parent' || owner === null ? tag.parent : { ...tag.parent, name: `${tag.parent.name}-other` }
     return { labels: tagLabels(tag), annotations: tagAnnotations({ ...tag, parent }, 1) }
   }
 
   #place(object: KubeObject): { readonly resource: string; readonly key: string } {
     const { namespace, name = '' } = object.metadata
-    const { plural, namespaced } = object.kind === 'Namespace' ? { plural: 'namespaces', namespaced: false } : this.resource(object)
+    const { plural, namespaced } =
+      object.kind === 'Namespace' ? { plural: 'namespaces', namespaced: false } : this.resource(object)
     const group = parseApiVersion(object.apiVersion).group
     return { resource: `${plural}.${group}`, key: namespaced ? `${namespace ?? ''}/${name}` : name }
   }
@@ -240,7 +300,13 @@ function namespacesOf({ input }: MapCase): Set<string> {
 }
 
 function namespaceObject(name: string): KubeObject {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { 'kubernetes.io/metadata.name': name } }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  }
 }
 
 function definitionOf({ apiVersion, kind, plural, namespaced, statusSubresource }: CaseResource): KubeObject {
@@ -271,7 +337,11 @@ function ownerReference(parent: KubeObject, uid: string): Required<ObjectMeta>['
   return { apiVersion: parent.apiVersion, kind: parent.kind, name, uid, controller: true, blockOwnerDeletion: true }
 }
 
-function withMetadata(object: KubeObject, marks: Pick<ObjectMeta, 'labels' | 'annotations'>, more: ObjectMeta): KubeObject {
+function withMetadata(
+  object: KubeObject,
+  marks: Pick<ObjectMeta, 'labels' | 'annotations'>,
+  more: ObjectMeta,
+): KubeObject {
   const { labels, annotations } = object.metadata
   const merged = {
     ...(marks.labels === undefined ? {} : { labels: { ...labels, ...marks.labels } }),
@@ -281,6 +351,12 @@ function withMetadata(object: KubeObject, marks: Pick<ObjectMeta, 'labels' | 'an
 }
 
 function withoutServerFields(object: KubeObject): KubeObject {
-  const { uid: _uid, deletionTimestamp: _deletion, finalizers: _finalizers, generation: _generation, ...metadata } = object.metadata
+  const {
+    uid: _uid,
+    deletionTimestamp: _deletion,
+    finalizers: _finalizers,
+    generation: _generation,
+    ...metadata
+  } = object.metadata
   return asObject({ ...asJson(object), metadata: metadata as JsonObject })
 }

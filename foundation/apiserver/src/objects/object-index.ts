@@ -31,6 +31,11 @@ export class ObjectIndex implements Disposable {
     return this.#resources.get(resource)?.get(key)
   }
 
+  /** Every object of a resource. */
+  list(resource: string): Iterable<KubeObject> {
+    return this.#resources.get(resource)?.values() ?? []
+  }
+
   [Symbol.dispose](): void {
     this.#watch?.[Symbol.dispose]()
   }

@@ -116,7 +116,8 @@ async function main(): Promise<void> {
   try {
     for (let round = 0; round <= rounds; round++) {
       const server = await UpProcess.start(data)
-      await using client = await connect({ file: server.kubeconfig })
+      const client = await connect({ file: server.kubeconfig })
+      await using _connection = client.transport
       if (round === 0) for (const object of manifests(hook.url)) await client.apply(object, { manager: 'kubectl', force: true })
       else await readBack(client, ledger)
       await converge(client, ledger, uids, round === rounds)

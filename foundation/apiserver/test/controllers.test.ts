@@ -4,10 +4,8 @@ import { ConfigMap, kind, KubeEvent, Namespace, ServiceAccount } from '@fairlead
 import type { Client, KindLike } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject, OwnerReference } from '@fairlead/kube'
-import { ApiServer } from '@fairlead/apiserver'
-import { startControllers } from '../src/controllers/index.ts'
-import type { ControllersOptions } from '../src/controllers/index.ts'
-import type { Registry } from '../src/registry/registry.ts'
+import { ApiServer, startControllers } from '@fairlead/apiserver'
+import type { ControllersOptions, Registry, ResourceDefinition, ResourceSource } from '@fairlead/apiserver'
 
 let cleanup: AsyncDisposableStack
 let client: Client
@@ -246,6 +244,83 @@ describe('garbage collection', () => {
     expect((await client.list(ConfigMap, { namespace: 'default' })).items.map(({ metadata }) => metadata.name)).toEqual(
       ['late', 'stays'],
     )
+  })
+})
+
+describe('garbage collection of kinds that come and go', () => {
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'widgets.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    },
+  }
+  const Widget = kind('example.com/v1', 'Widget', { plural: 'widgets', namespaced: true })
+
+  it('follows custom resources from the moment they are served', async () => {
+    const server = cleanup.use(await ApiServer.start({ controllers: ['crd'] }))
+    client = server.client()
+    const resources = server.registry as Registry
+    cleanup.use(await startControllers({ client, resources, controllers: ['gc', 'namespace'] }))
+    await client.create(definition)
+    await eventually(
+      () => Promise.resolve(server.registry.find('example.com', 'v1', 'widgets')),
+      (found) => found !== undefined,
+    )
+    const widget = await client.create({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { namespace: 'default', name: 'w' },
+    })
+    await client.create(configMap('made', { ownerReferences: [ownedBy(widget)] }))
+    await client.delete(Widget, 'default/w')
+    await client.waitForDeletion(ConfigMap, 'default/made')
+  })
+
+  it('decides nothing about what belongs to a kind that cannot be listed', async () => {
+    const server = cleanup.use(await ApiServer.start({ controllers: false }))
+    client = server.client()
+    const known = server.registry.definition('', 'configmaps')!
+    const ghosts: ResourceDefinition = { ...known, group: 'example.com', plural: 'ghosts', kind: 'Ghost' }
+    let definitions: Iterable<ResourceDefinition> = [...server.registry.definitions, ghosts]
+    let changed = (): void => {}
+    const resources: ResourceSource = {
+      get definitions() {
+        return definitions
+      },
+      onChange: (listener) => {
+        changed = listener
+        return { [Symbol.dispose]: () => {} }
+      },
+    }
+    cleanup.use(await startControllers({ client, resources, controllers: ['gc'] }))
+    const reference = {
+      apiVersion: 'example.com/v1',
+      kind: 'Ghost',
+      name: 'g',
+      uid: '11111111-2222-3333-4444-555555555555',
+    }
+    await client.create(configMap('of-a-ghost', { ownerReferences: [reference] }))
+    await client.create(configMap('foreground'))
+    await client.create(configMap('orphaning'))
+    await client.delete(ConfigMap, 'default/foreground', { propagation: 'Foreground' })
+    await client.delete(ConfigMap, 'default/orphaning', { propagation: 'Orphan' })
+    const owner = await client.create(configMap('owner'))
+    await client.create(configMap('canary', { ownerReferences: [ownedBy(owner)] }))
+    await client.delete(ConfigMap, 'default/owner')
+    await client.waitForDeletion(ConfigMap, 'default/canary')
+    const names = async (): Promise<readonly string[]> =>
+      (await client.list(ConfigMap, { namespace: 'default' })).items.map(({ metadata }) => metadata.name!)
+    expect(await names()).toEqual(['foreground', 'of-a-ghost', 'orphaning'])
+    definitions = server.registry.definitions
+    changed()
+    await client.waitForDeletion(ConfigMap, 'default/foreground')
+    await client.waitForDeletion(ConfigMap, 'default/orphaning')
+    expect(await names()).toEqual(['of-a-ghost'])
   })
 })
 

@@ -110,6 +110,7 @@ export type {
 } from './custom/index.ts'
 export { loadCertificates, makeCertificates } from './auth/certificates.ts'
 export type { CertificateOptions, Certificates, KeyPair } from './auth/certificates.ts'
+export { issuerRoute } from './auth/issuer-route.ts'
 export { tokenKey } from './auth/token-key.ts'
 export { kubeconfigText, writeKubeconfig } from './auth/kubeconfig-file.ts'
 export type { KubeconfigContent } from './auth/kubeconfig-file.ts'

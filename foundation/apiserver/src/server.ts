@@ -15,6 +15,7 @@ import type { StaticToken } from './auth/authenticators.ts'
 import type { UserInfo } from './auth/user.ts'
 import { alwaysAllow } from './admission/always-allow.ts'
 import { authEndpoints } from './auth/endpoints.ts'
+import { issuerRoute } from './auth/issuer-route.ts'
 import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 import { escalationAdmission } from './auth/rbac/escalation-admission.ts'
 import { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
@@ -161,7 +162,7 @@ export class ApiServer implements AsyncDisposable {
       environment,
       authenticators,
       authorizer,
-      routes: [discoveryRoute(registry), openApiRoute(registry, clock), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
+      routes: [discoveryRoute(registry), openApiRoute(registry, clock), issuerRoute(tokens), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
       protobuf: protobufCodec,
       onError,
     })

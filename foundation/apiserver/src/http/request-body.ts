@@ -38,6 +38,8 @@ export function readBody(request: IncomingMessage): Promise<Uint8Array | undefin
       else resolve(chunks.length === 1 ? chunks[0] : length === 0 ? undefined : Buffer.concat(chunks, length))
     })
     request.on('error', reject)
-    request.on('close', () => reject(new Error('The client closed the connection.')))
+    request.on('close', () => {
+      if (!request.complete) reject(new Error('The client closed the connection.'))
+    })
   })
 }

@@ -13,6 +13,8 @@ const compress = promisify(gzip)
 const gzipAbove = 128 * 1024
 /** A stream whose client has this much left to read is closed. */
 const unsentLimit = 8 * 1024 * 1024
+/** Answers up to this are not watched on their way. */
+const unwatched = 64 * 1024
 /** A client that reads nothing of what waits for it for so long is closed. */
 const drainLimit = 60_000
 
@@ -59,7 +61,9 @@ async function writeWhole(
   return finish(response, bytes)
 }
 
-function finish(response: HttpResponse, bytes: Uint8Array): Promise<void> {
+function finish(response: HttpResponse, bytes: Uint8Array): Promise<void> | void {
+  // Little enough for the buffers of the connection, which Node reads no further request from until they are empty.
+  if (bytes.length <= unwatched) return void response.end(bytes)
   return new Promise((resolve) => {
     // Node's socket timeout counts from the last byte that the client took.
     response.setTimeout(drainLimit, () => response.destroy())

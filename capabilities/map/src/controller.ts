@@ -63,6 +63,13 @@ export class MapControllers {
     return this.#running.get(name)?.run
   }
 
+  /** Groups that wait for a worker or have one, over all MapControllers. */
+  get busy(): number {
+    let busy = 0
+    for (const { run } of this.#running.values()) busy += run.loop.queue.length + run.loop.queue.working
+    return busy
+  }
+
   /** Stops everything. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((name) => this.#stop(name)))

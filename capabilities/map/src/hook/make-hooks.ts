@@ -31,7 +31,7 @@ async function makeHook(
   controller: MapController,
   host: HookHost,
 ): Promise<Hook> {
-  const { webhook, version = 'v1' } = spec
+  const { webhook, version } = spec
   if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook`)
   return new WebhookHook({
     ...host,

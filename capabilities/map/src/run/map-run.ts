@@ -452,14 +452,14 @@ export class MapRun implements AsyncDisposable {
       if (++read % chunk === 0) await nextTurn()
     }
     for (const [kind, informer] of this.caches.outputs.entries()) {
-      for (const key of [...informer.objects.keys()]) {
+      for (const key of informer.objects.keys()) {
         this.book.set(kind, key, informer.get(key))
         await pause()
       }
     }
     for (const object of this.caches.parents.objects.values()) this.selection.setParent(object, () => [])
     for (const [kind, informer] of this.caches.inputs.entries()) {
-      for (const key of [...informer.objects.keys()]) {
+      for (const key of informer.objects.keys()) {
         const input = informer.get(key)
         if (input !== undefined) this.selection.setInput(kind, identityOf(input), input)
         await pause()
@@ -481,7 +481,7 @@ export class MapRun implements AsyncDisposable {
   /** Groups without output, changed and detached ones are asked at once; the rest once, spread over the period (specs/map.md §1). */
   async #firstTurns(): Promise<void> {
     let read = 0
-    for (const parent of [...this.selection.parents.values()]) {
+    for (const parent of this.selection.parents.values()) {
       this.#status.dirty(parent.uid)
       if (isTerminating(parent.object)) continue
       for (const mapKey of this.#groupsOf(parent)) {

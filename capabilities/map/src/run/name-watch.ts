@@ -44,6 +44,6 @@ export class NameWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const id of [...this.#watches.keys()]) this.release(id)
+    for (const id of this.#watches.keys()) this.release(id)
   }
 }

@@ -90,7 +90,7 @@ export class ParentStatus {
   /** Writes nothing any more; resolves when the last write has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
-    for (const uid of [...this.#pending.keys()]) this.forget(uid)
+    for (const uid of this.#pending.keys()) this.forget(uid)
     await Promise.all(this.#writes)
   }
 

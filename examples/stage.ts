@@ -1,0 +1,138 @@
+// A cluster for tests of map controllers: the embedded server, the controllers and the simulator on a clock that only the test moves.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ApiServer, memory } from '@fairlead/apiserver'
+import type { ApiServerOptions } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
+import { Manager } from '@fairlead/controller'
+import { FakeClock, asObject, parseYamlDocuments } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { MapControllers, crds } from '@fairlead/map'
+import { Simulator, parseRules } from '@fairlead/simulator'
+
+/** How a stage is set. */
+export interface StageOptions {
+  /** Folder of an example, whose `simulate.yaml` is used. */
+  readonly example?: string
+  /** `host:port` by host name, for hooks. */
+  readonly resolve?: Readonly<Record<string, string>>
+  readonly server?: Omit<ApiServerOptions, 'clock' | 'storage'>
+  /** The client that controllers use, made from the server's own. */
+  readonly controllerClient?: (server: ApiServer) => Client
+}
+
+/** The cluster. */
+export class Stage implements AsyncDisposable {
+  readonly clock: FakeClock
+  readonly server: ApiServer
+  /** An administrator's client, with kubectl's field manager. */
+  readonly client: Client
+  #manager: Manager | undefined
+  #controllers: MapControllers | undefined
+
+  private constructor(clock: FakeClock, server: ApiServer) {
+    this.clock = clock
+    this.server = server
+    this.client = server.client({ manager: 'kubectl' })
+  }
+
+  /** Sets a stage; controllers run when this resolves. */
+  static async set(options: StageOptions = {}): Promise<Stage> {
+    const clock = new FakeClock('2026-01-01T00:00:00Z')
+    const server = await ApiServer.start({ ...options.server, storage: memory(), clock, random: () => 0.5 })
+    const stage = new Stage(clock, server)
+    await stage.startControllers(options)
+    return stage
+  }
+
+  /** The map controllers. */
+  get controllers(): MapControllers {
+    if (this.#controllers === undefined) throw new Error('No controllers run on this stage')
+    return this.#controllers
+  }
+
+  /** The manager of the controllers. */
+  get manager(): Manager {
+    if (this.#manager === undefined) throw new Error('No controllers run on this stage')
+    return this.#manager
+  }
+
+  /** Starts the controllers, as a process that starts does. */
+  async startControllers({ example, resolve, controllerClient }: StageOptions = {}): Promise<void> {
+    const rules = example === undefined ? undefined : join(example, 'simulate.yaml')
+    const starting = Manager.start({
+      client: controllerClient?.(this.server) ?? this.server.client(),
+      random: () => 0.5,
+      crds,
+      setup: (manager) => {
+        this.#controllers = new MapControllers(manager, { resolve: new Map(Object.entries(resolve ?? {})) })
+        if (rules !== undefined && existsSync(rules))
+          new Simulator(parseRules(readFileSync(rules, 'utf8'), rules)).setup(manager)
+      },
+    })
+    this.#manager = await this.during(starting)
+  }
+
+  /** Stops the controllers, as a process that ends does. */
+  async stopControllers(): Promise<void> {
+    const stopping = Promise.all([this.#controllers?.stop(), this.#manager?.stop(1000)])
+    this.#controllers = undefined
+    this.#manager = undefined
+    await this.during(stopping)
+  }
+
+  /** Applies objects in order. */
+  async apply(...objects: readonly KubeObject[]): Promise<void> {
+    for (const object of objects) await this.during(this.client.apply(object))
+    await this.settle()
+  }
+
+  /** Lets everything happen that needs no time to pass. */
+  async settle(): Promise<void> {
+    for (let quiet = 0, revision = -1; quiet < 10; revision = this.server.store.revision) {
+      await this.clock.advance(0)
+      quiet = (this.#controllers?.busy ?? 0) === 0 && this.server.store.revision === revision ? quiet + 1 : 0
+    }
+  }
+
+  /** Lets so many seconds pass, and everything happen that falls due. */
+  async pass(seconds: number): Promise<void> {
+    const end = this.clock.now() + seconds * 1000
+    await this.settle()
+    while (this.clock.now() < end) {
+      const left = end - this.clock.now()
+      await this.clock.advance(Math.min(left, Math.max(1, this.clock.untilNext() ?? left)))
+      await this.settle()
+    }
+  }
+
+  /** Lets time pass in small steps while something is awaited. */
+  async during<T>(promise: Promise<T>): Promise<T> {
+    let isDone = false
+    const done = promise.finally(() => (isDone = true))
+    done.catch(() => {})
+    for (let turns = 0; !isDone; turns++) {
+      if (turns > 100_000) throw new Error('What is awaited does not happen')
+      await this.clock.advance(turns < 1000 ? 0 : 10)
+    }
+    return done
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopControllers()
+    await this.during(this.server[Symbol.asyncDispose]())
+  }
+}
+
+/** The objects of a file of manifests. */
+export function manifest(path: string): KubeObject[] {
+  return parseYamlDocuments(readFileSync(path, 'utf8')).map((document) => asObject(document as JsonObject))
+}
+
+/** The objects of all manifests of an example, files in order. */
+export function manifests(example: string): KubeObject[] {
+  const folder = join(example, 'manifests')
+  return readdirSync(folder)
+    .toSorted()
+    .flatMap((file) => manifest(join(folder, file)))
+}

@@ -24,6 +24,8 @@ import { ServiceAccountTokens } from './auth/service-account-tokens.ts'
 import { tokenKey } from './auth/token-key.ts'
 import { newNamespace, writeMissing } from './bootstrap.ts'
 import { builtinResources } from './builtin/index.ts'
+import { internalControllers, startControllers } from './controllers/index.ts'
+import type { InternalController } from './controllers/index.ts'
 import { CustomResources } from './custom/index.ts'
 import { discoveryRoute, openApiRoute } from './discovery/index.ts'
 import type { Environment } from './endpoints/environment.ts'
@@ -44,8 +46,8 @@ import type { Storage } from './storage/storage.ts'
 import type { Store } from './storage/store.ts'
 import { Views } from './views/views.ts'
 
-/** The controllers that live inside the server. */
-export type ControllerName = 'namespace' | 'gc' | 'role-aggregation' | 'service-account' | 'crd' | 'events' | 'job-ttl'
+/** The controllers that live inside the server; `crd` looks after definitions of custom resources. */
+export type ControllerName = InternalController | 'crd'
 
 /** How a server is made. Everything has a default that suits tests. */
 export interface ApiServerOptions {
@@ -92,6 +94,9 @@ export const serverVersion: Readonly<Record<string, string>> = {
 /** Issuer and audience of service account tokens, as kubeadm's clusters name them. */
 const tokenIssuer = 'https://kubernetes.default.svc.cluster.local'
 
+/** Whom the controllers inside act as. */
+const controllerManager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:masters'] }
+
 /** Who in-process clients are when they are nobody in particular. */
 const administrator: UserInfo = { name: 'system:admin', groups: ['system:masters'] }
 
@@ -113,16 +118,15 @@ export class ApiServer implements AsyncDisposable {
   readonly #environment: Environment
   readonly #handler: Handler
   readonly #resources: AsyncDisposableStack
-  readonly #folder: string | undefined
-  #made: Promise<Certificates> | undefined
+  readonly #certificates: () => Promise<Certificates>
 
-  private constructor(environment: Environment, handler: Handler, folder: string | undefined, resources: AsyncDisposableStack) {
+  private constructor(environment: Environment, handler: Handler, certificates: () => Promise<Certificates>, resources: AsyncDisposableStack) {
     this.store = environment.store
     this.clock = environment.clock
     this.#environment = environment
     this.#handler = handler
     this.#resources = resources
-    this.#folder = folder
+    this.#certificates = certificates
   }
 
   /** Starts a server. Throws StoreError when the storage cannot be opened. */
@@ -166,7 +170,20 @@ export class ApiServer implements AsyncDisposable {
       protobuf: protobufCodec,
       onError,
     })
-    return new ApiServer(environment, handler, folder, resources.move())
+    const certificates = lazyCertificates(folder, clock)
+    const controllers = internalControllers.filter((name) => runs(options, name))
+    if (controllers.length > 0) {
+      const transport = new InProcessTransport(handler, controllerManager, 'kube-controller-manager')
+      const inside = await startControllers({
+        client: new Client({ transport, clock, manager: 'kube-controller-manager' }),
+        resources: registry,
+        controllers,
+        delay: options.controllerDelay ?? 0,
+        rootCertificate: async () => (await certificates()).ca.cert,
+      })
+      resources.use(inside)
+    }
+    return new ApiServer(environment, handler, certificates, resources.move())
   }
 
   /** What the server serves now. */
@@ -212,12 +229,6 @@ export class ApiServer implements AsyncDisposable {
     return { url: listener.url, host: listener.host, port: listener.port, certificateAuthority: ca.cert, kubeconfig }
   }
 
-  /** Made when the first port is opened; kept in the data folder where there is one. */
-  #certificates(): Promise<Certificates> {
-    this.#made ??= this.#folder === undefined ? makeCertificates({ clock: this.clock }) : loadCertificates(this.#folder, { clock: this.clock })
-    return this.#made
-  }
-
   /** Stops everything that was started and closes the store. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync()
@@ -226,4 +237,10 @@ export class ApiServer implements AsyncDisposable {
 
 function runs(options: ApiServerOptions, name: ControllerName): boolean {
   return options.controllers === undefined || (options.controllers !== false && options.controllers.includes(name))
+}
+
+/** Made when first needed; kept in the data folder where there is one. */
+function lazyCertificates(folder: string | undefined, clock: Clock): () => Promise<Certificates> {
+  let made: Promise<Certificates> | undefined
+  return () => (made ??= folder === undefined ? makeCertificates({ clock }) : loadCertificates(folder, { clock }))
 }

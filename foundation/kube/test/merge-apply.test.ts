@@ -477,6 +477,20 @@ describe('a schema that changed', () => {
   })
 })
 
+describe('a schema that refers to itself', () => {
+  it('merges at every depth', () => {
+    const tree: SchemaNode = { type: 'object', additionalProperties: { $ref: 'tree' } }
+    const schema: TypeSchema = {
+      root: { type: 'object', properties: { spec: tree } },
+      resolve: (name) => (name === 'tree' ? tree : undefined),
+    }
+    const subject = new Subject(schema)
+      .apply('one', { spec: { a: { b: {} } } })
+      .apply('two', { spec: { a: { c: {} } } })
+    expect(subject.apply('one', {}).live!.spec).toEqual({ a: { c: {} } })
+  })
+})
+
 describe('keepUnchangedTimes', () => {
   it('undoes a write that would only move times', () => {
     const subject = new Subject().apply('m', { spec: { replicas: 1 } })

@@ -43,9 +43,10 @@ function parseObject(text: string): JsonObject | undefined {
 
 /** The object with its annotation, if it has one, saying what was applied now. One that became too large is taken away. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
-  const metadata = object.metadata as JsonObject
-  const annotations = metadata.annotations
-  if (!isJsonObject(annotations) || !ownValue(annotations, lastAppliedAnnotation)) return object
+  const { metadata } = object
+  const annotations = isJsonObject(metadata) ? metadata.annotations : undefined
+  if (!isJsonObject(metadata) || !isJsonObject(annotations) || !ownValue(annotations, lastAppliedAnnotation))
+    return object
   const text = `${canonicalJson(withoutAnnotation(applied))}\n`
   if (annotations[lastAppliedAnnotation] === text) return object
   const { [lastAppliedAnnotation]: _, ...others } = annotations

@@ -174,7 +174,10 @@ class StructMap implements MapShape {
     this.#node = node
     this.#free = free
     this.atomic = atomic
-    this.deduced = node.properties === undefined && this.element === deducedType
+    // said of the node alone: its element may be a map of the same type
+    const { additionalProperties, properties } = node
+    this.deduced =
+      properties === undefined && typeof additionalProperties !== 'object' && additionalProperties !== false
   }
 
   field(name: string): MergeType | undefined {

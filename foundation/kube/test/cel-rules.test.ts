@@ -33,7 +33,13 @@ describe.skipIf(sharedIsAbsent)('rules as recorded', () => {
         schema = structuralSchema(versions[0]!.schema.openAPIV3Schema)
         const run = compileRules
         const definition = schema
-        return [{ name: `${name} ${i}`, errors: () => run(definition, 'spec.validation.openAPIV3Schema'), causes: causesIn(status === 422 ? response.body : undefined) }]
+        return [
+          {
+            name: `${name} ${i}`,
+            errors: () => run(definition, 'spec.validation.openAPIV3Schema'),
+            causes: causesIn(status === 422 ? response.body : undefined),
+          },
+        ]
       }
       if (schema === undefined) return []
       const before = request.method === 'PATCH' ? live : undefined
@@ -49,5 +55,300 @@ describe.skipIf(sharedIsAbsent)('rules as recorded', () => {
 
   test.each(cases)('$name', ({ errors, causes }) => {
     expect(causesOf(errors()).sort(byText)).toEqual([...causes].sort(byText))
+  })
+})
+
+function schemaOf(root: SchemaNode): TypeSchema {
+  return structuralSchema({ type: 'object', properties: { spec: root } })
+}
+
+function ruled(
+  node: SchemaNode,
+  ...rules: readonly ({ rule: string } & Partial<Record<string, unknown>>)[]
+): SchemaNode {
+  return { ...node, 'x-kubernetes-validations': rules }
+}
+
+const integer: SchemaNode = { type: 'integer' }
+const text: SchemaNode = { type: 'string', maxLength: 20 }
+
+describe('validateRules', () => {
+  function problems(spec: SchemaNode, value: JsonValue, old?: JsonValue): string[] {
+    const errors = validateRules({ spec: value }, schemaOf(spec), old === undefined ? {} : { old: { spec: old } })
+    return errors.map((error) => `${error.field}: ${fieldErrorBody(error)}`)
+  }
+
+  test.each<[string, SchemaNode, JsonValue, JsonValue | undefined, string[]]>([
+    [
+      'a scalar shows its value',
+      ruled(integer, { rule: 'self > 1', message: 'small' }),
+      1,
+      undefined,
+      ['spec: Invalid value: 1: small'],
+    ],
+    [
+      'an object does not',
+      ruled({ type: 'object', properties: { a: integer } }, { rule: 'self.a > 1' }),
+      { a: 1 },
+      undefined,
+      ['spec: Invalid value: failed rule: self.a > 1'],
+    ],
+    [
+      'messageExpression',
+      ruled(integer, { rule: 'self > 1', messageExpression: "'got ' + string(self)" }),
+      1,
+      undefined,
+      ['spec: Invalid value: 1: got 1'],
+    ],
+    [
+      'messageExpression that fails gives way to the message',
+      ruled(integer, { rule: 'self > 1', message: 'small', messageExpression: "'x' + string(1 / 0)" }),
+      1,
+      undefined,
+      ['spec: Invalid value: 1: small'],
+    ],
+    [
+      'messageExpression of several lines gives way too',
+      ruled(integer, { rule: 'self > 1', messageExpression: "'a\\nb'" }),
+      1,
+      undefined,
+      ['spec: Invalid value: 1: failed rule: self > 1'],
+    ],
+    [
+      'reason',
+      ruled(integer, { rule: 'self > 1', message: 'm', reason: 'FieldValueForbidden' }),
+      1,
+      undefined,
+      ['spec: Forbidden: m'],
+    ],
+    [
+      'fieldPath',
+      ruled(
+        { type: 'object', properties: { a: { type: 'object', properties: { b: integer } } } },
+        { rule: 'self.a.b > 1', message: 'm', fieldPath: '.a.b' },
+      ),
+      { a: { b: 1 } },
+      undefined,
+      ['spec.a.b: Invalid value: m'],
+    ],
+    [
+      'transition rules rest on creation',
+      ruled(integer, { rule: 'self == oldSelf', message: 'immutable' }),
+      1,
+      undefined,
+      [],
+    ],
+    [
+      'and run on update',
+      ruled(integer, { rule: 'self == oldSelf', message: 'immutable' }),
+      1,
+      2,
+      ['spec: Invalid value: 1: immutable'],
+    ],
+    [
+      'optionalOldSelf runs always',
+      ruled(integer, { rule: 'oldSelf.hasValue() || self == 0', optionalOldSelf: true, message: 'm' }),
+      1,
+      undefined,
+      ['spec: Invalid value: 1: m'],
+    ],
+    ['what did not change is not held against an update', ruled(integer, { rule: 'self > 1', message: 'm' }), 1, 1, []],
+    ['but what changed is', ruled(integer, { rule: 'self > 1', message: 'm' }), 1, 0, ['spec: Invalid value: 1: m']],
+    [
+      'items of map lists are told apart by key',
+      {
+        type: 'array',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['k'],
+        items: ruled(
+          { type: 'object', properties: { k: text, v: integer } },
+          { rule: 'self.v >= oldSelf.v', message: 'shrunk' },
+        ),
+      },
+      [
+        { k: 'b', v: 1 },
+        { k: 'a', v: 1 },
+      ],
+      [
+        { k: 'a', v: 2 },
+        { k: 'b', v: 1 },
+      ],
+      ['spec[1]: Invalid value: shrunk'],
+    ],
+    ['null is not looked at', ruled({ ...integer, nullable: true }, { rule: 'self > 1' }), null, undefined, []],
+    [
+      'but the schema around sees it',
+      ruled(
+        { type: 'object', properties: { a: { type: 'object', nullable: true } } },
+        { rule: 'self.a != null', message: 'm' },
+      ),
+      { a: null },
+      undefined,
+      ['spec: Invalid value: m'],
+    ],
+    [
+      'a rule that does not compile is an error',
+      ruled(integer, { rule: 'nope' }),
+      1,
+      undefined,
+      [
+        "spec: Invalid value: \"integer\": rule compile error: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nope' (in container '')\n | nope\n | ^",
+      ],
+    ],
+    [
+      'errors name the rule',
+      ruled({ type: 'array', items: integer }, { rule: 'self[3] == 1' }),
+      [1],
+      undefined,
+      ['spec: Invalid value: "array": index out of bounds: 3 evaluating rule: self[3] == 1'],
+    ],
+    [
+      'unknown overloads say so',
+      ruled({ 'x-kubernetes-int-or-string': true }, { rule: 'self > 1', message: 'm' }),
+      'x',
+      undefined,
+      [
+        'spec: Invalid value: "": \'no such overload\': call arguments did not match a supported operator, function or macro signature for rule: m',
+      ],
+    ],
+    [
+      'names are escaped',
+      ruled(
+        { type: 'object', properties: { 'a-b': integer, namespace: integer, 'x.y/z': integer, a__b: integer } },
+        {
+          rule: 'self.a__dash__b + self.__namespace__ + self.x__dot__y__slash__z + self.a__underscores__b > 10',
+          message: 'm',
+        },
+      ),
+      { 'a-b': 1, namespace: 2, 'x.y/z': 3, a__b: 4 },
+      undefined,
+      ['spec: Invalid value: m'],
+    ],
+    [
+      'integers are exact',
+      ruled(integer, { rule: 'self == 9007199254740993', message: 'm' }),
+      9007199254740993n,
+      undefined,
+      [],
+    ],
+    ['numbers are doubles', ruled({ type: 'number' }, { rule: 'self / 2.0 == 1.5', message: 'm' }), 3, undefined, []],
+    ['bytes', ruled({ type: 'string', format: 'byte' }, { rule: "self == b'abc'" }), 'YWJj', undefined, []],
+    [
+      'sets have no order',
+      ruled(
+        { type: 'array', 'x-kubernetes-list-type': 'set', items: text },
+        { rule: "self + ['a'] == ['b', 'a']", message: 'm' },
+      ),
+      ['a', 'b'],
+      undefined,
+      [],
+    ],
+  ])('%s', (_name, spec, value, old, expected) => {
+    expect(problems(spec, value, old)).toEqual(expected)
+  })
+
+  test('resources see their name', () => {
+    const schema = structuralSchema(
+      ruled({ type: 'object', properties: {} }, { rule: "self.metadata.name == 'a'", message: 'm' }),
+    )
+    const object = (name: string): JsonValue => ({ apiVersion: 'v1', kind: 'K', metadata: { name, labels: {} } })
+    expect(validateRules(object('a'), schema)).toEqual([])
+    expect(validateRules(object('b'), schema).map(({ field, detail }) => [field, detail])).toEqual([['<nil>', 'm']])
+  })
+
+  test('all rules share one budget; when it is used up nothing runs on', () => {
+    const items = ruled(integer, { rule: '[1, 2, 3].all(i, i > 0) && self < 0', message: 'm' })
+    const spec = { type: 'array', items } as const
+    const value = { spec: Array.from({ length: 50 }, () => 1) }
+    const errors = validateRules(value, schemaOf(spec), { budget: 400 })
+    expect(errors.length).toBeLessThan(50)
+    expect(errors.at(-1)?.detail).toBe(
+      'validation failed due to running out of cost budget, no further validation rules will be run',
+    )
+  })
+
+  test('a rule that takes too long is named', () => {
+    const spec = ruled(
+      { type: 'array', items: integer },
+      { rule: 'self.all(a, self.all(b, self.all(c, a + b + c > 0)))' },
+    )
+    const errors = validateRules({ spec: Array.from({ length: 200 }, () => 1) }, schemaOf(spec))
+    expect(errors.map(({ detail }) => detail)).toEqual([
+      "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: self.all(a, self.all(b, self.all(c, a + b + c > 0)))",
+    ])
+  })
+
+  test('schemas without rules are known to have none', () => {
+    expect([hasRules(schemaOf(integer)), hasRules(schemaOf(ruled(integer, { rule: 'true' })))]).toEqual([false, true])
+  })
+})
+
+describe('compileRules', () => {
+  const base = 'spec.validation.openAPIV3Schema'
+  const at = `${base}.properties[spec].x-kubernetes-validations[0]`
+
+  function problems(spec: SchemaNode): string[] {
+    return compileRules(schemaOf(spec), base).map((error) => `${error.field}: ${fieldErrorBody(error)}`)
+  }
+
+  test('rules that compile are accepted', () => {
+    expect(
+      problems(
+        ruled(
+          { type: 'object', properties: { a: integer } },
+          { rule: 'self.a > 1', messageExpression: "'a is ' + string(self.a)" },
+        ),
+      ),
+    ).toEqual([])
+  })
+
+  test('rules that do not compile are refused in the words of cel-go', () => {
+    expect(problems(ruled({ type: 'object', properties: { a: integer } }, { rule: 'self.b > 1' }))).toEqual([
+      `${at}.rule: Invalid value: {"Rule":"self.b > 1","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^`,
+    ])
+  })
+
+  test.each<[string, SchemaNode, string]>([
+    ['a rule that is no condition', ruled(integer, { rule: 'self + 1' }), 'cel expression must evaluate to a bool'],
+    [
+      'a message that is no text',
+      ruled(integer, { rule: 'self > 1', messageExpression: 'self' }),
+      'messageExpression must evaluate to a string',
+    ],
+    [
+      'oldSelf below a list',
+      { type: 'array', maxItems: 3, items: ruled(integer, { rule: 'self == oldSelf' }) },
+      `oldSelf cannot be used on the uncorrelatable portion of the schema within ${base}.properties[spec]`,
+    ],
+  ])('%s is refused', (_name, spec, detail) => {
+    expect(compileRules(schemaOf(spec), base).map((error) => error.detail)).toEqual([detail])
+  })
+
+  test('a limit makes an expensive rule cheap', () => {
+    const list = (maxItems?: number): SchemaNode =>
+      ruled(
+        { type: 'array', items: text, ...(maxItems === undefined ? {} : { maxItems }) },
+        { rule: 'self.all(a, self.exists(b, a == b))' },
+      )
+    expect(problems(list(100))).toEqual([])
+    expect(problems(list())[0]).toContain('estimated rule cost exceeds budget by factor of more than 100x')
+  })
+
+  test('rules that were too expensive before an update may stay', () => {
+    const schema = schemaOf({ type: 'array', items: ruled({ type: 'string' }, { rule: "self.contains('x')" }) })
+    const details = compileRules(schema, base, schema).map(({ detail }) => detail)
+    expect(details.some((detail) => detail.startsWith('estimated rule cost'))).toBe(false)
+  })
+
+  test.each([
+    ['a', 'a'],
+    ['a.b', 'a__dot__b'],
+    ['a-b/c', 'a__dash__b__slash__c'],
+    ['a__b', 'a__underscores__b'],
+    ['in', '__in__'],
+    ['1a', undefined],
+    ['ä', undefined],
+  ])('%s is written %s', (name, escaped) => {
+    expect(escapeFieldName(name)).toBe(escaped)
   })
 })

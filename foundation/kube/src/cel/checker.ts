@@ -3,7 +3,7 @@ import { CelCompileError } from './errors.ts'
 import type { Library, Overload } from './library.ts'
 import type { Expr } from './syntax.ts'
 import type { Bindings, CelType } from './types.ts'
-import { formatType, isAssignable, join, listOf, mapOf, optionalOf, substitute, types } from './types.ts'
+import { formatType, isAssignable, join, listOf, mapOf, optionalOf, substitute, typeNames, types } from './types.ts'
 import { typeName } from './values.ts'
 import type { CelValue } from './values.ts'
 
@@ -248,20 +248,6 @@ class Checker {
     }
   }
 }
-
-/** Names that stand for types as values. */
-export const typeNames: ReadonlySet<string> = new Set([
-  'bool',
-  'int',
-  'uint',
-  'double',
-  'string',
-  'bytes',
-  'list',
-  'map',
-  'null_type',
-  'type',
-])
 
 function literalType(value: CelValue): CelType {
   switch (typeName(value)) {

@@ -2,11 +2,12 @@
 import { fieldErrors, fieldPath } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { additionalOf, resolveNode } from '../schema/resolve.ts'
+import type { DefinitionRules } from '../schema/crd/validate-definition.ts'
 import type { SchemaNode, TypeSchema, ValidationRule } from '../schema/schema-node.ts'
 import { compile } from './compile.ts'
 import { estimateCost, ruleCostLimit, schemaCostLimit } from './cost.ts'
 import { CelCompileError } from './errors.ts'
-import { compileRule, ruleVariables, showRule } from './rules.ts'
+import { compileRule, ruleVariables, showRule, validateRules } from './rules.ts'
 import { declarationOf } from './schema-types.ts'
 import type { Declaration } from './schema-types.ts'
 import { formatType, isAssignable, types } from './types.ts'
@@ -23,6 +24,12 @@ export function compileRules(schema: TypeSchema, path: string, old?: TypeSchema)
   const limit = old !== undefined && acceptanceOf(old, path, ruleCostLimit).hasExpensiveRule ? Infinity : ruleCostLimit
   const acceptance = acceptanceOf(schema, path, limit)
   return [...acceptance.errors, ...acceptance.totals(path)]
+}
+
+/** What `validateCustomResourceDefinition` asks of rules: that they compile, and that defaults keep them. */
+export const definitionRules: DefinitionRules = {
+  compile: compileRules,
+  checkDefault: (value, schema, path) => validateRules(value, schema, { path }),
 }
 
 function acceptanceOf(schema: TypeSchema, path: string, limit: number): Acceptance {

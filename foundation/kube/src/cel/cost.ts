@@ -69,7 +69,9 @@ class Estimator {
         return { cost: 1, shape: scope.get(expr.name) ?? shapeOf(1) }
       case 'select': {
         const operand = this.estimate(expr.operand, scope)
-        return { cost: operand.cost + 1, shape: expr.test ? shapeOf(1) : operand.shape.field(expr.field) }
+        // Asking whether a field is there costs nothing beside getting to its object.
+        if (expr.test) return { cost: operand.cost, shape: shapeOf(1) }
+        return { cost: operand.cost + 1, shape: operand.shape.field(expr.field) }
       }
       case 'index': {
         const operand = this.estimate(expr.operand, scope)

@@ -7,7 +7,7 @@ export { Duration, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, Uint, 
 export type { CelValue } from './values.ts'
 export { validateRules, hasRules, requestCelBudget } from './rules.ts'
 export type { ValidateRulesOptions } from './rules.ts'
-export { compileRules } from './compile-rules.ts'
+export { compileRules, definitionRules } from './compile-rules.ts'
 export { estimateCost, ruleCostLimit, schemaCostLimit } from './cost.ts'
 export { declarationOf } from './schema-types.ts'
 export type { Declaration } from './schema-types.ts'

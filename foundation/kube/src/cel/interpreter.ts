@@ -1,9 +1,9 @@
 // Runs checked expressions: each node becomes a function of its variables. Every step counts against a budget that nothing can catch.
 import type { CheckedExpr } from './checker.ts'
-import { typeNames } from './checker.ts'
 import { CelBudgetError, CelError } from './errors.ts'
 import type { Overload } from './library.ts'
 import type { Expr } from './syntax.ts'
+import { typeNames } from './types.ts'
 import type { CelType } from './types.ts'
 import { MapValue, Optional, TypeValue, formatKey, isList, numeric, typeName } from './values.ts'
 import type { CelValue } from './values.ts'

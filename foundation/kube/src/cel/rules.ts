@@ -12,7 +12,7 @@ import type { CelProgram } from './compile.ts'
 import { CelBudgetError, CelCompileError, CelError } from './errors.ts'
 import { declarationOf } from './schema-types.ts'
 import type { Declaration } from './schema-types.ts'
-import { expressionNames } from './names.ts'
+import { freeNames } from './free-names.ts'
 import type { CelType } from './types.ts'
 import { optionalOf, types } from './types.ts'
 import { Optional } from './values.ts'
@@ -34,13 +34,14 @@ export interface ValidateRulesOptions {
 /** A rule ready to run. */
 interface Rule {
   readonly source: ValidationRule
-  readonly program: CelProgram
+  /** The error text when it does not compile: such rules were stored before we looked at them. */
+  readonly program: CelProgram | string
   readonly message: CelProgram | undefined
   /** It speaks of oldSelf: it runs on updates only, or gets an optional. */
   readonly isTransition: boolean
 }
 
-/** The rules of one node. Nodes are compiled once; those whose rules do not compile have none that run. */
+/** The rules of one node, compiled once. */
 interface NodeRules {
   readonly declaration: Declaration
   readonly rules: readonly Rule[]
@@ -137,6 +138,10 @@ class RuleRun {
     const type = node.type ?? ''
     const shownRule = source.message?.trim() || source.rule.trim()
     const place = path === '' ? '<nil>' : path
+    if (typeof program === 'string') {
+      this.errors.push(fieldErrors.invalid(place, type, `rule compile error: ${program}`))
+      return true
+    }
     try {
       const result = program.run(variables, { budget: Math.min(defaultCelBudget, this.#remaining) })
       this.#remaining -= result.cost
@@ -223,19 +228,19 @@ function rulesOf(node: SchemaNode, schema: TypeSchema, isResource: boolean): Nod
   const rules =
     declaration === undefined
       ? []
-      : (node['x-kubernetes-validations'] ?? []).flatMap((source) => runnable(source, declaration))
+      : (node['x-kubernetes-validations'] ?? []).map((source) => ready(source, declaration))
   const compiled = declaration === undefined ? null : { declaration, rules }
   compiledNodes.set(node, compiled)
   return compiled ?? undefined
 }
 
-function runnable(source: ValidationRule, declaration: Declaration): Rule[] {
+function ready(source: ValidationRule, declaration: Declaration): Rule {
   try {
     const { program, isTransition } = compileRule(source, declaration)
-    return [{ source, program, isTransition, message: messageOf(source, declaration) }]
+    return { source, program, isTransition, message: messageOf(source, declaration) }
   } catch (error) {
-    if (error instanceof CelCompileError) return []
-    throw error
+    if (!(error instanceof CelCompileError)) throw error
+    return { source, program: `compilation failed: ${error.message}`, isTransition: false, message: undefined }
   }
 }
 
@@ -261,7 +266,7 @@ export function compileRule(
   declaration: Declaration,
 ): { program: CelProgram; isTransition: boolean } {
   const program = compile(source.rule, { variables: ruleVariables(source, declaration) })
-  return { program, isTransition: expressionNames(program.checked.root).has('oldSelf') }
+  return { program, isTransition: freeNames(program.checked.root).has('oldSelf') }
 }
 
 /** A rule as Go prints it in messages about it. */

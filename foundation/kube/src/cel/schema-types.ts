@@ -143,7 +143,7 @@ class Declarer {
     if (element === undefined) return undefined
     return {
       type: mapOf(types.string, element.type),
-      maxSize: node.maxProperties ?? mostElements(element.minBytes + 6),
+      maxSize: node.maxProperties ?? mostElements(element.minBytes + 5),
       minBytes: 2,
       element,
       fields: new Map(),
@@ -180,9 +180,9 @@ function mostElements(minBytes: number): number {
   return Math.floor((maxRequestBytes - 2) / (minBytes + 1))
 }
 
-/** Lengths count code points, of up to four bytes in the runtime's measure; without a limit a text can fill the request. */
+/** Limits count code points, of up to four bytes each; without a limit a text can fill the request. */
 function textSize(node: SchemaNode): number {
-  if (node.maxLength !== undefined) return node.maxLength
+  if (node.maxLength !== undefined) return node.maxLength * 4
   const values = (node.enum ?? []).filter((value) => typeof value === 'string')
   if (values.length > 0) return Math.max(...values.map((value) => value.length))
   return maxRequestBytes - 2

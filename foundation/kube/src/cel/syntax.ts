@@ -1,6 +1,7 @@
 // From text to expressions: cel-js parses, this module turns its tree into ours, with macros as nodes of their own.
 import { Environment as CelJs } from '@marcbachmann/cel-js'
 import type { CelValue } from './values.ts'
+import { typeNames } from './types.ts'
 import { Uint } from './values.ts'
 import { CelCompileError } from './errors.ts'
 
@@ -114,6 +115,8 @@ class Converter {
         return { kind: 'name', at, name: node.args as string }
       case '.':
       case '.?': {
+        const dotted = dottedName(node)
+        if (dotted !== undefined && typeNames.has(dotted)) return { kind: 'name', at: node.start, name: dotted }
         const [operand, field] = node.args as readonly [Node, string]
         return {
           kind: 'select',
@@ -326,7 +329,9 @@ function literal(value: unknown): CelValue {
 }
 
 function negative(value: CelValue): CelValue | undefined {
-  return typeof value === 'bigint' || typeof value === 'number' ? -value : undefined
+  // The negative of the least int is none; the operator says so.
+  if (typeof value === 'bigint') return value < 0n ? undefined : -value
+  return typeof value === 'number' ? -value : undefined
 }
 
 function dottedName(node: Node): string | undefined {

@@ -43,6 +43,13 @@ export const types: Readonly<
   type: { kind: 'type' },
 }
 
+/** Names that stand for types as values. */
+export const typeNames: ReadonlySet<string> = new Set(
+  'bool int uint double string bytes list map null_type type optional_type google.protobuf.Timestamp google.protobuf.Duration net.IP net.CIDR'.split(
+    ' ',
+  ),
+)
+
 /** `list(T)`. */
 export function listOf(element: CelType): CelType {
   return { kind: 'list', element }

@@ -85,7 +85,7 @@ export class MapValue {
 
   /** Only while the map is being made. @throws CelError for a key of another type */
   set(key: CelValue, value: CelValue): void {
-    const raw = rawKey(key)
+    const raw = typeof key === 'number' ? undefined : rawKey(key)
     if (raw === undefined) throw new CelError(`unsupported key type: ${typeName(key)}`)
     this.#entries.set(raw, { key, value })
   }

@@ -83,9 +83,13 @@ function arithmetic(library: Library): void {
 
 /** Negative, zero or positive; NaN when doubles have no order. */
 function orderOf(a: CelValue, b: CelValue): number {
-  const left = orderable(a)
-  const right = orderable(b)
-  return left < right ? -1 : left > right ? 1 : left === right || celEquals(a, b) ? 0 : NaN
+  // Like cel-go, an int beside a double is compared as a double.
+  const isDouble = typeof a === 'number' || typeof b === 'number'
+  const [left, right] = [a, b].map((value) => (isDouble ? Number(orderable(value)) : orderable(value))) as [
+    number,
+    number,
+  ]
+  return left < right ? -1 : left > right ? 1 : left === right ? 0 : NaN
 }
 
 function orderable(value: CelValue): bigint | number | string {

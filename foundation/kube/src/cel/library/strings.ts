@@ -124,10 +124,10 @@ const formatters: ReadonlyMap<string, Formatter> = new Map(
     d: (value) => {
       if (typeof value === 'bigint') return String(value)
       if (value instanceof Uint) return String(value.value)
-      if (typeof value === 'number') return formatDouble(value)
+      if (typeof value === 'number') return formatAny(value)
       throw wrong('decimal clause can only be used on integers', value)
     },
-    f: (value, precision) => fixed(value, precision, (number) => number.toFixed(precision)),
+    f: (value, precision) => fixed(value, precision, (number) => toFixedEven(number, precision)),
     e: (value, precision) =>
       fixed(value, precision, (number) => number.toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2')),
     b: (value) => {
@@ -145,6 +145,20 @@ function fixed(value: CelValue, _precision: number, print: (value: number) => st
   if (typeof number !== 'number') throw wrong('fixed-point clause can only be used on doubles,', value)
   if (Number.isNaN(number)) return 'NaN'
   return Number.isFinite(number) ? print(number) : number > 0 ? 'Infinity' : '-Infinity'
+}
+
+/** Like toFixed, but exactly halfway goes to the even digit, as in Go. */
+function toFixedEven(value: number, precision: number): string {
+  const rounded = value.toFixed(precision)
+  // No double that lies exactly halfway has more digits than that.
+  const [whole, fraction = ''] = Math.abs(value)
+    .toFixed(Math.min(100, precision + 52))
+    .split('.') as [string, string?]
+  if (!/^50*$/.test(fraction.slice(precision))) return rounded
+  const digits = BigInt(whole + fraction.slice(0, precision))
+  const even = String(digits + (digits & 1n)).padStart(precision + 1, '0')
+  const text = precision === 0 ? even : `${even.slice(0, -precision)}.${even.slice(-precision)}`
+  return value < 0 ? `-${text}` : text
 }
 
 function integerIn(value: CelValue, base: number, message: string): string {

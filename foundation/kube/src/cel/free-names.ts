@@ -2,7 +2,7 @@
 import type { Expr } from './syntax.ts'
 
 /** The names that an expression takes from its environment; those that it binds itself do not count. */
-export function expressionNames(expr: Expr): ReadonlySet<string> {
+export function freeNames(expr: Expr): ReadonlySet<string> {
   const found = new Set<string>()
   collect(expr, new Set(), found)
   return found

@@ -1,0 +1,42 @@
+// Where our CEL differs from the conformance cases, each with its reason.
+
+interface Difference {
+  readonly reason: string
+  readonly matches: (test: ConformanceCase) => boolean
+}
+
+/** What tells conformance cases apart. */
+export interface ConformanceCase {
+  readonly name: string
+  readonly expression: string
+  /** The case evaluates without checking types first. */
+  readonly unchecked: boolean
+}
+
+const inExpression =
+  (form: RegExp) =>
+  (test: ConformanceCase): boolean =>
+    form.test(test.expression)
+
+const differences: readonly Difference[] = [
+  { reason: 'Kubernetes checks every expression before it runs', matches: ({ unchecked }) => unchecked },
+  { reason: 'there are no protobuf messages', matches: inExpression(/\b(?:[A-Z]\w*Value|Value)\s*\{|TestAllTypes/) },
+  { reason: 'cel-js does not parse names in backticks', matches: inExpression(/\.`/) },
+  { reason: 'cel-js does not parse optional elements of literals', matches: inExpression(/[[{,]\s*\?/) },
+  { reason: 'cel-js does not parse raw bytes', matches: inExpression(/^b[rR]/) },
+  { reason: 'cel-js does not parse doubles that begin with a dot', matches: inExpression(/^\.\d/) },
+  { reason: 'cel-js reads characters in bytes literals as single bytes', matches: inExpression(/b'\u00ff'/) },
+  {
+    reason: 'variables have simple names in Kubernetes',
+    matches: ({ name }) => name.includes('qualified_identifier_resolution'),
+  },
+  { reason: 'Kubernetes refuses IPv4 addresses inside IPv6', matches: inExpression(/::ffff:/) },
+]
+
+/** The reason why a case may disagree; undefined when it must agree. */
+export function knownDifference(test: ConformanceCase): string | undefined {
+  return differences.find(({ matches }) => matches(test))?.reason
+}
+
+/** All reasons; each must still be needed. */
+export const knownReasons: readonly string[] = differences.map(({ reason }) => reason)

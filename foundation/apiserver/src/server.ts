@@ -27,7 +27,7 @@ import { builtinResources } from './builtin/index.ts'
 import { internalControllers, startControllers } from './controllers/index.ts'
 import type { InternalController } from './controllers/index.ts'
 import { CustomResources } from './custom/index.ts'
-import { discoveryRoute, openApiRoute } from './discovery/index.ts'
+import { discoveryRoute, openApiRoute, openApiV2Route } from './discovery/index.ts'
 import type { Environment } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
 import { Handler } from './handler.ts'
@@ -166,7 +166,7 @@ export class ApiServer implements AsyncDisposable {
       environment,
       authenticators,
       authorizer,
-      routes: [discoveryRoute(registry), openApiRoute(registry, clock), issuerRoute(tokens), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
+      routes: [discoveryRoute(registry), openApiRoute(registry, clock), openApiV2Route(), issuerRoute(tokens), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
       protobuf: protobufCodec,
       onError,
     })

@@ -1,5 +1,5 @@
 // The routes of /openapi/v3: an index with content hashes, and one document per group version, built when first asked for and kept until the
-// registry changes. There is no /openapi/v2: every client of this decade asks for v3 first, and kubectl does without.
+// registry changes.
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { formatApiVersion, methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'

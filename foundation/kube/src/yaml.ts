@@ -196,7 +196,7 @@ class Converter {
   }
 
   #lineOf(node: Node): number {
-    return node.range == null ? 0 : this.#lines.linePos(node.range[0]).line
+    return node.range === null || node.range === undefined ? 0 : this.#lines.linePos(node.range[0]).line
   }
 
   /** `<<`: members of the other maps that this one does not have. */

@@ -60,6 +60,9 @@ interface Node {
   readonly start: number
 }
 
+/** What macros ask of the variables that they bind. */
+const notAName = 'argument must be a simple name'
+
 /** Longer expressions are refused before they are parsed. */
 const maxExpressionLength = 100_000
 
@@ -82,14 +85,11 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
   try {
     root = parser.parse(text).ast as unknown as Node
   } catch (error) {
-    const { summary, range } = error as { summary?: string; range?: { start?: number } }
+    const { code, summary, range } = error as { code?: string; summary?: string; range?: { start?: number } }
+    const offset = Math.min(range?.start ?? text.length, text.length)
+    if (code === 'invalid_macro_argument') throw new CelCompileError('CelSyntax', notAName, text, offset)
     const message = summary ?? (error instanceof Error ? error.message : String(error))
-    throw new CelCompileError(
-      'CelSyntax',
-      `Syntax error: ${message}`,
-      text,
-      Math.min(range?.start ?? text.length, text.length),
-    )
+    throw new CelCompileError('CelSyntax', `Syntax error: ${message}`, text, offset)
   }
   return new Converter(text, isFunction).expression(root)
 }
@@ -269,7 +269,7 @@ class Converter {
 
   #variable(node: Node): string {
     if (node.op === 'id') return node.args as string
-    throw this.#error('argument must be a simple name', node)
+    throw this.#error(notAName, node)
   }
 
   #error(summary: string, node: Node): CelCompileError {

@@ -1,6 +1,7 @@
 // Which strategy a built-in kind has, and what is common to all of them.
 import type { DefinitionRules } from '@fairlead/kube'
-import type { Strategy } from '../registry/strategy.ts'
+import { messageOfKind } from '../protobuf/message-type.ts'
+import type { Draft, Strategy } from '../registry/strategy.ts'
 import { bindingStrategy, clusterRoleStrategy, roleStrategy, serviceAccountStrategy } from './access/rbac.ts'
 import { admissionBindingStrategy, admissionPolicyStrategy, mutatingWebhooksStrategy, validatingWebhooksStrategy } from './admission/webhooks.ts'
 import {
@@ -24,7 +25,7 @@ import { podTemplateStrategy } from './pods/pod-template.ts'
 import { autoscalerStrategy, disruptionBudgetStrategy } from './policy/autoscaler.ts'
 import { attachmentStrategy, attributesClassStrategy, claimStrategy, csiDriverStrategy, storageClassStrategy, volumeStrategy } from './storage/volumes.ts'
 import type { ResourceRow } from './tables.ts'
-import { zeroStatus } from './typed-form.ts'
+import { storeEmptyLists, zeroStatus } from './typed-form.ts'
 import { deploymentStrategy, replicaSetStrategy, replicationControllerStrategy } from './workloads/deployment.ts'
 import { cronJobStrategy, jobStrategy } from './workloads/job.ts'
 import { controllerRevisionStrategy, daemonSetStrategy, statefulSetStrategy } from './workloads/stateful-set.ts'
@@ -84,17 +85,30 @@ const strategies: Readonly<Record<string, Strategy>> = {
 export function strategyOf(group: string, apiVersion: string, row: ResourceRow, rules?: DefinitionRules): Strategy {
   const own = row.kind === 'CustomResourceDefinition' ? definitionStrategy(rules) : (strategies[`${group}/${row.kind}`] ?? {})
   const hasStatus = own.hasStatus ?? row.subresources?.some(({ name }) => name === 'status') ?? false
-  return { allowUnconditionalUpdate: true, defaultPropagation: 'Background', ...own, hasStatus, ...(hasStatus ? dropStatus(apiVersion, row.kind, own) : {}) }
-}
-
-/** What a client says about the status of a new object does not count: it begins at zero, or as the kind's own preparation says. */
-function dropStatus(apiVersion: string, kind: string, own: Strategy): Pick<Strategy, 'prepareForCreate'> {
+  const store = (object: Draft): void => {
+    const type = messageOfKind(apiVersion, row.kind)
+    if (type !== undefined) storeEmptyLists(type, object)
+  }
   return {
+    allowUnconditionalUpdate: true,
+    defaultPropagation: 'Background',
+    ...own,
+    hasStatus,
+    // What a client says about the status of a new object does not count: it begins at zero, or as the kind's own preparation says.
     prepareForCreate(object, context) {
-      const zero = zeroStatus(apiVersion, kind)
-      if (zero === undefined) delete object['status']
-      else object['status'] = zero
+      if (hasStatus) resetStatus(object, apiVersion, row.kind)
       own.prepareForCreate?.(object, context)
+      store(object)
+    },
+    prepareForUpdate(object, old, context) {
+      own.prepareForUpdate?.(object, old, context)
+      store(object)
     },
   }
+}
+
+function resetStatus(object: Draft, apiVersion: string, kind: string): void {
+  const zero = zeroStatus(apiVersion, kind)
+  if (zero === undefined) delete object['status']
+  else object['status'] = zero
 }

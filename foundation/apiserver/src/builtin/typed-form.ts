@@ -33,6 +33,38 @@ export function zeroStatus(apiVersion: string, kind: string): MutableJsonObject 
   return status?.message === undefined || status.pointer ? undefined : zeroForm(status.message)
 }
 
+/**
+ * What storing makes of required lists: on the wire an empty list is none, so it comes back as null. Changes the object in place.
+ */
+export function storeEmptyLists(type: MessageType, object: MutableJsonObject): void {
+  for (const field of fieldsWithRequiredLists(type)) {
+    const value = object[field.name]
+    if (value === undefined || value === null) continue
+    if (field.repeated && isJsonArray(value) && value.length === 0) {
+      if (!field.omitempty) object[field.name] = null
+    } else if (field.message !== undefined && field.message.special === undefined) {
+      const { message } = field
+      const children = field.repeated ? (value as readonly JsonValue[]) : field.map ? Object.values(value) : [value]
+      for (const child of children) storeEmptyLists(message, child as MutableJsonObject)
+    }
+  }
+}
+
+const requiredLists = new Map<MessageType, readonly MessageField[]>()
+
+/** Fields that are required lists or hold some further down; types that refer to themselves are walked once. */
+function fieldsWithRequiredLists(type: MessageType): readonly MessageField[] {
+  const known = requiredLists.get(type)
+  if (known !== undefined) return known
+  requiredLists.set(type, [])
+  const found = [...type.byJsonName.values()].filter((field) => {
+    if (field.repeated && !field.omitempty) return true
+    return field.message !== undefined && field.message.special === undefined && fieldsWithRequiredLists(field.message).length > 0
+  })
+  requiredLists.set(type, found)
+  return found
+}
+
 class Reader {
   readonly unknownFields: string[] = []
   /** Field names, keys and indices down to the current value, for unknown fields. */
@@ -86,7 +118,8 @@ class Reader {
     }
     if (field.repeated) {
       if (!isJsonArray(value)) return this.#mismatch(value, owner, undefined, `[]${goType(field)}`)
-      return value.length === 0 ? undefined : value.map((item, index) => this.#at(index, () => this.#element(owner, field, item)))
+      if (value.length === 0) return field.omitempty ? undefined : []
+      return value.map((item, index) => this.#at(index, () => this.#element(owner, field, item)))
     }
     const read = this.#value(owner, field, value)
     return isLeftOut(field, read) ? undefined : read

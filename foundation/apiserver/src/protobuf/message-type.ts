@@ -92,8 +92,19 @@ export function messageType(name: string): MessageType {
   return type
 }
 
+const kinds = new Map<string, MessageType>()
+
 /** The message of a built-in kind; undefined for kinds that have none (custom resources, Table). */
 export function messageOfKind(apiVersion: string, kind: string): MessageType | undefined {
+  const key = `${apiVersion}/${kind}`
+  const known = kinds.get(key)
+  if (known !== undefined) return known
+  const found = findMessage(apiVersion, kind)
+  if (found !== undefined) kinds.set(key, found)
+  return found
+}
+
+function findMessage(apiVersion: string, kind: string): MessageType | undefined {
   packages ??= JSON.parse(packageTable) as Record<string, string>
   rows ??= JSON.parse(messageTable) as Record<string, FieldRow[]>
   for (const proto of [Object.hasOwn(packages, apiVersion) ? packages[apiVersion] : undefined, apiVersion === 'v1' ? meta : undefined]) {

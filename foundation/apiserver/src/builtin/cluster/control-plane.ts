@@ -1,14 +1,16 @@
 // Leases, nodes, quotas, priority and runtime classes: kinds of the control plane with few rules of their own.
 import type { FieldError, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
-import type { Strategy } from '../../registry/strategy.ts'
+import type { Draft, Strategy } from '../../registry/strategy.ts'
 import { immutable, invalidWith, labelName, nonNegative, oneOf, positive } from '../checks.ts'
 import { draftAt, draftsAt, ensureAt, fill, fillText, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
-/** Behaviour of Leases. */
+/** Behaviour of Leases. Coordinated leader election is off by default in Kubernetes: its fields are taken and dropped. */
 export const leaseStrategy: Strategy = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
+  prepareForCreate: (object) => dropElectionFields(object, undefined),
+  prepareForUpdate: dropElectionFields,
   validate: leaseErrors,
   validateUpdate: leaseErrors,
 }
@@ -72,6 +74,12 @@ export const priorityClassStrategy: Strategy = {
 export const runtimeClassStrategy: Strategy = {
   validate: (object) => labelName('handler', stringAt(object, 'handler')),
   validateUpdate: (object, old) => immutable('handler', stringAt(object, 'handler'), stringAt(old, 'handler')),
+}
+
+function dropElectionFields(object: Draft, old: KubeObject | undefined): void {
+  const spec = draftAt(object, 'spec')
+  if (spec === undefined) return
+  for (const field of ['strategy', 'preferredHolder']) if (!has(objectAt(old, 'spec'), field)) delete spec[field]
 }
 
 function leaseErrors(object: KubeObject): FieldError[] {

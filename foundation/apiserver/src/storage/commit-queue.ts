@@ -20,14 +20,15 @@ export interface PendingWrite {
 export interface CommitTarget {
   /** The newest visible revision. */
   readonly revision: number
-  /** Makes committed writes visible, in revision order. */
-  publish(writes: readonly PendingWrite[]): void
+  /** Makes a committed write visible; answers how many were told. Called in revision order. */
+  publish(write: PendingWrite): number
   /** What the journal may forget with the next commit; undefined when it is not worth it yet. */
   takeForgotten(force: boolean): Forgotten | undefined
 }
 
-/** A batch no larger than this keeps the turn that publishes it short. */
 const batchLimit = 1000
+/** After so many listeners have been told, everybody else gets a turn. */
+const tellingLimit = 20_000
 
 /** Commits writes in order, a batch at a time. */
 export class CommitQueue {
@@ -75,7 +76,7 @@ export class CommitQueue {
   async #run(): Promise<void> {
     while (this.#gathering.length > 0 || this.#forget) {
       // The rest of this turn may still write, and so may those whose writes were just answered.
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
       await this.#commit(this.#gathering.splice(0, batchLimit))
     }
     this.#running = undefined
@@ -93,9 +94,15 @@ export class CommitQueue {
       return
     }
     this.#doubtful = false
-    for (const write of batch) this.#settle(write)
-    this.#target.publish(batch)
-    for (const { resolve, entry } of batch) resolve(entry)
+    let told = 0
+    for (const write of batch) {
+      this.#settle(write)
+      told += this.#target.publish(write)
+      write.resolve(write.entry)
+      if (told < tellingLimit) continue
+      told = 0
+      await nextTurn()
+    }
   }
 
   #fail(batch: readonly PendingWrite[], cause: unknown): void {
@@ -120,6 +127,10 @@ export class CommitQueue {
     const key = headKey(write.entry.resource, write.entry.key)
     if (this.#heads.get(key) === write) this.#heads.delete(key)
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function headKey(resource: string, key: string): string {

@@ -107,6 +107,11 @@ export class ResourceTable {
     return change
   }
 
+  /** How many watch. */
+  get audience(): number {
+    return this.#watchers.size
+  }
+
   /** Tells those who watch. */
   publish(change: Change): void {
     for (const watcher of this.#watchers) {

@@ -63,7 +63,7 @@ class VersionedStore implements Store {
       get revision() {
         return visible()
       },
-      publish: (writes) => this.#publish(writes),
+      publish: (write) => this.#publish(write),
       takeForgotten: (force) => this.#takeForgotten(force),
     })
   }
@@ -203,19 +203,16 @@ class VersionedStore implements Store {
     return table
   }
 
-  #publish(writes: readonly PendingWrite[]): void {
-    for (const { entry, deleted, at } of writes) {
-      const table = this.#table(entry.resource)
-      const change = table.apply(entry, deleted, at)
-      this.#visible = entry.revision
-      for (const listener of this.#listeners) tell(listener, change)
-      table.publish(change)
-      table.trim(this.#window, at, this.#gone)
-    }
-    if (this.#waiters.size > 0) {
-      for (const waiter of this.#waiters) if (waiter.revision <= this.#visible) waiter.resolve()
-    }
-    if (this.#clock.now() - this.#swept >= sweepEvery) this.#sweep()
+  #publish({ entry, deleted, at }: PendingWrite): number {
+    const table = this.#table(entry.resource)
+    const change = table.apply(entry, deleted, at)
+    this.#visible = entry.revision
+    for (const listener of this.#listeners) tell(listener, change)
+    table.publish(change)
+    table.trim(this.#window, at, this.#gone)
+    for (const waiter of this.#waiters) if (waiter.revision <= this.#visible) waiter.resolve()
+    if (at - this.#swept >= sweepEvery) this.#sweep()
+    return table.audience + this.#listeners.size
   }
 
   #sweep(upTo?: number): void {

@@ -174,3 +174,26 @@ test('stays whole when a listener throws, and lets the bug be heard', async () =
   expect(await heard).toEqual(new Error('a bug'))
   expect(seen).toEqual([1001])
 })
+
+test('lets others have a turn while it tells a crowd, and stays in order', async () => {
+  await using store = await memory().open()
+  const crowd = Array.from({ length: 1000 }, () => store.watch(resource, 1000, () => undefined))
+  const seen: number[] = []
+  store.watch(resource, 1000, ({ entry }) => seen.push(entry.revision))
+  const turns: number[] = []
+  const writing = Array.from({ length: 100 }, (_, index) => put(store, `o-${index}`, index))
+  const all = Promise.all(writing).then(() => turns.push(-1))
+  // Between two turns the store stands somewhere in the middle, and a write checks against what is not shown yet.
+  while (turns.at(-1) !== -1) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (turns.at(-1) !== -1) turns.push(store.revision)
+    if (store.revision > 1000 && store.revision < 1100) {
+      expect((await store.head(resource, 'o-99'))?.revision).toBe(1100)
+      expect(await store.get(resource, 'o-99')).toBeUndefined()
+    }
+  }
+  await all
+  expect(new Set(turns).size).toBeGreaterThan(4)
+  expect(seen).toEqual(Array.from({ length: 100 }, (_, index) => 1001 + index))
+  for (const watch of crowd) watch[Symbol.dispose]()
+})

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Worker } from 'node:worker_threads'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -231,6 +232,29 @@ test(
     }),
   60_000,
 )
+
+test('replaces a journal thread that died, and drops what it may have left', () =>
+  withFolder(async (folder) => {
+    const threads: Worker[] = []
+    const remember = (worker: Worker): void => void threads.push(worker)
+    process.on('worker', remember)
+    try {
+      await using store = await sqlite(folder).open()
+      const first = await store.write({ resource, key: 'a', expected: 0, object: { n: 1 } })
+      const lost = store.write({ resource, key: 'a', expected: first.revision, object: { n: 2 } })
+      const ending = threads[0]!.terminate()
+      await expect(lost).rejects.toMatchObject({ code: 'CommitFailed' })
+      await ending
+      expect((await store.get(resource, 'a'))?.object).toEqual({ n: 1 })
+      const next = await store.write({ resource, key: 'a', expected: first.revision, object: { n: 3 } })
+      expect([next.revision, threads.length]).toEqual([1003, 2])
+    } finally {
+      process.off('worker', remember)
+    }
+    await using again = await sqlite(folder).open()
+    expect([again.revision, await contents(again)]).toEqual([1003, [['a', 1003, { n: 3 }]]])
+    await expect(again.get(resource, 'a', 1002)).resolves.toMatchObject({ revision: 1001 })
+  }))
 
 const canLimitFiles = spawnSync('prlimit', ['--version']).status === 0
 

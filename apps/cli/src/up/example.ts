@@ -25,9 +25,11 @@ export interface Example {
   readonly attempts: readonly { readonly command: string; readonly shows: string }[]
 }
 
-/** Where the examples are: beside this package's code as published, at the top of the repository while developing. */
+/** Where the examples are: at the top of the repository while developing, beside this package's code as published. */
 function examplesFolder(): string | undefined {
-  return ['../../examples', '../../../../examples'].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync)
+  const inRepository = existsSync(new URL('../../src/main.ts', import.meta.url))
+  const folder = fileURLToPath(new URL(inRepository ? '../../../../examples' : '../../examples', import.meta.url))
+  return existsSync(folder) ? folder : undefined
 }
 
 /** Names of the examples that can be loaded. */
@@ -50,7 +52,7 @@ export function readExample(name: string): Example {
     folder,
     summary: text(spec['summary'], file, 'summary'),
     manifests: list(spec['order'], file, 'order').map((entry) => readManifest(folder, String(entry))),
-    processes: list(spec['processes'] ?? [], file, 'processes').map((entry) => processOf(entry as JsonObject, file)),
+    processes: list(spec['processes'] ?? [], file, 'processes').map((entry) => processOf(entry as JsonObject, file, folder)),
     simulate: existsSync(simulate) ? simulate : undefined,
     attempts: list(spec['try'] ?? [], file, 'try').map((entry) => ({
       command: text((entry as JsonObject)['command'], file, 'try[].command'),
@@ -64,10 +66,16 @@ function readManifest(folder: string, file: string): { file: string; objects: re
   return { file, objects: documents.filter((document) => document !== null).map((document) => asObject(document as JsonObject)) }
 }
 
-function processOf(entry: JsonObject, file: string): ExampleProcess {
+/** The published form of a module is JavaScript: Node strips no types inside node_modules. */
+function runnable(folder: string, module: string): string {
+  const built = module.replace(/\.ts$/, '.js')
+  return existsSync(join(folder, built)) ? built : module
+}
+
+function processOf(entry: JsonObject, file: string, folder: string): ExampleProcess {
   return {
     name: text(entry['name'], file, 'processes[].name'),
-    module: text(entry['module'], file, 'processes[].module'),
+    module: runnable(folder, text(entry['module'], file, 'processes[].module')),
     resolve: text(entry['resolve'], file, 'processes[].resolve'),
   }
 }

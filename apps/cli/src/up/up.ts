@@ -17,6 +17,7 @@ import { parseUpOptions } from './options.ts'
 import type { UpOptions } from './options.ts'
 import { choosePort } from './port.ts'
 import { startProcess } from './process.ts'
+import { readableLine } from './readable-log.ts'
 import { exportLine, readyText } from './text.ts'
 
 /** Runs until a signal ends it. Throws CliError for whatever the user can mend. */
@@ -39,7 +40,7 @@ export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> 
 
 async function start(options: UpOptions, example: Example | undefined, resources: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
   const data = openDataFolder(options.data)
-  const [logger, loaded] = await Promise.all([createLogger({ level: logLevel() }), Promise.all(options.capabilities.map((entry) => entry.load()))])
+  const [logger, loaded] = await Promise.all([createLogger({ level: logLevel(), ...(process.stderr.isTTY && { write: (line: string) => void process.stderr.write(readableLine(line)) }) }), Promise.all(options.capabilities.map((entry) => entry.load()))])
   const server = resources.use(await startServer(options, data, loaded, logger))
   const admin = server.client({ manager: 'fairlead-up' })
   await Promise.all([installIdentities(admin, loaded), installDefinitions(admin, loaded.flatMap((capability) => capability.crds))])

@@ -1,0 +1,19 @@
+// Second half of `npm run build`: what packages carry besides compiled code. Examples go into the command's package, their modules as JavaScript,
+// because Node strips no types inside node_modules.
+import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+const target = join(root, 'apps/cli/examples')
+
+rmSync(target, { recursive: true, force: true })
+for (const name of readdirSync(join(root, 'examples'))) {
+  const source = join(root, 'examples', name)
+  if (!existsSync(join(source, 'example.yaml'))) continue
+  cpSync(source, join(target, name), { recursive: true, filter: (path) => !path.endsWith('.ts') })
+  for (const file of readdirSync(source).filter((entry) => entry.endsWith('.ts') && !entry.endsWith('.test.ts'))) {
+    const text = stripTypeScriptTypes(readFileSync(join(source, file), 'utf8'))
+    writeFileSync(join(target, name, file.replace(/\.ts$/, '.js')), text)
+  }
+}

@@ -30,6 +30,8 @@ import { CustomResources } from './custom/index.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from './discovery/index.ts'
 import type { Environment } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
+import { podEndpoints } from './endpoints/pod-endpoints.ts'
+import type { PodLogs } from './endpoints/pod-endpoints.ts'
 import { Handler } from './handler.ts'
 import type { Route } from './handler.ts'
 import { listen } from './http/listener.ts'
@@ -66,6 +68,8 @@ export interface ApiServerOptions {
   readonly validators?: readonly Validator[]
   /** Further links of the admission chain, after the server's own. */
   readonly admission?: readonly AdmissionLink[]
+  /** Where `kubectl logs` reads from. */
+  readonly podLogs?: PodLogs
   /** Endpoints beside the API. */
   readonly routes?: readonly Route[]
   /** Random numbers in [0, 1), for generated names and jitter. */
@@ -152,7 +156,7 @@ export class ApiServer implements AsyncDisposable {
       authorizer,
       random: options.random ?? Math.random,
       newUid: randomUUID,
-      subresources: authEndpoints({ authorizer, authenticators, tokens }),
+      subresources: { ...podEndpoints(options.podLogs), ...authEndpoints({ authorizer, authenticators, tokens }) },
       read: (resource, key) => index.get(resource, key),
       list: (resource) => index.list(resource),
     }

@@ -6,7 +6,7 @@ import { finalizerWarnings, validateMetadata, validateMetadataUpdate } from '../
 import { storedCustomForm, storedForm } from '../objects/object-form.ts'
 import { fillSystemFields, keepSystemFields, raiseGeneration } from '../objects/system-fields.ts'
 import { storedApiVersion } from '../registry/resource.ts'
-import type { Draft } from '../registry/strategy.ts'
+import type { Draft, Strategy, WriteContext } from '../registry/strategy.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import { convertToStored } from '../views/views.ts'
 import type { Environment, ResourceCall } from './environment.ts'
@@ -63,25 +63,33 @@ export async function prepareUpdate(
   if (mode.isApplied !== true) draft = tracked(call, old, draft, mode.manager, now)
   draft = await admitted(environment, call, 'UPDATE', draft, old, mode.dryRun)
   const oldJson = old as unknown as JsonObject
-  if (call.subresource === 'status') keepAllButStatus(draft, oldJson, definition.crd !== undefined)
-  else if (strategy.hasStatus) keepStatus(draft, oldJson)
+  const isStatus = statusEndpoints.has(call.subresource)
+  if (isStatus) keepAllButStatus(draft, oldJson, definition.crd !== undefined)
+  else if (strategy.hasStatus && call.subresource !== 'binding') keepStatus(draft, oldJson)
   keepSystemFields(draft, old.metadata)
   const context = writeContext(environment, call, mode.dryRun)
-  // Finalizers of a Namespace's spec change here and nowhere else.
-  if (call.subresource !== 'finalize') strategy.prepareForUpdate?.(draft, old, context)
-  if (strategy.tracksGeneration && call.subresource !== 'status') raiseGeneration(draft, oldJson, strategy.hasStatus ?? false)
+  if (!unlockingEndpoints.has(call.subresource)) strategy.prepareForUpdate?.(draft, old, context)
+  if (strategy.tracksGeneration && !isStatus) raiseGeneration(draft, oldJson, strategy.hasStatus ?? false)
   const updated = keepUnchangedTimes(old, asObject(draft))
   if (updated.metadata.managedFields === old.metadata.managedFields) draft.metadata['managedFields'] = cloneJson(asJson(old.metadata)['managedFields'] ?? null)
   if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
   const errors = [
     ...validateMetadataUpdate(definition, updated.metadata, old.metadata),
-    ...((call.subresource === 'status' && strategy.validateStatusUpdate !== undefined
-      ? strategy.validateStatusUpdate(updated, old, context)
-      : strategy.validateUpdate?.(updated, old, context)) ?? []),
+    ...kindErrors(strategy, updated, old, context, isStatus),
   ]
   refuse(call.resource, draft, errors)
   warn(call, draft, old)
   return draft
+}
+
+/** Endpoints that change status and nothing else. */
+const statusEndpoints: ReadonlySet<string> = new Set(['status', 'approval'])
+/** Endpoints that change what the main one keeps as it is: finalizers of a Namespace's spec, the node of a Pod. */
+const unlockingEndpoints: ReadonlySet<string> = new Set(['finalize', 'binding'])
+
+function kindErrors(strategy: Strategy, updated: KubeObject, old: KubeObject, context: WriteContext, isStatus: boolean): readonly FieldError[] {
+  if (isStatus && strategy.validateStatusUpdate !== undefined) return strategy.validateStatusUpdate(updated, old, context)
+  return context.subresource === 'binding' ? [] : (strategy.validateUpdate?.(updated, old, context) ?? [])
 }
 
 /** The object as the store keeps it. */

@@ -55,6 +55,9 @@ export interface Exchange {
 
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
+/** Subresources that are the object itself, seen through another strategy. */
+const objectSubresources: ReadonlySet<string> = new Set(['status', 'finalize', 'approval', 'ephemeralcontainers', 'resize'])
+
 /** The verb of a request to a resource, as RBAC names it; the lower-case method where there is none. */
 export function verbOf(method: string, hasName: boolean, isWatch: boolean): string {
   switch (method) {
@@ -83,9 +86,9 @@ export async function answerResource(environment: Environment, exchange: Exchang
   const { definition } = call.resource
   const verb = verbOf(request.method, call.name !== '', false) as Verb
   checkRoute(call, verb, request)
-  checkRouteTypes(exchange, verb)
+  if (call.subresource !== 'log') checkRouteTypes(exchange, verb)
   if (call.subresource === 'scale') return scaleEndpoint(environment, exchange, verb)
-  if (call.subresource !== '' && call.subresource !== 'status' && !(definition.plural === 'namespaces' && call.subresource === 'finalize')) {
+  if (call.subresource !== '' && !objectSubresources.has(call.subresource)) {
     return connectEndpoint(environment, exchange, verb)
   }
   switch (verb) {

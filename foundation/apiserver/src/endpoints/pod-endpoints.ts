@@ -1,0 +1,151 @@
+// Subresources of Pods that are more than a view of the Pod: binding to a node, eviction, logs, and the connections that need a kubelet.
+import { badRequest, condition, conflict, failure, isJsonObject, notFound, setCondition } from '@fairlead/kube'
+import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { typedForm } from '../builtin/index.ts'
+import type { ServerResponse } from '../http/message.ts'
+import { messageOfKind } from '../protobuf/message-type.ts'
+import { decodeObject, parseBody } from '../request/body-decoder.ts'
+import type { ExpectedKind } from '../request/body-decoder.ts'
+import { booleanParameter, integerParameter } from '../request/query.ts'
+import { answerValue, uncached } from '../request/response.ts'
+import { deleteOptions, writeOptions } from '../request/write-options.ts'
+import type { WriteOptions } from '../request/write-options.ts'
+import { resourceName } from '../registry/resource.ts'
+import type { SubresourceEndpoint, SubresourceEndpoints } from './connect.ts'
+import { deleteObject } from './delete.ts'
+import type { Environment, ResourceCall } from './environment.ts'
+import { keyOfCall, timestamp } from './environment.ts'
+import { modifyObject } from './modify.ts'
+import { draftOf } from './prepare.ts'
+import type { Exchange } from './resource-endpoint.ts'
+import { objectForm } from './resource-endpoint.ts'
+
+/** What a reader of logs wants. */
+export interface LogRequest {
+  /** '' = the only one. */
+  readonly container: string
+  readonly follow: boolean
+  readonly previous: boolean
+  readonly timestamps: boolean
+  readonly tailLines: number | undefined
+  readonly signal: AbortSignal
+}
+
+/** Where logs of Pods come from; undefined when it knows nothing of this Pod. */
+export type PodLogs = (pod: KubeObject, request: LogRequest) => AsyncIterable<Uint8Array> | undefined
+
+/** The endpoints of Pods. Without a source of logs only Pods that never ran have any (empty ones). */
+export function podEndpoints(logs?: PodLogs): SubresourceEndpoints {
+  return {
+    'pods/binding': bind,
+    'pods/eviction': evict,
+    'pods/log': (environment, exchange) => answerLogs(environment, exchange, logs),
+    'pods/exec': refuseConnection,
+    'pods/attach': refuseConnection,
+    'pods/portforward': refuseConnection,
+    'pods/proxy': refuseConnection,
+  }
+}
+
+const success: JsonObject = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
+
+/** POST of a Binding: the Pod gets its node, once. */
+const bind: SubresourceEndpoint = async (environment, exchange) => {
+  const { call } = exchange
+  const { form } = objectForm(exchange)
+  const { object: binding, options } = readBody(environment, exchange, expectedKind('v1', 'Binding'))
+  const target = isJsonObject(binding['target']) ? binding['target'] : {}
+  const node = typeof target['name'] === 'string' ? target['name'] : ''
+  if (node === '') throw badRequest('Binding "" is invalid: target.name: Required value')
+  await modifyObject(environment, { ...call, subresource: 'binding' }, {
+    dryRun: options.dryRun,
+    manager: options.fieldManager,
+    createsMissing: false,
+    change: (pod) => {
+      const draft = draftOf(pod!)
+      const spec = draft['spec'] as { nodeName?: string }
+      if (pod!.metadata.deletionTimestamp !== undefined) {
+        throw conflict({ group: '', plural: 'pods/binding' }, call.name, `pod ${call.name} is being deleted, cannot be assigned to a host`)
+      }
+      if (spec.nodeName !== undefined && spec.nodeName !== '') {
+        throw conflict({ group: '', plural: 'pods/binding' }, call.name, `pod ${call.name} is already assigned to node "${spec.nodeName}"`)
+      }
+      spec.nodeName = node
+      setScheduled(draft, timestamp(environment.clock.now()))
+      return draft
+    },
+  })
+  return answerValue(201, success, form)
+}
+
+/** POST of an Eviction: a DELETE that budgets may refuse; nothing here counts healthy Pods, so none does. */
+const evict: SubresourceEndpoint = async (environment, exchange) => {
+  const { call } = exchange
+  const { form } = objectForm(exchange)
+  const { object: eviction, options } = readBody(environment, exchange, expectedKind('policy/v1', 'Eviction'))
+  const metadata = isJsonObject(eviction['metadata']) ? eviction['metadata'] : {}
+  const name = typeof metadata['name'] === 'string' ? metadata['name'] : ''
+  if (name !== '' && name !== call.name) throw badRequest('name in URL does not match name in Eviction object')
+  const given = isJsonObject(eviction['deleteOptions']) ? eviction['deleteOptions'] : {}
+  const { kind: _kind, apiVersion: _version, ...rest } = given
+  const deletion = deleteOptions(new URLSearchParams(), rest)
+  await deleteObject(environment, call, { ...deletion, dryRun: deletion.dryRun || options.dryRun })
+  return answerValue(201, success, form)
+}
+
+async function answerLogs(environment: Environment, { call }: Exchange, logs: PodLogs | undefined): Promise<ServerResponse> {
+  const pod = await readPod(environment, call)
+  const request: LogRequest = {
+    container: call.query.get('container') ?? '',
+    follow: booleanParameter(call.query, 'follow') ?? false,
+    previous: booleanParameter(call.query, 'previous') ?? false,
+    timestamps: booleanParameter(call.query, 'timestamps') ?? false,
+    tailLines: integerParameter(call.query, 'tailLines'),
+    signal: call.signal,
+  }
+  const chunks = logs?.(pod, request)
+  const headers = { ...uncached, 'content-type': 'text/plain' }
+  if (chunks !== undefined) return { status: 200, headers, body: { kind: 'stream', chunks } }
+  if (nodeOf(pod) === '') return { status: 200, headers, body: { kind: 'bytes', bytes: new Uint8Array() } }
+  const message = `pods "${call.name}" has no logs: nothing in this server runs it. Start a runner, or ask the cluster that does.`
+  throw failure(404, 'NotFound', message, { name: call.name, kind: 'pods' })
+}
+
+const refuseConnection: SubresourceEndpoint = async (environment, { call }) => {
+  const pod = await readPod(environment, call)
+  if (nodeOf(pod) === '') throw badRequest(`pod ${call.name} does not have a host assigned`)
+  throw failure(501, 'NotImplemented', `this server has no kubelets: ${call.subresource} into containers is not possible`)
+}
+
+async function readPod({ store, views }: Environment, call: ResourceCall): Promise<KubeObject> {
+  const entry = await store.get(resourceName(call.resource.definition), keyOfCall(call))
+  if (entry === undefined) throw notFound(call.resource.definition, call.name)
+  return (await views.of(entry, call.resource)).object
+}
+
+function nodeOf(pod: KubeObject): string {
+  return (pod['spec'] as { nodeName?: string } | undefined)?.nodeName ?? ''
+}
+
+function setScheduled(pod: { [field: string]: JsonValue }, now: string): void {
+  const status = (isJsonObject(pod['status']) ? pod['status'] : {}) as { conditions?: readonly Condition[] }
+  const conditions = setCondition(status.conditions ?? [], condition('PodScheduled', true), now)
+  pod['status'] = { ...(status as JsonObject), conditions: conditions as unknown as JsonValue }
+}
+
+function readBody(environment: Environment, { request, call, protobuf }: Exchange, expected: ExpectedKind): { object: JsonObject; options: WriteOptions } {
+  const options = writeOptions('CreateOptions', call.query, call.userAgent)
+  const { object, warnings } = decodeObject(parseBody(request, expected, protobuf?.decode), expected, options.fieldValidation, environment.registry)
+  call.warnings.push(...warnings)
+  return { object, options }
+}
+
+function expectedKind(apiVersion: string, kind: string): ExpectedKind {
+  const message = messageOfKind(apiVersion, kind)
+  return {
+    apiVersion,
+    kind,
+    isCustom: false,
+    decode: (body) => (message === undefined ? { object: body, unknownFields: [] } : typedForm(message, body)),
+  }
+}

@@ -28,6 +28,8 @@ export interface ListenOptions {
   readonly host?: string
   /** Default 0: any free port. */
   readonly port?: number
+  /** Milliseconds that headers, and a whole request, may take to arrive. Default 30 s and 60 s. */
+  readonly arrival?: { readonly headers: number; readonly request: number }
   /** Takes over connections that ask for another protocol; without it they are answered as ordinary requests. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }
@@ -68,6 +70,7 @@ class Door implements Listener {
     this.#options = options
     this.host = options.host ?? '127.0.0.1'
     const { key, cert, clientCa } = options.tls
+    const { headers, request } = options.arrival ?? { headers: 30_000, request: 60_000 }
     this.#server = createServer({
       key,
       cert,
@@ -77,10 +80,10 @@ class Door implements Listener {
       rejectUnauthorized: false,
       handshakeTimeout: 30_000,
       maxHeaderSize: 1024 * 1024,
-      headersTimeout: 30_000,
-      requestTimeout: 60_000,
+      headersTimeout: headers,
+      requestTimeout: request,
       keepAliveTimeout: 120_000,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: Math.min(5_000, headers),
       noDelay: true,
     })
     this.#server.on('request', (request, response) => void this.#serve(request, response))

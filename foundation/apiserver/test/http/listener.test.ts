@@ -5,10 +5,11 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import { gunzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
-import { listen, ListenError, makeCertificates } from '@fairlead/apiserver'
+import { listen, ListenError, makeCertificates, readCredentials } from '@fairlead/apiserver'
 import type { Certificates, Listener, ListenOptions, ServerRequest, ServerResponse } from '@fairlead/apiserver'
 
 let certificates: Certificates
@@ -417,5 +418,72 @@ test('says in one line when the port is taken', async () => {
   await expect(open(async () => json({}), { port })).rejects.toThrow(ListenError)
   await expect(open(async () => json({}), { port })).rejects.toThrow(
     `Cannot listen on 127.0.0.1 port ${port}: another process listens there.`,
+  )
+})
+
+test.each([
+  ['headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+  ['a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{'],
+])('does not wait for ever for %s', async (_, text) => {
+  let asked = 0
+  await using door = await open(async () => json({ asked: asked++ }), { arrival: { headers: 50, request: 60 } })
+  const socket = await raw(door)
+  socket.on('error', () => undefined)
+  socket.write(text)
+  const answer = await readAll(socket)
+  expect([answer.slice(0, 28), asked]).toEqual(['HTTP/1.1 408 Request Timeout', 0])
+})
+
+test('gives connections that want another protocol to whoever takes them, with their credentials', async () => {
+  await using door = await open(async () => json({}), {
+    upgrade: (request, socket) => {
+      const { certificate, authorization } = readCredentials(request)
+      socket.end(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n${certificate?.commonName} ${authorization}`,
+      )
+    },
+  })
+  const headers = { Connection: 'Upgrade', Upgrade: 'x', Authorization: 'Bearer t' }
+  const request = httpsRequest({ host: door.host, port: door.port, headers, agent: agent(certificates.admin) })
+  request.end()
+  const [, socket, head] = (await once(request, 'upgrade')) as [IncomingMessage, TLSSocket, Buffer]
+  expect(head.toString() + (await readAll(socket))).toBe('kubernetes-admin Bearer t')
+})
+
+test('survives whatever is sent', async () => {
+  await using door = await open(async ({ path }) => json({ path }))
+  const line = fc.constantFrom(
+    'GET / HTTP/1.1\r\n',
+    'POST /x?%zz HTTP/1.1\r\n',
+    'Host: x\r\n',
+    'Content-Length: -1\r\n',
+    'Transfer-Encoding: chunked\r\n',
+    'Content-Length: 5\r\n',
+    'Upgrade: x\r\nConnection: Upgrade\r\n',
+    'Expect: 100-continue\r\n',
+    'ffffffffffffffff\r\n',
+    '\r\n',
+    '\0',
+  )
+  const piece = fc.oneof(
+    line,
+    fc.string({ maxLength: 20 }),
+    fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 12 }), async (pieces) => {
+      const socket = await raw(door)
+      const closed = new Promise((resolve) =>
+        socket
+          .on('error', () => undefined)
+          .resume()
+          .on('close', resolve),
+      )
+      socket.end(Buffer.from(pieces.join(''), 'latin1'))
+      await closed
+      const { status, body } = await ask(door, { path: '/still' })
+      expect([status, JSON.parse(body.toString())]).toEqual([200, { path: '/still' }])
+    }),
+    { numRuns: 60 },
   )
 })

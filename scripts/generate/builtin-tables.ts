@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GeneratedFile } from './generated-file.ts'
+import { inStructOrder } from './struct-order.ts'
 
 interface Source {
   readonly project: string
@@ -17,7 +18,8 @@ interface SchemaFacts {
   readonly schemas: Readonly<Record<string, unknown>>
 }
 
-interface ProtobufField {
+/** A field as the facts tell it. */
+export interface ProtobufField {
   readonly name: string
   readonly number: number
   readonly type?: string
@@ -30,7 +32,8 @@ interface ProtobufField {
   readonly omitzero?: boolean
 }
 
-interface ProtobufFacts {
+/** `protobuf.json`. */
+export interface ProtobufFacts {
   readonly packages: Readonly<Record<string, string>>
   readonly messages: Readonly<Record<string, readonly ProtobufField[]>>
 }
@@ -60,8 +63,8 @@ export function builtinTables(facts: string): GeneratedFile[] {
         ['packages', 'groupVersion -> protobuf package.', lines(wire.packages)],
         [
           'messages',
-          'Message -> fields as [number, JSON name, type, flags]; type `map<T>` has string keys; flags: r repeated, i inline, p pointer, o omitempty, z omitzero.',
-          lines(Object.fromEntries(Object.entries(wire.messages).map(([name, fields]) => [name, fields.map(compactField)]))),
+          'Message -> fields in the order of Go\'s struct, as [number, JSON name, type, flags]; type `map<T>` has string keys; flags: r repeated, i inline, p pointer, o omitempty, z omitzero.',
+          lines(Object.fromEntries(Object.entries(inStructOrder(wire, facts)).map(([name, fields]) => [name, fields.map(compactField)]))),
         ],
       ]),
     },

@@ -73,12 +73,11 @@ class Reader {
   readonly #fields: string[] = []
 
   message(type: MessageType, body: JsonObject, hasTypeMeta: boolean): MutableJsonObject {
-    const out: MutableJsonObject = {}
+    const found: MutableJsonObject = {}
     const embedsTypeMeta = (hasTypeMeta || isKind(type)) && !type.byJsonName.has('kind')
     for (const [name, value] of Object.entries(body)) {
       if (embedsTypeMeta && (name === 'kind' || name === 'apiVersion')) {
-        if (typeof value === 'string' && value !== '') out[name] = value
-        else if (typeof value !== 'string' && value !== null) this.#mismatch(value, type, name, 'string')
+        if (typeof value !== 'string' && value !== null) this.#mismatch(value, type, name, 'string')
         continue
       }
       const field = name === '-' ? undefined : type.byJsonName.get(name)
@@ -88,25 +87,19 @@ class Reader {
       } else if (value !== null) {
         this.#fields.push(name)
         const read = this.#field(type, field, value)
-        if (read !== undefined) out[name] = read
+        if (read !== undefined) found[name] = read
         this.#fields.pop()
       }
       this.#path.pop()
     }
-    this.#addZeros(type, out)
-    return out
-  }
-
-  /** Go writes fields without `omitempty`, and structs that are no pointers, even when they are zero. */
-  #addZeros(type: MessageType, out: MutableJsonObject): void {
-    for (const field of type.fields) {
-      if (field.inline) {
-        if (field.message !== undefined) this.#addZeros(field.message, out)
-      } else if (field.name !== '-' && !Object.hasOwn(out, field.name)) {
-        const zero = zeroOf(field)
-        if (zero !== undefined) out[field.name] = zero
-      }
+    const out: MutableJsonObject = {}
+    if (embedsTypeMeta) for (const name of ['kind', 'apiVersion']) if (typeof body[name] === 'string' && body[name] !== '') out[name] = body[name]
+    for (const [name, field] of type.byJsonName) {
+      // Go writes fields without `omitempty`, and structs that are no pointers, even when they are zero.
+      const value = found[name] ?? (name === '-' ? undefined : zeroOf(field))
+      if (value !== undefined) out[name] = value
     }
+    return out
   }
 
   /** The value of a field; undefined when it is left out. */

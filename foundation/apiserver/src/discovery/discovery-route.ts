@@ -1,6 +1,6 @@
 // The route of /api, /apis and below: picks the document and its form, keeps the aggregated ones with their ETag for as long as the registry stays.
 import { createHash } from 'node:crypto'
-import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
+import { failure, methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../handler.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
@@ -88,7 +88,9 @@ function resourcesOf(group: ApiGroup, version: string): JsonObject | undefined {
 function answer(request: ServerRequest, document: JsonObject, aggregated: (() => AggregatedDocument) | undefined): ServerResponse {
   const { accept } = request.headers
   const wanted = typeof accept === 'string' ? accept : ''
-  if (!isAcceptableRoute(wanted, objectTypes)) throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${objectTypes.join(', ')}`)
+  if (!isAcceptableRoute(wanted, objectTypes)) {
+    throw failure(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${objectTypes.join(', ')}`, {})
+  }
   const negotiated = negotiateObject(wanted, (transform) => aggregated !== undefined && isAggregated(transform))
   if (negotiated === undefined) throw notAcceptable(`only the following media types are accepted: ${objectTypes.join(', ')}`)
   const form = { encoding: negotiated.encoding, pretty: false, encodeProtobuf: (value: JsonObject) => encodeProtobuf(value) }

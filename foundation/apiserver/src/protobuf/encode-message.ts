@@ -14,7 +14,7 @@ const text = new TextEncoder()
 /** The bytes of a message. Fields that the message does not have are left out; values must have the types of their fields. */
 export function encodeMessage(type: MessageType, value: JsonObject): Uint8Array {
   const writer = new BinaryWriter()
-  for (const field of type.fields) writeField(field, value, writer)
+  for (const field of type.wireFields) writeField(field, value, writer)
   return writer.finish()
 }
 

@@ -44,7 +44,10 @@ export type SpecialForm =
 export interface MessageType {
   /** `k8s.io.api.core.v1.Pod`. */
   readonly name: string
+  /** In the order of Go's struct, which is that of its JSON. */
   readonly fields: readonly MessageField[]
+  /** In the order of their numbers. */
+  readonly wireFields: readonly MessageField[]
   /** Fields by JSON name, those of inline messages included. */
   readonly byJsonName: ReadonlyMap<string, MessageField>
   readonly byNumber: ReadonlyMap<number, MessageField>
@@ -119,6 +122,7 @@ function buildType(name: string, rows: readonly FieldRow[]): MessageType {
   return {
     name,
     fields,
+    wireFields: fields.toSorted((a, b) => a.number - b.number),
     byJsonName: new Map(fields.flatMap((field) => (field.inline ? [...(field.message?.byJsonName ?? [])] : [[field.name, field] as const]))),
     byNumber: new Map(fields.map((field) => [field.number, field])),
     special: Object.hasOwn(specialForms, name) ? specialForms[name] : undefined,

@@ -147,7 +147,8 @@ describe('parseJson', () => {
   })
 
   propertyTest.prop([fc.jsonValue()])('gives back what JSON.stringify wrote', (value) => {
-    expect(parseJson(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)))
+    // As texts, because an integer that a double does not hold comes back as a BigInt.
+    expect(stringifyJson(parseJson(JSON.stringify(value)))).toBe(JSON.stringify(value))
   })
 
   propertyTest.prop([fc.string({ unit: 'binary' })])('agrees with JSON.parse on what is JSON', (text) => {

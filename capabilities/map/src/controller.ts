@@ -1,17 +1,21 @@
 // The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it goes, and says how it does.
 import { CustomResourceDefinition, isClientError, isInCluster, kind } from '@fairlead/client'
-import type { Kind } from '@fairlead/client'
+import type { Client, Kind } from '@fairlead/client'
 import { HookClient, generationChanged } from '@fairlead/controller'
 import type { CapabilityOptions, Controller, Manager, ReconcileContext } from '@fairlead/controller'
-import { SelectorError, condition, isTerminating } from '@fairlead/kube'
+import { SelectorError, condition, isTerminating, selectorFrom } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { MapController } from './api.ts'
 import { apiVersion } from './api.ts'
+import { inputFilter } from './engine/input.ts'
 import { serviceResolver } from './hook/address.ts'
+import { ExpressionError } from './hook/expression.ts'
 import { makeHooks } from './hook/make-hooks.ts'
 import { MapMetrics } from './metrics.ts'
 import { readiness } from './readiness.ts'
+import type { Hooks } from './run/hooks.ts'
 import { definitionNames, resolveKinds } from './run/kinds.ts'
+import type { ControllerKinds } from './run/kinds.ts'
 import { MapRun } from './run/map-run.ts'
 
 /** A MapController as the client gives it. */
@@ -25,6 +29,11 @@ export const mapControllerKind: Kind<MapControllerObject> = kind<MapControllerOb
 
 /** Milliseconds between two looks at how a run does. */
 const reportPause = 1000
+
+interface Accepted {
+  readonly kinds: ControllerKinds
+  readonly hooks: Hooks
+}
 
 interface Running {
   readonly uid: string
@@ -118,20 +127,19 @@ export class MapControllers {
   }: ReconcileContext<MapControllerObject>): Promise<Condition | undefined> {
     const name = object.metadata.name ?? ''
     await this.#stop(name)
-    const accepted = await this.#accept(object)
+    const accepted = await this.#accept(object, client)
     if ('refusal' in accepted) {
       events.warning('CreateError', accepted.refusal.message, { action: 'Start' })
       // The definitions that are missing wake us when they come.
       for (const definition of definitionNames(object.spec)) await read.get(CustomResourceDefinition, definition)
       return accepted.refusal
     }
-    const { clock } = this.#manager
-    const hooks = await makeHooks(object, { http: this.#http, client, clock, metrics: this.#metrics })
+    const { kinds, hooks } = accepted
     const report = (): void => this.#controller.loop.queue.addAfter(name, reportPause)
     const run = new MapRun({
       manager: this.#manager,
       controller: object,
-      kinds: accepted.kinds,
+      kinds,
       hooks,
       metrics: this.#metrics,
       report,
@@ -150,18 +158,16 @@ export class MapControllers {
     return undefined
   }
 
-  async #accept(
-    object: MapController,
-  ): Promise<{ readonly kinds: Awaited<ReturnType<typeof resolveKinds>> } | { readonly refusal: Condition }> {
+  async #accept(object: MapController, client: Client): Promise<Accepted | { readonly refusal: Condition }> {
+    const { clock, client: own } = this.#manager
     try {
-      return { kinds: await resolveKinds(this.#manager.client.discovery, object.spec) }
+      const hooks = makeHooks(object, { http: this.#http, client, clock, metrics: this.#metrics })
+      const kinds = await resolveKinds(own.discovery, object.spec)
+      for (const kind of kinds.inputs) inputFilter(kind)
+      for (const { spec } of [...kinds.inputs, ...kinds.related]) selectorFrom(spec.labelSelector ?? spec.namespaceSelector ?? {})
+      return { kinds, hooks }
     } catch (error) {
-      const reason =
-        isClientError(error) && error.code === 'UnknownKind'
-          ? 'UnknownKind'
-          : error instanceof SelectorError
-            ? 'InvalidSelector'
-            : undefined
+      const reason = refusalReason(error)
       if (reason === undefined) throw error
       return { refusal: condition('Accepted', false, { reason, message: (error as Error).message }) }
     }
@@ -175,4 +181,11 @@ export class MapControllers {
     await running.started
     this.#metrics.forget(name)
   }
+}
+
+/** The reason of Accepted False for what a user can mend; undefined for all other errors. */
+function refusalReason(error: unknown): string | undefined {
+  if (isClientError(error) && error.code === 'UnknownKind') return 'UnknownKind'
+  if (error instanceof ExpressionError) return error.code
+  return error instanceof SelectorError ? 'InvalidSelector' : undefined
 }

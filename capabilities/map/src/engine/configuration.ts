@@ -87,40 +87,62 @@ export function configurationOf(wanted: WantedOutput, mark: Mark): Configuration
  */
 export function isAsApplied(observed: KubeObject, configuration: Configuration, manager: string): boolean {
   if (observed.metadata.annotations?.[appliedAnnotation] !== configuration.digest) return false
-  const entry = observed.metadata.managedFields?.find(
-    (one) => one.manager === manager && one.operation === 'Apply' && !one.subresource,
-  )
-  if (entry?.fieldsV1 === undefined) return false
+  const entries = observed.metadata.managedFields ?? []
+  const own = entries.find((entry) => entry.manager === manager && entry.operation === 'Apply' && !entry.subresource)
+  if (own?.fieldsV1 === undefined) return false
+  const others = entries.flatMap((entry) => (entry === own || entry.fieldsV1 === undefined ? [] : [entry.fieldsV1]))
   const { apiVersion: _version, kind: _kind, metadata, ...content } = configuration.object
   const { name: _name, namespace: _namespace, ...ownMetadata } = metadata
-  return ownsAll(entry.fieldsV1, { ...content, metadata: asJson(ownMetadata) } as JsonObject)
+  return ownsAll(own.fieldsV1, { ...content, metadata: asJson(ownMetadata) } as JsonObject, asJson(observed), others)
 }
 
-/** Every field of a value is in a set of fields (the form of `managedFields[].fieldsV1`). */
-function ownsAll(fields: JsonObject, value: JsonValue): boolean {
-  const members = Object.keys(fields).filter((member) => member !== '.')
-  // A leaf owns its value as a whole: scalars, atomic lists and maps, empty ones.
-  if (members.length === 0) return true
+/**
+ * Every field of a value is in a set of fields (the form of `managedFields[].fieldsV1`). A leaf owns its value as a whole (scalars, atomic
+ * lists and maps), or is what is left of a map whose fields others took: then they own something below it, or fields are missing.
+ */
+function ownsAll(fields: JsonObject, value: JsonValue, observed: JsonValue | undefined, others: readonly JsonObject[]): boolean {
+  const members = membersOf(fields)
+  if (members.length === 0) return !isContainer(value) || (isThere(value, observed) && !others.some((other) => membersOf(other).length > 0))
   if (Array.isArray(value)) {
-    if (value.length === 0) return true
-    return (value as readonly JsonValue[]).every((item) =>
-      members.some((member) => ownsItem(member, fields[member] as JsonObject, item)),
-    )
+    return (value as readonly JsonValue[]).every((item) => members.some((member) => ownsItem(member, fields[member] as JsonObject, item, observed, others)))
   }
   if (!isObject(value)) return false
   return Object.entries(value).every(([name, field]) => {
     const owned = fields[`f:${name}`]
-    return isObject(owned) ? ownsAll(owned, field) : field === null
+    if (!isObject(owned)) return field === null
+    return ownsAll(owned, field, isObject(observed) ? observed[name] : undefined, below(others, `f:${name}`))
   })
 }
 
-function ownsItem(member: string, fields: JsonObject, item: JsonValue): boolean {
+function ownsItem(member: string, fields: JsonObject, item: JsonValue, observed: JsonValue | undefined, others: readonly JsonObject[]): boolean {
   const label = member.slice(2)
   if (member.startsWith('v:')) return jsonEqual(JSON.parse(label) as JsonValue, item)
   if (!member.startsWith('k:') || !isObject(item)) return false
   // Keys that the server defaults (a port's protocol) are missing in the configuration.
   const key = JSON.parse(label) as JsonObject
-  return Object.keys(key).every((name) => item[name] === undefined || item[name] === key[name]) && ownsAll(fields, item)
+  if (!Object.keys(key).every((name) => item[name] === undefined || item[name] === key[name])) return false
+  const items = Array.isArray(observed) ? (observed as readonly JsonValue[]) : []
+  const own = items.find((other) => isObject(other) && Object.keys(key).every((name) => other[name] === key[name]))
+  return ownsAll(fields, item, own, below(others, member))
+}
+
+function membersOf(fields: JsonObject): string[] {
+  return Object.keys(fields).filter((member) => member !== '.')
+}
+
+function below(others: readonly JsonObject[], member: string): JsonObject[] {
+  return others.map((other) => other[member]).filter(isObject)
+}
+
+/** An object or list that has something in it. */
+function isContainer(value: JsonValue): boolean {
+  return Array.isArray(value) ? value.length > 0 : isObject(value) && Object.keys(value).length > 0
+}
+
+/** The observed value has at least the fields that an object names, or some items where a list has them. */
+function isThere(value: JsonValue, observed: JsonValue | undefined): boolean {
+  if (Array.isArray(value)) return Array.isArray(observed) && observed.length > 0
+  return isObject(value) && isObject(observed) && Object.keys(value).every((name) => Object.hasOwn(observed, name))
 }
 
 function foreignOwners(

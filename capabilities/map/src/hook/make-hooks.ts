@@ -5,6 +5,7 @@ import type { Clock } from '@fairlead/kube'
 import type { MapController, MapHook, TombstoneHook } from '../api.ts'
 import type { HookName, MapMetrics } from '../metrics.ts'
 import type { Hook, Hooks } from '../run/hooks.ts'
+import { ExpressionHook } from './expression.ts'
 import { WebhookHook } from './webhook.ts'
 
 /** What hooks are made with. */
@@ -15,24 +16,25 @@ export interface HookHost {
   readonly metrics: MapMetrics
 }
 
-/** Makes the hooks of a spec. */
-export async function makeHooks(controller: MapController, host: HookHost): Promise<Hooks> {
+/** Makes the hooks of a spec. Throws ExpressionError `InvalidExpression`. */
+export function makeHooks(controller: MapController, host: HookHost): Hooks {
   const { map, tombstone } = controller.spec.hooks
   return {
-    map: await makeHook('map', map, controller, host),
-    tombstone: tombstone === undefined ? undefined : await makeHook('tombstone', tombstone, controller, host),
+    map: makeHook('map', map, controller, host),
+    tombstone: tombstone === undefined ? undefined : makeHook('tombstone', tombstone, controller, host),
     [Symbol.asyncDispose]: async () => {},
   }
 }
 
-async function makeHook(
+function makeHook(
   name: HookName,
   spec: MapHook | TombstoneHook,
   controller: MapController,
   host: HookHost,
-): Promise<Hook> {
-  const { webhook, version } = spec
-  if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook`)
+): Hook {
+  const { webhook, expression, version } = spec
+  if (expression !== undefined) return new ExpressionHook(name, expression)
+  if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook or an expression`)
   return new WebhookHook({
     ...host,
     name,

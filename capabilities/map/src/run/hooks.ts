@@ -7,6 +7,8 @@ export interface HookCall {
   readonly facts: Omit<RequestFacts, 'version' | 'trim'>
   /** Names the group over all controllers; the key of cached answers (Q33). */
   readonly group: string
+  /** The time of the call, in milliseconds since the epoch. */
+  readonly now: number
   readonly signal: AbortSignal
 }
 
@@ -14,7 +16,7 @@ export interface HookCall {
 export interface Hook {
   /** Unknown and duplicate fields of answers are errors. */
   readonly strict: boolean
-  /** Asks. Throws RemoteError for what a server does wrong, HookBusyError when it asks for patience. */
+  /** Asks. Throws RemoteError for what a server does wrong, HookBusyError when it asks for patience, ExpressionError for an expression. */
   call(call: HookCall): Promise<AnswerBody>
 }
 

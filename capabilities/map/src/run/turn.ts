@@ -146,6 +146,7 @@ class Turn {
     const body = await hook.call({
       facts: { controller, parent, mapKey: this.#mapKey, ...facts },
       group: `${this.#parent.uid}/${this.#mapKey}`,
+      now: this.#context.clock.now(),
       signal: this.#context.signal,
     })
     try {

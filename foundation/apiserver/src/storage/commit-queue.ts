@@ -10,8 +10,8 @@ export interface PendingWrite {
   readonly deleted: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The pending write of the same key that this one builds on. */
-  readonly base: PendingWrite | undefined
+  /** The pending write of the same key that this one builds on, for as long as that may still fail. */
+  base: PendingWrite | undefined
   readonly resolve: (entry: Entry) => void
   readonly reject: (error: StoreError) => void
 }
@@ -83,6 +83,8 @@ export class CommitQueue {
   }
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {
+    // What these build on has been committed or is among them; keys that are always pending must not drag all their past along.
+    for (const write of batch) write.base = undefined
     const forgotten = this.#target.takeForgotten(this.#forget)
     this.#forget = false
     const records = batch.map(({ entry, deleted, at }) => ({ ...entryFields(entry), deleted, at }))

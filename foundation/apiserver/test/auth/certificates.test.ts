@@ -53,14 +53,7 @@ test('are made once and kept, readable by their owner only', async () => {
   const first = await loadCertificates(folder, { clock: systemClock })
   expect(await loadCertificates(folder, { clock: systemClock })).toEqual(first)
   const names = (await readdir(folder)).toSorted()
-  expect(names).toEqual([
-    'admin.crt',
-    'admin.key',
-    'ca.crt',
-    'ca.key',
-    'server.crt',
-    'server.key',
-  ])
+  expect(names).toEqual(['admin.crt', 'admin.key', 'ca.crt', 'ca.key', 'server.crt', 'server.key'])
   for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
 })
 

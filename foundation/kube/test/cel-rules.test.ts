@@ -29,7 +29,9 @@ describe.skipIf(sharedIsAbsent)('rules as recorded', () => {
       if (request === undefined || response === undefined || body === undefined) return []
       const { status } = response
       if (body['kind'] === 'CustomResourceDefinition') {
-        const { versions } = body['spec'] as unknown as { versions: readonly { schema: { openAPIV3Schema: SchemaNode } }[] }
+        const { versions } = body['spec'] as unknown as {
+          versions: readonly { schema: { openAPIV3Schema: SchemaNode } }[]
+        }
         schema = structuralSchema(versions[0]!.schema.openAPIV3Schema)
         const run = compileRules
         const definition = schema

@@ -29,11 +29,11 @@ function shapeOf(size: number, element?: Shape, key?: Shape): Shape {
 function shapeOfDeclaration(declaration: Declaration): Shape {
   const { element, fields } = declaration
   return {
-    size: declaration.maxSize ?? 1,
+    size: declaration.maxSize ?? 0,
     get element() {
       return element && shapeOfDeclaration(element)
     },
-    key: element && declaration.type.kind === 'map' ? shapeOf(unlimited) : undefined,
+    key: element && declaration.type.kind === 'map' ? shapeOf(0) : undefined,
     field: (name) => {
       const field = fields.get(name)
       return field === undefined ? shapeOf(unlimited) : shapeOfDeclaration(field)
@@ -118,15 +118,10 @@ class Estimator {
 
   #call(expr: Expr & { kind: 'call' }, scope: Scope): Estimate {
     const args = expr.args.map((arg) => this.estimate(arg, scope))
-    const sizes = args.map(({ shape }) => shape.size)
-    const overloads = this.#checked.overloadsOf(expr)
-    const isEquality = expr.name === '_==_' || expr.name === '_!=_'
-    const types = expr.args.map((arg) => this.#checked.typeOf(arg))
-    const own = Math.max(
-      0,
-      ...overloads.map(({ cost }) => (cost === undefined || (isEquality && !types.every(hasSize)) ? 0 : cost(sizes))),
-    )
-    return { cost: sum(args) + 1 + own, shape: resultShape(expr.name, args, this.#checked.typeOf(expr)) }
+    const sizes = args.map(({ shape }) => ({ size: shape.size, element: shape.element?.size ?? 0 }))
+    const own = this.#checked.overloadsOf(expr).map(({ cost }) => (cost === undefined ? 1 : cost(sizes)))
+    const shape = resultShape(expr.name, args, this.#checked.typeOf(expr))
+    return { cost: sum(args) + Math.max(0, ...own), shape }
   }
 
   #fold(expr: Expr & { kind: 'fold' }, scope: Scope): Estimate {
@@ -142,22 +137,36 @@ class Estimator {
     const perElement = (filter?.cost ?? 0) + body.cost + foldOverhead[expr.macro]
     const builds = expr.macro === 'map' || expr.macro === 'filter' || expr.macro.startsWith('transform')
     return {
-      cost: range.cost + range.shape.size * perElement + (builds ? 10 : 0) + 1,
+      cost: range.cost + range.shape.size * perElement + foldStart[expr.macro],
       shape: builds ? shapeOf(range.shape.size, expr.macro === 'filter' ? element : body.shape) : shapeOf(1),
     }
   }
 }
 
+type Macro = (Expr & { kind: 'fold' })['macro']
+
 /** Steps around the body of one element: the condition of the loop, the accumulator, what builds a result. */
-const foldOverhead: Readonly<Record<(Expr & { kind: 'fold' })['macro'], number>> = {
+const foldOverhead: Readonly<Record<Macro, number>> = {
   all: 3,
   exists: 4,
-  exists_one: 3,
-  map: 13,
-  filter: 14,
-  transformList: 13,
-  transformMap: 32,
-  transformMapEntry: 32,
+  exists_one: 2,
+  map: 12,
+  filter: 13,
+  transformList: 12,
+  transformMap: 3,
+  transformMapEntry: 2,
+}
+
+/** Steps around the whole loop: what the accumulator begins with, the result. */
+const foldStart: Readonly<Record<Macro, number>> = {
+  all: 1,
+  exists: 1,
+  exists_one: 2,
+  map: 11,
+  filter: 11,
+  transformList: 11,
+  transformMap: 31,
+  transformMapEntry: 31,
 }
 
 function sum(estimates: readonly Estimate[]): number {
@@ -168,7 +177,7 @@ function larger(a: Shape, b: Shape): Shape {
   return a.size >= b.size ? a : b
 }
 
-/** Results of conversions and times cost nothing to compare; texts and containers cost by their size. */
+/** Results that have a size of their own; others count as one. */
 function hasSize(type: CelType): boolean {
   return ['string', 'bytes', 'list', 'map', 'object', 'dyn'].includes(type.kind)
 }

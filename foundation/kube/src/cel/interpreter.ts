@@ -1,4 +1,5 @@
 // Runs checked expressions: each node becomes a function of its variables. Every step counts against a budget that nothing can catch.
+import type { ArgumentSize } from './call-cost.ts'
 import type { CheckedExpr } from './checker.ts'
 import { CelBudgetError, CelError } from './errors.ts'
 import type { Overload } from './library.ts'
@@ -309,12 +310,16 @@ const accumulators: Readonly<Record<(Expr & { kind: 'fold' })['macro'], Accumula
 }
 
 function invoke(run: Run, overload: Overload, args: readonly CelValue[]): CelValue {
-  charge(run, 1 + (overload.cost === undefined ? 0 : overload.cost(args.map(sizeOf))))
+  charge(run, overload.cost === undefined ? 1 : overload.cost(args.map(argumentSize)))
   return overload.call(args)
 }
 
+function argumentSize(value: CelValue): ArgumentSize {
+  return { size: sizeOf(value), element: isList(value) && value.length > 0 ? sizeOf(value[0]!) : 0 }
+}
+
 /** Characters, bytes or elements; 1 for anything else. */
-export function sizeOf(value: CelValue): number {
+function sizeOf(value: CelValue): number {
   if (typeof value === 'string' || isList(value) || value instanceof Uint8Array) return value.length
   return value instanceof MapValue ? value.size : 1
 }

@@ -1,4 +1,5 @@
 // The functions an expression may call: a table by name, each with its overloads, declared by signature.
+import type { CallCost } from './call-cost.ts'
 import type { CelType } from './types.ts'
 import { isAssignable, parseType, splitTypes } from './types.ts'
 import type { CelValue } from './values.ts'
@@ -7,9 +8,6 @@ import type { CelValue } from './values.ts'
 // oxlint-disable-next-line typescript/no-explicit-any -- each overload names the types of its own parameters
 type Implementation = (...args: never[]) => CelValue
 
-/** What a call costs beside its one step, from the sizes of its arguments (characters, elements). */
-export type CallCost = (sizes: readonly number[]) => number
-
 /** One signature of a function; the receiver of a method is its first parameter. */
 export interface Overload {
   readonly name: string
@@ -17,6 +15,7 @@ export interface Overload {
   readonly parameters: readonly CelType[]
   readonly result: CelType
   readonly call: (args: readonly CelValue[]) => CelValue
+  /** Undefined: one step. */
   readonly cost: CallCost | undefined
 }
 

@@ -122,7 +122,7 @@ class Declarer {
     const fieldTypes = new Map([...fields].map(([name, field]) => [name, field.type]))
     return {
       type: objectOf(`object.${++this.#objects}`, fieldTypes),
-      maxSize: node.maxProperties ?? fields.size,
+      maxSize: undefined,
       minBytes,
       element: undefined,
       fields,
@@ -218,7 +218,7 @@ function text(node: SchemaNode): Declaration {
         asText((value) => parseTimestamp(`${value}T00:00:00Z`)),
       )
     case 'date-time':
-      return scalar(types.timestamp, 40, 22, asText(parseTimestamp))
+      return scalar(types.timestamp, 40, 21, asText(parseTimestamp))
     default:
       return scalar(types.string, textSize(node), 2, fromJson)
   }

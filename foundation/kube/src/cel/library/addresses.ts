@@ -1,4 +1,5 @@
 // IP addresses and ranges, as Kubernetes takes them: no zones, no IPv4 inside IPv6, no leading zeros.
+import { traversal } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
 import { OpaqueValue } from '../values.ts'
@@ -112,8 +113,6 @@ const multicast = (a: Address): boolean => within(a, '224.0.0.0', 4) || within(a
 const broadcast = (a: Address): boolean => within(a, '255.255.255.255', 32)
 const globalUnicast = (a: Address): boolean =>
   ![unspecified, loopback, multicast, linkLocalUnicast, broadcast].some((test) => test(a))
-
-const traversal = (sizes: readonly number[]): number => Math.ceil((sizes[0] ?? 0) * 0.1)
 
 /** ip, isIP, cidr, isCIDR and their methods. */
 export function addressesLibrary(): Library {

@@ -1,4 +1,5 @@
 // Lists, sets, numbers and optional values: Kubernetes' list functions and cel-go's extensions.
+import { eachElement, eachPair } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
 import { Duration, MapValue, Optional, Timestamp, Uint, celEquals, isList, numeric } from '../values.ts'
@@ -6,9 +7,6 @@ import type { CelValue } from '../values.ts'
 import { checkedInt } from './standard.ts'
 
 type List = readonly CelValue[]
-
-const linear = (sizes: readonly number[]): number => sizes[0] ?? 0
-const quadratic = (sizes: readonly number[]): number => (sizes[0] ?? 0) * (sizes[1] ?? sizes[0] ?? 0)
 
 function compareValues(a: CelValue, b: CelValue): number {
   const [left, right] = [comparable(a), comparable(b)]
@@ -68,36 +66,36 @@ function range(count: bigint): CelValue[] {
 function lists(library: Library): void {
   for (const type of ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes']) {
     library
-      .define(`list<${type}>.isSorted(): bool`, isSorted, linear)
-      .define(`list<${type}>.min(): ${type}`, extreme('min', -1), linear)
-      .define(`list<${type}>.max(): ${type}`, extreme('max', 1), linear)
-      .define(`list<${type}>.sort(): list<${type}>`, (list: List) => [...list].sort(compareValues), quadratic)
+      .define(`list<${type}>.isSorted(): bool`, isSorted, eachElement)
+      .define(`list<${type}>.min(): ${type}`, extreme('min', -1), eachElement)
+      .define(`list<${type}>.max(): ${type}`, extreme('max', 1), eachElement)
+      .define(`list<${type}>.sort(): list<${type}>`, (list: List) => [...list].sort(compareValues), eachPair)
   }
   const total = (list: List): bigint => list.reduce<bigint>((sum, item) => sum + BigInt(numeric(item) ?? 0), 0n)
   library
-    .define('list<int>.sum(): int', (list: List) => checkedInt(total(list)), linear)
-    .define('list<uint>.sum(): uint', (list: List) => new Uint(total(list)), linear)
-    .define('list<double>.sum(): double', (list: readonly number[]) => list.reduce((a, b) => a + b, 0), linear)
+    .define('list<int>.sum(): int', (list: List) => checkedInt(total(list)), eachElement)
+    .define('list<uint>.sum(): uint', (list: List) => new Uint(total(list)), eachElement)
+    .define('list<double>.sum(): double', (list: readonly number[]) => list.reduce((a, b) => a + b, 0), eachElement)
     .define(
       'list<duration>.sum(): duration',
       (list: readonly Duration[]) => new Duration(checkedInt(list.reduce((a, b) => a + b.nanos, 0n))),
-      linear,
+      eachElement,
     )
     .define(
       'list<A>.indexOf(A): int',
       (list: List, item: CelValue) => BigInt(list.findIndex((other) => celEquals(other, item))),
-      linear,
+      eachElement,
     )
     .define(
       'list<A>.lastIndexOf(A): int',
       (list: List, item: CelValue) => BigInt(list.findLastIndex((other) => celEquals(other, item))),
-      linear,
+      eachElement,
     )
-    .define('list<A>.slice(int, int): list<A>', slice, linear)
-    .define('list<A>.flatten(): list<dyn>', (list: List) => flatten(list), linear)
-    .define('list<A>.flatten(int): list<dyn>', flatten, linear)
-    .define('list<A>.distinct(): list<A>', distinct, quadratic)
-    .define('list<A>.reverse(): list<A>', (list: List) => [...list].reverse(), linear)
+    .define('list<A>.slice(int, int): list<A>', slice, eachElement)
+    .define('list<A>.flatten(): list<dyn>', (list: List) => flatten(list), eachElement)
+    .define('list<A>.flatten(int): list<dyn>', flatten, eachElement)
+    .define('list<A>.distinct(): list<A>', distinct, eachPair)
+    .define('list<A>.reverse(): list<A>', (list: List) => [...list].reverse(), eachElement)
     .define('list<A>.first(): optional<A>', (list: List) => new Optional(list[0]))
     .define('list<A>.last(): optional<A>', (list: List) => new Optional(list.at(-1)))
     .define('lists.range(int): list<int>', range)
@@ -107,17 +105,9 @@ function sets(library: Library): void {
   const holds = (list: List, item: CelValue): boolean => list.some((other) => celEquals(other, item))
   const contains = (list: List, part: List): boolean => part.every((item) => holds(list, item))
   library
-    .define('sets.contains(list<A>, list<A>): bool', contains, quadratic)
-    .define(
-      'sets.equivalent(list<A>, list<A>): bool',
-      (a: List, b: List) => contains(a, b) && contains(b, a),
-      quadratic,
-    )
-    .define(
-      'sets.intersects(list<A>, list<A>): bool',
-      (a: List, b: List) => a.some((item) => holds(b, item)),
-      quadratic,
-    )
+    .define('sets.contains(list<A>, list<A>): bool', contains, eachPair)
+    .define('sets.equivalent(list<A>, list<A>): bool', (a: List, b: List) => contains(a, b) && contains(b, a), eachPair)
+    .define('sets.intersects(list<A>, list<A>): bool', (a: List, b: List) => a.some((item) => holds(b, item)), eachPair)
 }
 
 function extremeOf(sign: number): (...values: CelValue[]) => CelValue {
@@ -215,8 +205,8 @@ function optionals(library: Library): void {
       'optional<A>.orValue(A): A',
       (option: Optional, other: CelValue) => option.value ?? (option.value === null ? null : other),
     )
-    .define('optional.unwrap(list<optional<A>>): list<A>', unwrap, linear)
-    .define('list<optional<A>>.unwrapOpt(): list<A>', unwrap, linear)
+    .define('optional.unwrap(list<optional<A>>): list<A>', unwrap, eachElement)
+    .define('list<optional<A>>.unwrapOpt(): list<A>', unwrap, eachElement)
 }
 
 function unwrap(list: readonly Optional[]): CelValue[] {

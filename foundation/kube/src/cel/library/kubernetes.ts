@@ -3,14 +3,11 @@ import { addQuantities, compareQuantities, formatQuantity, parseQuantity, subtra
 import type { Quantity } from '../../quantity.ts'
 import { compileRegex } from '../../regex.ts'
 import * as names from '../../names.ts'
+import { match, secondTraversal, traversal } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
 import { MapValue, OpaqueValue, Optional } from '../values.ts'
 import type { CelValue } from '../values.ts'
-
-const traversal = (sizes: readonly number[]): number => Math.ceil((sizes[0] ?? 0) * 0.1)
-const matched = (sizes: readonly number[]): number =>
-  Math.max(1, Math.ceil((sizes[0] ?? 0) * 0.1)) * Math.max(1, Math.ceil((sizes[1] ?? 0) * 0.25))
 
 /** What `run` gives; its errors become errors of the expression. */
 function guarded<T>(run: () => T): T {
@@ -36,18 +33,18 @@ function regex(library: Library): void {
     .define(
       'string.find(string): string',
       (text: string, pattern: string) => guarded(() => compileRegex(pattern).find(text) ?? ''),
-      matched,
+      match,
     )
     .define(
       'string.findAll(string): list<string>',
       (text: string, pattern: string) => guarded(() => compileRegex(pattern).findAll(text)),
-      matched,
+      match,
     )
     .define(
       'string.findAll(string, int): list<string>',
       (text: string, pattern: string, limit: bigint) =>
         guarded(() => compileRegex(pattern).findAll(text, limit < 0n ? Infinity : Number(limit))),
-      matched,
+      match,
     )
 }
 
@@ -108,12 +105,12 @@ const urlForm =
 
 /** A request URI: absolute, or a path from the root. */
 function parseUrl(text: string): Url {
-  const match = urlForm.exec(text)
+  const found = urlForm.exec(text)
   const invalid = new CelError(
     `URL parse error during conversion from string: parse ${JSON.stringify(text)}: invalid URI for request`,
   )
-  if (match === null || /[\p{Cc} ]/u.test(text)) throw invalid
-  const [, scheme = '', host = '', path = '', search = ''] = match
+  if (found === null || /[\p{Cc} ]/u.test(text)) throw invalid
+  const [, scheme = '', host = '', path = '', search = ''] = found
   if (scheme === '' && !path.startsWith('/')) throw invalid
   if (!succeeds(() => decodeURIComponent(path))) throw invalid
   const query = new Map<string, string[]>()
@@ -186,7 +183,7 @@ function namedFormats(library: Library): void {
         const errors = format.value(text)
         return new Optional(errors.length === 0 ? undefined : [...errors])
       },
-      (sizes) => Math.ceil((sizes[1] ?? 0) * 0.1),
+      secondTraversal,
     )
 }
 
@@ -203,10 +200,10 @@ const semverForm = new RegExp(
 )
 
 function parseSemver(text: string, normalize: boolean): SemverValue {
-  const match = semverForm.exec(normalize ? normalizedVersion(text) : text)
-  if (match === null) throw new CelError('No Major.Minor.Patch elements found')
-  const [major, minor, patch] = [match[1]!, match[2]!, match[3]!].map(BigInt) as [bigint, bigint, bigint]
-  const pre = match[4]?.split('.') ?? []
+  const found = semverForm.exec(normalize ? normalizedVersion(text) : text)
+  if (found === null) throw new CelError('No Major.Minor.Patch elements found')
+  const [major, minor, patch] = [found[1]!, found[2]!, found[3]!].map(BigInt) as [bigint, bigint, bigint]
+  const pre = found[4]?.split('.') ?? []
   return new OpaqueValue(
     'kubernetes.Semver',
     { numbers: [major, minor, patch], pre },

@@ -2,6 +2,7 @@
 import { parseGoDurationNanoseconds } from '../../duration.ts'
 import { formatGoNumber } from '../../go-text.ts'
 import { compileRegex } from '../../regex.ts'
+import { comparison, concatenation, match, membership, search, secondTraversal, traversal } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
 import {
@@ -41,23 +42,14 @@ function checkedDuration(nanos: bigint): Duration {
   return new Duration(checkedInt(nanos))
 }
 
-/** A tenth of a step for each character that is looked at. */
-const traversal = (sizes: readonly number[]): number => Math.ceil((sizes[0] ?? 0) * 0.1)
-const both = (sizes: readonly number[]): number => Math.ceil(((sizes[0] ?? 0) + (sizes[1] ?? 0)) * 0.1)
-const compared = (sizes: readonly number[]): number => Math.ceil(Math.min(sizes[0] ?? 0, sizes[1] ?? 0) * 0.1)
-const searched = (sizes: readonly number[]): number =>
-  Math.ceil((sizes[0] ?? 0) * 0.1) * Math.ceil((sizes[1] ?? 0) * 0.1)
-const matched = (sizes: readonly number[]): number =>
-  Math.max(1, Math.ceil((sizes[0] ?? 0) * 0.1)) * Math.max(1, Math.ceil((sizes[1] ?? 0) * 0.25))
-
 function arithmetic(library: Library): void {
   library
     .define('_+_(int, int): int', (a: bigint, b: bigint) => checkedInt(a + b))
     .define('_+_(uint, uint): uint', (a: Uint, b: Uint) => checkedUint(a.value + b.value))
     .define('_+_(double, double): double', (a: number, b: number) => a + b)
-    .define('_+_(string, string): string', (a: string, b: string) => a + b, both)
-    .define('_+_(bytes, bytes): bytes', (a: Uint8Array, b: Uint8Array) => Buffer.concat([a, b]), both)
-    .define('_+_(list<A>, list<A>): list<A>', addLists, both)
+    .define('_+_(string, string): string', (a: string, b: string) => a + b, concatenation)
+    .define('_+_(bytes, bytes): bytes', (a: Uint8Array, b: Uint8Array) => Buffer.concat([a, b]), concatenation)
+    .define('_+_(list<A>, list<A>): list<A>', addLists, concatenation)
     .define('_+_(timestamp, duration): timestamp', (a: Timestamp, b: Duration) => checkedTimestamp(a.nanos + b.nanos))
     .define('_+_(duration, timestamp): timestamp', (a: Duration, b: Timestamp) => checkedTimestamp(a.nanos + b.nanos))
     .define('_+_(duration, duration): duration', (a: Duration, b: Duration) => checkedDuration(a.nanos + b.nanos))
@@ -83,7 +75,7 @@ function arithmetic(library: Library): void {
 
 /** Negative, zero or positive; NaN when doubles have no order. */
 function orderOf(a: CelValue, b: CelValue): number {
-  // Like cel-go, an int beside a double is compared as a double.
+  // Like cel-go, an int beside a double is comparison as a double.
   const isDouble = typeof a === 'number' || typeof b === 'number'
   const [left, right] = [a, b].map((value) => (isDouble ? Number(orderable(value)) : orderable(value))) as [
     number,
@@ -119,26 +111,26 @@ const comparisons: Readonly<Record<string, (order: number) => boolean>> = {
   '_>=_': (order) => order >= 0,
 }
 
-function comparison(library: Library): void {
+function comparisonOperators(library: Library): void {
   for (const [operator, accepts] of Object.entries(comparisons)) {
     for (const [left, right] of orderedPairs) {
       library.define(`${operator}(${left}, ${right}): bool`, (a: CelValue, b: CelValue) => accepts(orderOf(a, b)))
     }
     library
-      .define(`${operator}(string, string): bool`, (a: string, b: string) => accepts(compareStrings(a, b)), compared)
+      .define(`${operator}(string, string): bool`, (a: string, b: string) => accepts(compareStrings(a, b)), comparison)
       .define(
         `${operator}(bytes, bytes): bool`,
         (a: Uint8Array, b: Uint8Array) => accepts(Buffer.compare(a, b)),
-        compared,
+        comparison,
       )
   }
   library
-    .define('_==_(A, A): bool', celEquals, compared)
-    .define('_!=_(A, A): bool', (a: CelValue, b: CelValue) => !celEquals(a, b), compared)
+    .define('_==_(A, A): bool', celEquals, comparison)
+    .define('_!=_(A, A): bool', (a: CelValue, b: CelValue) => !celEquals(a, b), comparison)
     .define(
       '@in(A, list<A>): bool',
       (a: CelValue, list: readonly CelValue[]) => list.some((item) => celEquals(a, item)),
-      (sizes) => sizes[1] ?? 0,
+      membership,
     )
     .define('@in(A, map<A, B>): bool', (key: CelValue, map: MapValue) => map.has(key))
 }
@@ -160,11 +152,11 @@ function texts(library: Library): void {
     }
   }
   library
-    .define('string.contains(string): bool', (text: string, part: string) => text.includes(part), searched)
-    .define('string.startsWith(string): bool', (text: string, part: string) => text.startsWith(part), compared)
-    .define('string.endsWith(string): bool', (text: string, part: string) => text.endsWith(part), compared)
-    .define('string.matches(string): bool', matches, matched)
-    .define('matches(string, string): bool', matches, matched)
+    .define('string.contains(string): bool', (text: string, part: string) => text.includes(part), search)
+    .define('string.startsWith(string): bool', (text: string, part: string) => text.startsWith(part), secondTraversal)
+    .define('string.endsWith(string): bool', (text: string, part: string) => text.endsWith(part), secondTraversal)
+    .define('string.matches(string): bool', matches, match)
+    .define('matches(string, string): bool', matches, match)
 }
 
 function parseInteger(text: string, parser: string, check: (value: bigint) => boolean): bigint {
@@ -280,7 +272,7 @@ function floorDivide(a: bigint, b: bigint): bigint {
 export function standardLibrary(): Library {
   const library = new Library()
   arithmetic(library)
-  comparison(library)
+  comparisonOperators(library)
   texts(library)
   conversions(library)
   return library

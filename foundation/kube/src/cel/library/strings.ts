@@ -1,13 +1,12 @@
 // The string functions of cel-go's extension, and format.
 import { goQuote } from '../../go-text.ts'
+import { joining, rewriting, traversal } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
 import { Duration, MapValue, Timestamp, TypeValue, Uint, formatTime, isList, typeName } from '../values.ts'
 import type { CelValue } from '../values.ts'
 import { formatDouble } from './standard.ts'
 import { characters, indexIn, lastIndexIn, lengthOf, sliceOf } from './text.ts'
-
-const traversal = (sizes: readonly number[]): number => Math.ceil((sizes[0] ?? 0) * 0.1)
 
 function checkedIndex(index: bigint, length: number): number {
   if (index < 0n || index > BigInt(length)) throw new CelError(`index out of range: ${index}`)
@@ -67,8 +66,8 @@ export function stringsLibrary(): Library {
     .define('string.indexOf(string, int): int', indexOf, traversal)
     .define('string.lastIndexOf(string): int', lastIndexOf, traversal)
     .define('string.lastIndexOf(string, int): int', lastIndexOf, traversal)
-    .define('list<string>.join(): string', (list: readonly string[]) => list.join(''), traversal)
-    .define('list<string>.join(string): string', (list: readonly string[], by: string) => list.join(by), traversal)
+    .define('list<string>.join(): string', (list: readonly string[]) => list.join(''), joining)
+    .define('list<string>.join(string): string', (list: readonly string[], by: string) => list.join(by), joining)
     .define(
       'string.lowerAscii(): string',
       (text: string) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase()),
@@ -79,10 +78,10 @@ export function stringsLibrary(): Library {
       (text: string) => text.replace(/[a-z]+/g, (part) => part.toUpperCase()),
       traversal,
     )
-    .define('string.replace(string, string): string', replace, traversal)
-    .define('string.replace(string, string, int): string', replace, traversal)
-    .define('string.split(string): list<string>', split, traversal)
-    .define('string.split(string, int): list<string>', split, traversal)
+    .define('string.replace(string, string): string', replace, rewriting)
+    .define('string.replace(string, string, int): string', replace, rewriting)
+    .define('string.split(string): list<string>', split, rewriting)
+    .define('string.split(string, int): list<string>', split, rewriting)
     .define('string.substring(int): string', substring, traversal)
     .define('string.substring(int, int): string', substring, traversal)
     .define('string.trim(): string', (text: string) => text.replace(blanks, ''), traversal)

@@ -2,46 +2,52 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { Agent, request } from 'node:https'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { createSecureContext } from 'node:tls'
+import { Connection } from './connection.ts'
+import type { Answer, Target } from './connection.ts'
 
 /** How the server is run: sources by type stripping, or what `npm run build` made of them. */
 export type Form = 'source' | 'built'
 
-export interface Answer {
-  readonly status: number
-  readonly bytes: number
-  readonly text: string
-}
-
-/** A server under measurement. */
+/** A server under measurement, on an empty sqlite store of its own. */
 export class ServerProcess implements AsyncDisposable {
   /** Milliseconds from the start of the process to the first `ok` of /readyz. */
   readonly readyMs: number
+  readonly target: Target
   readonly #child: ChildProcess
-  readonly #port: number
-  readonly #agent: Agent
+  readonly #first: Connection
+  readonly #folder: string
 
-  private constructor(child: ChildProcess, port: number, agent: Agent, readyMs: number) {
+  private constructor(child: ChildProcess, target: Target, first: Connection, folder: string, readyMs: number) {
     this.#child = child
-    this.#port = port
-    this.#agent = agent
+    this.target = target
+    this.#first = first
+    this.#folder = folder
     this.readyMs = readyMs
   }
 
-  static async start(folder: string, form: Form): Promise<ServerProcess> {
+  /** `nodeOptions` come before the script: `--import`, `--cpu-prof`. */
+  static async start(form: Form, nodeOptions: readonly string[] = []): Promise<ServerProcess> {
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
     const begin = performance.now()
-    const child = spawn(process.execPath, [new URL('server.js', import.meta.url).pathname, folder, form], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(
+      process.execPath,
+      [...nodeOptions, join(import.meta.dirname, 'server.js'), join(folder, 'store'), form],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
     const line = await new Promise<string>((resolve, reject) => {
       createInterface({ input: child.stdout }).once('line', resolve)
       child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
     })
     const { port, ca } = JSON.parse(line) as { port: number; ca: string }
-    const agent = new Agent({ keepAlive: true, maxSockets: 64, ca })
-    const probe = new ServerProcess(child, port, agent, 0)
-    while ((await probe.send('GET', '/readyz')).text !== 'ok');
-    return new ServerProcess(child, port, agent, performance.now() - begin)
+    const target = { port, context: createSecureContext({ ca }), token: 'bench' }
+    const first = await Connection.open(target)
+    while ((await first.send('GET', '/readyz')).body.toString() !== 'ok');
+    return new ServerProcess(child, target, first, folder, performance.now() - begin)
   }
 
   /** Resident memory in megabytes (10^6 bytes). */
@@ -50,29 +56,59 @@ export class ServerProcess implements AsyncDisposable {
     return (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024) / 1e6
   }
 
-  send(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<Answer> {
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const headers = { Authorization: 'Bearer bench', ...(text === undefined ? {} : { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(text) }) }
-    return new Promise((resolve, reject) => {
-      const sent = request({ host: '127.0.0.1', port: this.#port, agent: this.#agent, method, path, headers }, (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('end', () => {
-          const bytes = Buffer.concat(chunks)
-          resolve({ status: response.statusCode ?? 0, bytes: bytes.length, text: bytes.toString() })
-        })
-        response.on('error', reject)
-      })
-      sent.on('error', reject)
-      sent.end(text)
-    })
+  /** Sends one request that has to succeed. */
+  async send(method: string, path: string, body?: object, contentType?: string): Promise<Answer> {
+    return succeeded(await this.#first.send(method, path, body === undefined ? '' : JSON.stringify(body), contentType))
+  }
+
+  /** Sends `count` requests over `width` connections, each as soon as the one before is answered; says how it went. */
+  async load(count: number, width: number, request: (index: number) => Request): Promise<Load> {
+    const connections = await Promise.all(Array.from({ length: width }, () => Connection.open(this.target)))
+    const times = new Float64Array(count)
+    let next = 0
+    const begin = performance.now()
+    await Promise.all(
+      connections.map(async (connection) => {
+        for (let index = next++; index < count; index = next++) {
+          const { method, path, body, contentType } = request(index)
+          const sent = performance.now()
+          succeeded(await connection.send(method, path, body === undefined ? '' : JSON.stringify(body), contentType))
+          times[index] = performance.now() - sent
+        }
+      }),
+    )
+    const elapsed = performance.now() - begin
+    for (const connection of connections) connection[Symbol.dispose]()
+    times.sort()
+    return { perSecond: (count * 1000) / elapsed, p50: times[count >> 1]!, p99: times[Math.floor(count * 0.99)]! }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#agent.destroy()
-    if (this.#child.exitCode !== null) return
-    const gone = once(this.#child, 'exit')
-    this.#child.kill('SIGTERM')
-    await gone
+    this.#first[Symbol.dispose]()
+    if (this.#child.exitCode === null) {
+      const gone = once(this.#child, 'exit')
+      this.#child.kill('SIGTERM')
+      await gone
+    }
+    rmSync(this.#folder, { recursive: true, force: true })
   }
+}
+
+export interface Request {
+  readonly method: string
+  readonly path: string
+  readonly body?: object
+  readonly contentType?: string
+}
+
+/** Times in milliseconds. */
+export interface Load {
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+}
+
+function succeeded(answer: Answer): Answer {
+  if (answer.status >= 300) throw new Error(`the server answered ${answer.status}: ${answer.body.toString()}`)
+  return answer
 }

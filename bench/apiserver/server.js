@@ -5,7 +5,10 @@ import module from 'node:module'
 const [folder, form] = process.argv.slice(2)
 module.enableCompileCache()
 if (form === 'source') {
-  module.registerHooks({ resolve: (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, '@fairlead/source'] }) })
+  module.registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier, { ...context, conditions: [...context.conditions, '@fairlead/source'] }),
+  })
 }
 const { ApiServer, sqlite } = await import('@fairlead/apiserver')
 const server = await ApiServer.start({

@@ -1,0 +1,95 @@
+// One TLS connection that speaks just enough HTTP/1.1 to load a server: requests one after the other, or a watch. Costs a fraction of
+// node:https, so that the generator of the load is not what is measured.
+import { once } from 'node:events'
+import { connect } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
+
+export interface Answer {
+  readonly status: number
+  readonly body: Buffer
+}
+
+/** Where a server listens, and what connections to it share. */
+export interface Target {
+  readonly port: number
+  readonly context: SecureContext
+  readonly token: string
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+const mark = Buffer.from('"type":"')
+
+export class Connection implements Disposable {
+  readonly #socket: TLSSocket
+  readonly #token: string
+  #chunks: Buffer[] = []
+  #length = 0
+  #expected = -1
+  #receive: ((answer: Answer) => void) | undefined
+  #fail: ((error: Error) => void) | undefined
+
+  private constructor(socket: TLSSocket, token: string) {
+    this.#socket = socket
+    this.#token = token
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('error', (error) => this.#fail?.(error))
+    socket.on('close', () => this.#fail?.(new Error('the server closed the connection')))
+  }
+
+  static async open({ port, context, token }: Target): Promise<Connection> {
+    const socket = connect({ host: '127.0.0.1', port, secureContext: context, servername: 'localhost' })
+    await once(socket, 'secureConnect')
+    return new Connection(socket.setNoDelay(true), token)
+  }
+
+  /** Sends one request; the connection takes the next one when its answer is there. */
+  send(method: string, path: string, body = '', contentType = 'application/json'): Promise<Answer> {
+    const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${this.#token}\r\n`
+    const type = body === '' ? '' : `Content-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
+    return new Promise((resolve, reject) => {
+      this.#receive = resolve
+      this.#fail = reject
+      this.#socket.write(`${head}${type}\r\n${body}`)
+    })
+  }
+
+  /** Opens a watch; `onEvents` is told how many events each piece of it began. Resolves when the watch is open. */
+  async watch(path: string, onEvents: (count: number) => void): Promise<void> {
+    this.#socket.removeAllListeners('data')
+    this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${this.#token}\r\n\r\n`)
+    const [head] = (await once(this.#socket, 'data')) as [Buffer]
+    if (!head.toString('latin1').startsWith('HTTP/1.1 200'))
+      throw new Error(`the watch was refused: ${head.toString()}`)
+    this.#socket.on('data', (chunk: Buffer) => {
+      let count = 0
+      for (let at = chunk.indexOf(mark); at >= 0; at = chunk.indexOf(mark, at + mark.length)) count++
+      if (count > 0) onEvents(count)
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#fail = undefined
+    this.#socket.destroy()
+  }
+
+  #take(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#length += chunk.length
+    if (this.#expected < 0) {
+      const start = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks)
+      const end = start.indexOf(headEnd)
+      if (end < 0) return
+      const length = /\r\ncontent-length: (\d+)/i.exec(start.toString('latin1', 0, end))?.[1]
+      if (length === undefined)
+        return this.#fail?.(new Error(`an answer without a length: ${start.toString('latin1', 0, end)}`))
+      this.#expected = end + headEnd.length + Number(length)
+    }
+    if (this.#length < this.#expected) return
+    const whole = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks)
+    const body = whole.subarray(whole.indexOf(headEnd) + headEnd.length, this.#expected)
+    this.#chunks = []
+    this.#length = 0
+    this.#expected = -1
+    this.#receive?.({ status: Number(whole.toString('latin1', 9, 12)), body })
+  }
+}

@@ -25,7 +25,7 @@ import { podTemplateStrategy } from './pods/pod-template.ts'
 import { autoscalerStrategy, disruptionBudgetStrategy } from './policy/autoscaler.ts'
 import { attachmentStrategy, attributesClassStrategy, claimStrategy, csiDriverStrategy, storageClassStrategy, volumeStrategy } from './storage/volumes.ts'
 import type { ResourceRow } from './tables.ts'
-import { storeEmptyLists, zeroStatus } from './typed-form.ts'
+import { settle, zeroStatus } from './typed-form.ts'
 import { deploymentStrategy, replicaSetStrategy, replicationControllerStrategy } from './workloads/deployment.ts'
 import { cronJobStrategy, jobStrategy } from './workloads/job.ts'
 import { controllerRevisionStrategy, daemonSetStrategy, statefulSetStrategy } from './workloads/stateful-set.ts'
@@ -85,9 +85,9 @@ const strategies: Readonly<Record<string, Strategy>> = {
 export function strategyOf(group: string, apiVersion: string, row: ResourceRow, rules?: DefinitionRules): Strategy {
   const own = row.kind === 'CustomResourceDefinition' ? definitionStrategy(rules) : (strategies[`${group}/${row.kind}`] ?? {})
   const hasStatus = own.hasStatus ?? row.subresources?.some(({ name }) => name === 'status') ?? false
-  const store = (object: Draft): void => {
+  const finish = (object: Draft): void => {
     const type = messageOfKind(apiVersion, row.kind)
-    if (type !== undefined) storeEmptyLists(type, object)
+    if (type !== undefined) settle(type, object)
   }
   return {
     allowUnconditionalUpdate: true,
@@ -98,11 +98,11 @@ export function strategyOf(group: string, apiVersion: string, row: ResourceRow, 
     prepareForCreate(object, context) {
       if (hasStatus) resetStatus(object, apiVersion, row.kind)
       own.prepareForCreate?.(object, context)
-      store(object)
+      finish(object)
     },
     prepareForUpdate(object, old, context) {
       own.prepareForUpdate?.(object, old, context)
-      store(object)
+      finish(object)
     },
   }
 }

@@ -34,35 +34,56 @@ export function zeroStatus(apiVersion: string, kind: string): MutableJsonObject 
 }
 
 /**
- * What storing makes of required lists: on the wire an empty list is none, so it comes back as null. Changes the object in place.
+ * What is left to do before an object is stored, after defaults and preparation have changed it: fields stand in the order of their type, and
+ * required lists that are empty become null, because the wire form of storage does not tell them apart. Changes the object in place.
  */
-export function storeEmptyLists(type: MessageType, object: MutableJsonObject): void {
-  for (const field of fieldsWithRequiredLists(type)) {
-    const value = object[field.name]
-    if (value === undefined || value === null) continue
-    if (field.repeated && isJsonArray(value) && value.length === 0) {
-      if (!field.omitempty) object[field.name] = null
-    } else if (field.message !== undefined && field.message.special === undefined) {
-      const { message } = field
-      const children = field.repeated ? (value as readonly JsonValue[]) : field.map ? Object.values(value) : [value]
-      for (const child of children) storeEmptyLists(message, child as MutableJsonObject)
-    }
-  }
+export function settle(type: MessageType, object: MutableJsonObject): void {
+  const settled = settledMessage(type, object)
+  if (settled === object) return
+  for (const name of Object.keys(object)) delete object[name]
+  Object.assign(object, settled)
 }
 
-const requiredLists = new Map<MessageType, readonly MessageField[]>()
+/** The message itself when its fields are in order, else a copy. Values are replaced in place, so frozen parts must be settled already. */
+function settledMessage(type: MessageType, object: MutableJsonObject): MutableJsonObject {
+  let last = -1
+  let isOrdered = true
+  for (const name of Object.keys(object)) {
+    const position = type.positions.get(name)
+    const field = type.byJsonName.get(name)
+    if (position === undefined || field === undefined) continue
+    if (position < last) isOrdered = false
+    last = position
+    const value = object[name] ?? null
+    const next = settledValue(field, value)
+    if (next !== value) object[name] = next
+  }
+  return isOrdered ? object : inOrder(type, object)
+}
 
-/** Fields that are required lists or hold some further down; types that refer to themselves are walked once. */
-function fieldsWithRequiredLists(type: MessageType): readonly MessageField[] {
-  const known = requiredLists.get(type)
-  if (known !== undefined) return known
-  requiredLists.set(type, [])
-  const found = [...type.byJsonName.values()].filter((field) => {
-    if (field.repeated && !field.omitempty) return true
-    return field.message !== undefined && field.message.special === undefined && fieldsWithRequiredLists(field.message).length > 0
-  })
-  requiredLists.set(type, found)
-  return found
+function settledValue(field: MessageField, value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null) return value
+  if (field.repeated && isJsonArray(value) && value.length === 0) return field.omitempty ? value : null
+  const { message } = field
+  if (message === undefined || message.special !== undefined) return value
+  const settled = (child: JsonValue): JsonValue => settledMessage(message, child as MutableJsonObject)
+  if (isJsonArray(value)) {
+    const items = value.map(settled)
+    return items.every((item, index) => item === value[index]) ? value : items
+  }
+  if (!field.map) return settled(value)
+  const entries = Object.entries(value).map(([key, child]) => [key, child, settled(child)] as const)
+  return entries.every(([, child, next]) => next === child) ? value : Object.fromEntries(entries.map(([key, , next]) => [key, next]))
+}
+
+function inOrder(type: MessageType, object: MutableJsonObject): MutableJsonObject {
+  const out: MutableJsonObject = {}
+  for (const [name, value] of Object.entries(object)) if (!type.positions.has(name)) out[name] = value
+  for (const name of type.positions.keys()) {
+    const value = object[name]
+    if (value !== undefined) out[name] = value
+  }
+  return out
 }
 
 class Reader {

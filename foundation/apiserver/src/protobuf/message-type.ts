@@ -50,6 +50,8 @@ export interface MessageType {
   readonly wireFields: readonly MessageField[]
   /** Fields by JSON name, those of inline messages included. */
   readonly byJsonName: ReadonlyMap<string, MessageField>
+  /** Places of the JSON names in the order of Go's struct. */
+  readonly positions: ReadonlyMap<string, number>
   readonly byNumber: ReadonlyMap<number, MessageField>
   readonly special: SpecialForm | undefined
 }
@@ -119,11 +121,13 @@ function findMessage(apiVersion: string, kind: string): MessageType | undefined 
 
 function buildType(name: string, rows: readonly FieldRow[]): MessageType {
   const fields = rows.map(buildField)
+  const byJsonName = new Map(fields.flatMap((field) => (field.inline ? [...(field.message?.byJsonName ?? [])] : [[field.name, field] as const])))
   return {
     name,
     fields,
     wireFields: fields.toSorted((a, b) => a.number - b.number),
-    byJsonName: new Map(fields.flatMap((field) => (field.inline ? [...(field.message?.byJsonName ?? [])] : [[field.name, field] as const]))),
+    byJsonName,
+    positions: new Map([...byJsonName.keys()].map((field, index) => [field, index])),
     byNumber: new Map(fields.map((field) => [field.number, field])),
     special: Object.hasOwn(specialForms, name) ? specialForms[name] : undefined,
   }

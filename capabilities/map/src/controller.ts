@@ -164,7 +164,8 @@ export class MapControllers {
       const hooks = makeHooks(object, { http: this.#http, client, clock, metrics: this.#metrics })
       const kinds = await resolveKinds(own.discovery, object.spec)
       for (const kind of kinds.inputs) inputFilter(kind)
-      for (const { spec } of [...kinds.inputs, ...kinds.related]) selectorFrom(spec.labelSelector ?? spec.namespaceSelector ?? {})
+      for (const { spec } of [...kinds.inputs, ...kinds.related])
+        selectorFrom(spec.labelSelector ?? spec.namespaceSelector ?? {})
       return { kinds, hooks }
     } catch (error) {
       const reason = refusalReason(error)

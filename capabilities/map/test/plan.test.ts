@@ -1,7 +1,17 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { applyServerSide } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
-import { configurationOf, fieldManager, formatIdentity, identityOf, isEmptyPlan, nextStep, planDetached, planGroup, readMapAnswer } from '@fairlead/map'
+import {
+  configurationOf,
+  fieldManager,
+  formatIdentity,
+  identityOf,
+  isEmptyPlan,
+  nextStep,
+  planDetached,
+  planGroup,
+  readMapAnswer,
+} from '@fairlead/map'
 import type { Configuration, GroupFacts, GroupView, Identity, MapAnswer, OutputKind, Plan } from '@fairlead/map'
 import { describe, expect, it } from 'vitest'
 import { claim, configMaps, outputOf, parent, snapshot, snapshots, tagFor } from './objects.ts'
@@ -14,17 +24,37 @@ const method = fc.constantFrom<OutputKind['method']>('OnDelete', 'Recreate', 'In
 
 /** What a server would make of an apply: ownership and all. */
 function applied(live: KubeObject | undefined, configuration: KubeObject, by = manager): KubeObject {
-  const stored = applyServerSide({ live, applied: configuration, schemaFor: () => undefined, manager: by, force: true, now: '2026-01-01T00:00:00Z' })
-  return { ...stored, metadata: { ...stored.metadata, uid: live?.metadata.uid ?? `uid-${configuration.metadata.name}` } }
+  const stored = applyServerSide({
+    live,
+    applied: configuration,
+    schemaFor: () => undefined,
+    manager: by,
+    force: true,
+    now: '2026-01-01T00:00:00Z',
+  })
+  return {
+    ...stored,
+    metadata: { ...stored.metadata, uid: live?.metadata.uid ?? `uid-${configuration.metadata.name}` },
+  }
 }
 
 function view(observed: readonly KubeObject[], others: readonly KubeObject[] = [], mayDelete = true): GroupView {
   const all = new Map([...observed, ...others].map((object) => [formatIdentity(identityOf(object)), object]))
-  return { controllerName: 'schedules', manager, parent: owner, observed, mayDelete, find: (_kind: OutputKind, identity: Identity) => all.get(formatIdentity(identity)) }
+  return {
+    controllerName: 'schedules',
+    manager,
+    parent: owner,
+    observed,
+    mayDelete,
+    find: (_kind: OutputKind, identity: Identity) => all.get(formatIdentity(identity)),
+  }
 }
 
 function answer(wanted: readonly KubeObject[], kinds: readonly OutputKind[]): MapAnswer {
-  return readMapAnswer({ value: { outputs: wanted } as unknown as JsonValue, duplicates: [] }, { parent: owner, kinds, strict: false })
+  return readMapAnswer(
+    { value: { outputs: wanted } as unknown as JsonValue, duplicates: [] },
+    { parent: owner, kinds, strict: false },
+  )
 }
 
 /** The outputs after a plan was carried out on a server where nothing else happens. */
@@ -45,11 +75,21 @@ function carriedOut(observed: readonly KubeObject[], plan: Plan): KubeObject[] {
 }
 
 const brief = (plan: Plan): string[] =>
-  plan.map((action) => `${action.op} ${'observed' in action ? action.observed.metadata.name : action.op === 'refuse' ? action.identity.name : action.configuration.object.metadata.name} ${action.reason}`)
+  plan.map(
+    (action) =>
+      `${action.op} ${'observed' in action ? action.observed.metadata.name : action.op === 'refuse' ? action.identity.name : action.configuration.object.metadata.name} ${action.reason}`,
+  )
 
-const value = fc.oneof(fc.constantFrom('slow', 'fast'), fc.integer({ min: 0, max: 3 }), fc.array(fc.constantFrom('x', 'y'), { maxLength: 2 }), fc.dictionary(fc.constantFrom('p', 'q'), fc.constantFrom('1', '2')))
+const value = fc.oneof(
+  fc.constantFrom('slow', 'fast'),
+  fc.integer({ min: 0, max: 3 }),
+  fc.array(fc.constantFrom('x', 'y'), { maxLength: 2 }),
+  fc.dictionary(fc.constantFrom('p', 'q'), fc.constantFrom('1', '2')),
+)
 const spec = fc.dictionary(fc.constantFrom('class', 'size', 'nested', 'empty'), value)
-const wishes = fc.dictionary(fc.constantFrom('s1', 's2', 's3', 's4'), spec).map((specs) => Object.entries(specs).map(([name, of]) => snapshot(name, of)))
+const wishes = fc
+  .dictionary(fc.constantFrom('s1', 's2', 's3', 's4'), spec)
+  .map((specs) => Object.entries(specs).map(([name, of]) => snapshot(name, of)))
 
 describe('planGroup', () => {
   property.prop([wishes, wishes, method])('leaves nothing to do once it was carried out', (before, wanted, how) => {
@@ -60,30 +100,44 @@ describe('planGroup', () => {
     expect(isEmptyPlan(again)).toBe(true)
   })
 
-  property.prop([wishes, wishes, method])('never deletes while anything is unknown, and says what it holds', (before, wanted, how) => {
-    const kinds = [snapshots(how)]
-    const observed = carriedOut([], planGroup(view([]), answer(before, kinds), mark))
-    const certain = planGroup(view(observed), answer(wanted, kinds), mark)
-    const unsure = planGroup(view(observed, [], false), answer(wanted, kinds), mark)
-    expect(unsure.filter(({ op }) => op === 'delete')).toEqual([])
-    expect(unsure.filter(({ reason }) => reason === 'Held').length).toBe(certain.filter(({ op }) => op === 'delete').length)
-  })
+  property.prop([wishes, wishes, method])(
+    'never deletes while anything is unknown, and says what it holds',
+    (before, wanted, how) => {
+      const kinds = [snapshots(how)]
+      const observed = carriedOut([], planGroup(view([]), answer(before, kinds), mark))
+      const certain = planGroup(view(observed), answer(wanted, kinds), mark)
+      const unsure = planGroup(view(observed, [], false), answer(wanted, kinds), mark)
+      expect(unsure.filter(({ op }) => op === 'delete')).toEqual([])
+      expect(unsure.filter(({ reason }) => reason === 'Held').length).toBe(
+        certain.filter(({ op }) => op === 'delete').length,
+      )
+    },
+  )
 
-  property.prop([wishes, wishes, method, fc.constantFrom('class', 'size', 'theirs')])('is not moved by fields that others own', (before, _wanted, how, field) => {
-    const kinds = [snapshots(how)]
-    const observed = carriedOut([], planGroup(view([]), answer(before, kinds), mark))
-    const touched = observed.map((object) => {
-      const isOurs = Object.hasOwn(object.spec as object, field)
-      const theirs: KubeObject = { apiVersion: object.apiVersion, kind: object.kind, metadata: { name: object.metadata.name, namespace: 'app' }, spec: { [field]: 'by others' } }
-      return isOurs ? object : applied(object, theirs, 'others')
-    })
-    expect(isEmptyPlan(planGroup(view(touched), answer(before, kinds), mark))).toBe(true)
-  })
+  property.prop([wishes, wishes, method, fc.constantFrom('class', 'size', 'theirs')])(
+    'is not moved by fields that others own',
+    (before, _wanted, how, field) => {
+      const kinds = [snapshots(how)]
+      const observed = carriedOut([], planGroup(view([]), answer(before, kinds), mark))
+      const touched = observed.map((object) => {
+        const isOurs = Object.hasOwn(object.spec as object, field)
+        const theirs: KubeObject = {
+          apiVersion: object.apiVersion,
+          kind: object.kind,
+          metadata: { name: object.metadata.name, namespace: 'app' },
+          spec: { [field]: 'by others' },
+        }
+        return isOurs ? object : applied(object, theirs, 'others')
+      })
+      expect(isEmptyPlan(planGroup(view(touched), answer(before, kinds), mark))).toBe(true)
+    },
+  )
 
   it('deletes first, and gives a reason for everything', () => {
     const wanted = ['kept', 'changed', 'terminating'].map((name) => snapshot(name, { class: 'fast' }))
     const kinds = [snapshots('InPlace')]
-    const made = (name: string, of: object): KubeObject => carriedOut([], planGroup(view([]), answer([snapshot(name, of)], kinds), mark))[0]!
+    const made = (name: string, of: object): KubeObject =>
+      carriedOut([], planGroup(view([]), answer([snapshot(name, of)], kinds), mark))[0]!
     const terminating = made('terminating', { class: 'slow' })
     const observed = [
       made('kept', { class: 'fast' }),
@@ -113,26 +167,52 @@ describe('planGroup', () => {
   it('takes back a field that someone else changed', () => {
     const kinds = [snapshots('InPlace')]
     const [mine] = carriedOut([], planGroup(view([]), answer([snapshot('s', { class: 'fast' })], kinds), mark))
-    const theirs = { apiVersion: mine!.apiVersion, kind: mine!.kind, metadata: { name: 's', namespace: 'app' }, spec: { class: 'slow' } }
-    expect(brief(planGroup(view([applied(mine, theirs, 'others')]), answer([snapshot('s', { class: 'fast' })], kinds), mark))).toEqual(['update s Changed'])
+    const theirs = {
+      apiVersion: mine!.apiVersion,
+      kind: mine!.kind,
+      metadata: { name: 's', namespace: 'app' },
+      spec: { class: 'slow' },
+    }
+    expect(
+      brief(
+        planGroup(view([applied(mine, theirs, 'others')]), answer([snapshot('s', { class: 'fast' })], kinds), mark),
+      ),
+    ).toEqual(['update s Changed'])
   })
 
   it('never recreates because the server writes a value in another form', () => {
     const kinds = [snapshots('Recreate')]
     const [made] = carriedOut([], planGroup(view([]), answer([snapshot('s', { size: '1000m' })], kinds), mark))
-    expect(isEmptyPlan(planGroup(view([{ ...made!, spec: { size: '1' } }]), answer([snapshot('s', { size: '1000m' })], kinds), mark))).toBe(true)
+    expect(
+      isEmptyPlan(
+        planGroup(view([{ ...made!, spec: { size: '1' } }]), answer([snapshot('s', { size: '1000m' })], kinds), mark),
+      ),
+    ).toBe(true)
   })
 
   it('takes over no object that is not its own, and says whose it is', () => {
     const kinds = [configMaps]
-    const stranger = (metadata: object): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'app', uid: 'u', ...metadata } })
+    const stranger = (metadata: object): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'c', namespace: 'app', uid: 'u', ...metadata },
+    })
     const wanted = answer([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } }], kinds)
-    const messageFor = (existing: KubeObject): string => planGroup(view([], [existing]), wanted, mark).map((action) => ('message' in action ? `${action.reason}: ${action.message}` : action.op))[0] ?? ''
+    const messageFor = (existing: KubeObject): string =>
+      planGroup(view([], [existing]), wanted, mark).map((action) =>
+        'message' in action ? `${action.reason}: ${action.message}` : action.op,
+      )[0] ?? ''
     const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'other', controller: true }
-    expect(messageFor(stranger({}))).toBe('NameTaken: ConfigMap/app/c exists already and is not owned by this parent; it was left as it is. Rename one of the two, or delete it')
+    expect(messageFor(stranger({}))).toBe(
+      'NameTaken: ConfigMap/app/c exists already and is not owned by this parent; it was left as it is. Rename one of the two, or delete it',
+    )
     expect(messageFor(stranger({ ownerReferences: [reference] }))).toContain('belongs to Deployment web')
-    expect(messageFor(stranger({ ownerReferences: [{ ...reference, uid: owner.metadata.uid }] }))).toContain('does not carry the tag of this controller')
-    expect(messageFor(outputOf(claim('b'), owner, stranger({}), configMaps))).toContain('OtherGroup: ConfigMap/app/c is wanted for this input, but it is an output of PersistentVolumeClaim/app/b')
+    expect(messageFor(stranger({ ownerReferences: [{ ...reference, uid: owner.metadata.uid }] }))).toContain(
+      'does not carry the tag of this controller',
+    )
+    expect(messageFor(outputOf(claim('b'), owner, stranger({}), configMaps))).toContain(
+      'OtherGroup: ConfigMap/app/c is wanted for this input, but it is an output of PersistentVolumeClaim/app/b',
+    )
   })
 })
 
@@ -141,8 +221,14 @@ describe('planDetached', () => {
 
   it('deletes all without a hook, and what a hook does not keep', () => {
     expect(brief(planDetached(view(outputs), undefined))).toEqual(['delete s1 Detached', 'delete s2 Detached'])
-    const keep = new Set(['VolumeSnapshot.snapshot.example.com/app/s2', 'VolumeSnapshot.snapshot.example.com/app/elsewhere'])
-    expect(brief(planDetached(view(outputs), { keep, resyncAfterSeconds: undefined }))).toEqual(['delete s1 Detached', 'keep s2 Kept'])
+    const keep = new Set([
+      'VolumeSnapshot.snapshot.example.com/app/s2',
+      'VolumeSnapshot.snapshot.example.com/app/elsewhere',
+    ])
+    expect(brief(planDetached(view(outputs), { keep, resyncAfterSeconds: undefined }))).toEqual([
+      'delete s1 Detached',
+      'keep s2 Kept',
+    ])
   })
 
   it('holds what it may not delete', () => {
@@ -151,7 +237,14 @@ describe('planDetached', () => {
 })
 
 describe('nextStep', () => {
-  const facts: GroupFacts = { parent: owner, input, outputs: [snapshot('s')], outputsKnown: true, inputsKnown: true, hasTombstoneHook: true }
+  const facts: GroupFacts = {
+    parent: owner,
+    input,
+    outputs: [snapshot('s')],
+    outputsKnown: true,
+    inputsKnown: true,
+    hasTombstoneHook: true,
+  }
   const terminating = parent({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })
 
   it.each<[string, Partial<GroupFacts>, string]>([
@@ -185,13 +278,27 @@ describe('nextStep', () => {
 
 describe('configurationOf', () => {
   const wanted = (metadata: object, more: object = {}): Configuration =>
-    configurationOf({ identity: identityOf(snapshot('s')), kind: snapshots('InPlace'), object: { ...snapshot('s', { class: 'fast' }, metadata), ...more } }, mark)
+    configurationOf(
+      {
+        identity: identityOf(snapshot('s')),
+        kind: snapshots('InPlace'),
+        object: { ...snapshot('s', { class: 'fast' }, metadata), ...more },
+      },
+      mark,
+    )
 
   it('keeps of an answer what a hook may set, and adds tag and owner', () => {
     const foreign = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' }
     const controller = { ...foreign, uid: 'c', controller: true }
     const { object, digest } = wanted(
-      { uid: 'u', resourceVersion: '5', creationTimestamp: null, labels: { a: 'b', 'metacontroller.k8s.io/map-key': 'forged' }, ownerReferences: [foreign, controller], managedFields: [] },
+      {
+        uid: 'u',
+        resourceVersion: '5',
+        creationTimestamp: null,
+        labels: { a: 'b', 'metacontroller.k8s.io/map-key': 'forged' },
+        ownerReferences: [foreign, controller],
+        managedFields: [],
+      },
       { status: { ready: true } },
     )
     expect(object).toEqual({
@@ -209,7 +316,17 @@ describe('configurationOf', () => {
           'metacontroller.k8s.io/map-applied': digest,
           'metacontroller.k8s.io/map-seen': 'seen',
         },
-        ownerReferences: [foreign, { apiVersion: owner.apiVersion, kind: owner.kind, name: 'nightly', uid: 'parent-uid', controller: true, blockOwnerDeletion: true }],
+        ownerReferences: [
+          foreign,
+          {
+            apiVersion: owner.apiVersion,
+            kind: owner.kind,
+            name: 'nightly',
+            uid: 'parent-uid',
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
       },
       spec: { class: 'fast' },
     })
@@ -217,7 +334,11 @@ describe('configurationOf', () => {
 
   it('has one digest for the same wish, however it is written', () => {
     const plain = wanted({}).digest
-    expect([wanted({ uid: 'u' }).digest, wanted({}, { status: {} }).digest, wanted({ labels: {} }).digest]).toEqual([plain, plain, plain])
+    expect([wanted({ uid: 'u' }).digest, wanted({}, { status: {} }).digest, wanted({ labels: {} }).digest]).toEqual([
+      plain,
+      plain,
+      plain,
+    ])
     expect(wanted({ labels: { a: 'b' } }).digest).not.toBe(plain)
   })
 })

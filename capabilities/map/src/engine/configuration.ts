@@ -100,11 +100,19 @@ export function isAsApplied(observed: KubeObject, configuration: Configuration, 
  * Every field of a value is in a set of fields (the form of `managedFields[].fieldsV1`). A leaf owns its value as a whole (scalars, atomic
  * lists and maps), or is what is left of a map whose fields others took: then they own something below it, or fields are missing.
  */
-function ownsAll(fields: JsonObject, value: JsonValue, observed: JsonValue | undefined, others: readonly JsonObject[]): boolean {
+function ownsAll(
+  fields: JsonObject,
+  value: JsonValue,
+  observed: JsonValue | undefined,
+  others: readonly JsonObject[],
+): boolean {
   const members = membersOf(fields)
-  if (members.length === 0) return !isContainer(value) || (isThere(value, observed) && !others.some((other) => membersOf(other).length > 0))
+  if (members.length === 0)
+    return !isContainer(value) || (isThere(value, observed) && !others.some((other) => membersOf(other).length > 0))
   if (Array.isArray(value)) {
-    return (value as readonly JsonValue[]).every((item) => members.some((member) => ownsItem(member, fields[member] as JsonObject, item, observed, others)))
+    return (value as readonly JsonValue[]).every((item) =>
+      members.some((member) => ownsItem(member, fields[member] as JsonObject, item, observed, others)),
+    )
   }
   if (!isObject(value)) return false
   return Object.entries(value).every(([name, field]) => {
@@ -114,7 +122,13 @@ function ownsAll(fields: JsonObject, value: JsonValue, observed: JsonValue | und
   })
 }
 
-function ownsItem(member: string, fields: JsonObject, item: JsonValue, observed: JsonValue | undefined, others: readonly JsonObject[]): boolean {
+function ownsItem(
+  member: string,
+  fields: JsonObject,
+  item: JsonValue,
+  observed: JsonValue | undefined,
+  others: readonly JsonObject[],
+): boolean {
   const label = member.slice(2)
   if (member.startsWith('v:')) return jsonEqual(JSON.parse(label) as JsonValue, item)
   if (!member.startsWith('k:') || !isObject(item)) return false

@@ -36,9 +36,14 @@ export class ExpressionHook implements Hook {
   constructor(name: HookName, text: string) {
     this.#name = name
     try {
-      this.#program = compile(text, { variables: name === 'map' ? { ...variables, input: types.dyn } : variables, now: true }, listOf(types.dyn))
+      this.#program = compile(
+        text,
+        { variables: name === 'map' ? { ...variables, input: types.dyn } : variables, now: true },
+        listOf(types.dyn),
+      )
     } catch (error) {
-      if (error instanceof CelCompileError) throw new ExpressionError('InvalidExpression', `spec.hooks.${name}.expression: ${error.message}`, error)
+      if (error instanceof CelCompileError)
+        throw new ExpressionError('InvalidExpression', `spec.hooks.${name}.expression: ${error.message}`, error)
       throw error
     }
   }

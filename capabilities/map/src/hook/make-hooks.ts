@@ -26,12 +26,7 @@ export function makeHooks(controller: MapController, host: HookHost): Hooks {
   }
 }
 
-function makeHook(
-  name: HookName,
-  spec: MapHook | TombstoneHook,
-  controller: MapController,
-  host: HookHost,
-): Hook {
+function makeHook(name: HookName, spec: MapHook | TombstoneHook, controller: MapController, host: HookHost): Hook {
   const { webhook, expression, version } = spec
   if (expression !== undefined) return new ExpressionHook(name, expression)
   if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook or an expression`)

@@ -1,4 +1,5 @@
 // The cluster of a case: an embedded server in memory on a clock that stands still, filled with exactly the state that the case gives.
+import { isDeepStrictEqual } from 'node:util'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Store } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
@@ -169,10 +170,18 @@ export class World implements AsyncDisposable {
       owner === null ? withMetadata(configuration, {}, { ownerReferences: [] }) : configuration,
       { manager, force: true },
     )
-    const { labels, annotations, ownerReferences, managedFields } = applied.metadata
+    const { labels, annotations, ownerReferences, managedFields } = (await this.#touched(applied, object)).metadata
     await this.put(
       withMetadata(object, { labels, annotations }, { managedFields, ...(owner === null ? {} : { ownerReferences }) }),
     )
+  }
+
+  /** What differs from the last apply is somebody else's change, and the fields are theirs. */
+  async #touched(applied: KubeObject, given: KubeObject): Promise<KubeObject> {
+    const { metadata: _given, ...content } = given
+    const { metadata, ...before } = applied
+    if (isDeepStrictEqual(content, before)) return applied
+    return this.client.update(asObject({ ...asJson(content), metadata: metadata as JsonObject }), { manager: 'others' })
   }
 
   /** Starts the controller. */

@@ -172,7 +172,7 @@ function outcome({ expression, bindings, declared, fails, checkOnly, value }: Ca
     const names = [...new Set([...Object.keys(values), ...declared])]
     const program = compile(expression, { variables: Object.fromEntries(names.map((name) => [name, types.dyn])) })
     if (checkOnly) return 'agrees'
-    const actual = program.evaluate(values)
+    const actual = program.evaluate({}, { values })
     if (fails) return `no error but ${String(actual)}`
     return isSame(actual, value()) ? 'agrees' : `another value`
   } catch (error) {

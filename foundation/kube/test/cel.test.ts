@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonValue } from '@fairlead/kube'
-import type { CelValue } from '@fairlead/kube/cel'
 import {
   CelBudgetError,
   CelCompileError,
@@ -16,11 +15,11 @@ import {
 } from '@fairlead/kube/cel'
 
 const variables = { x: types.dyn, s: types.string, n: types.int, o: objectOf('O', new Map([['a', types.int]])) }
-const values: Record<string, JsonValue | CelValue> = {
+const values: Record<string, JsonValue> = {
   x: { a: 1, b: [3, 1, 2], c: 'héllo😀', d: { e: 2.5, f: null }, 'odd-name': true, big: 9007199254740993n },
   s: 'abc',
   n: 7n,
-  o: fromJson({ a: 5 }),
+  o: { a: 5 },
 }
 
 function run(text: string): JsonValue {
@@ -217,6 +216,21 @@ describe('the budget', () => {
 })
 
 describe('values', () => {
+  test('declared types decide what numbers and texts are', () => {
+    const declared = { d: types.double, t: types.timestamp, l: listOf(types.duration), u: types.uint }
+    const program = compile('d / 2.0 == 1.5 && t.getHours() == 5 && l[0] == duration("1h") && u == 3u', {
+      variables: declared,
+    })
+    expect(program.evaluate({ d: 3, t: '2026-01-01T05:00:00Z', l: ['60m'], u: 3 })).toBe(true)
+  })
+
+  test('results of one expression can be variables of another', () => {
+    const first = compile('[1.0, 2.0]', { variables: {} }).evaluate({})
+    expect(
+      compile('type(x[0]) == double', { variables: { x: types.dyn } }).evaluate({}, { values: { x: first } }),
+    ).toBe(true)
+  })
+
   test('JSON goes in and comes out', () => {
     const json: JsonValue = { a: [1, 2.5, 'x', null, true], big: 9007199254740993n, __proto__x: {} }
     expect(toJson(fromJson(json))).toEqual(json)

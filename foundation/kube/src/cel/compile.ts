@@ -1,4 +1,5 @@
 // The one door to expressions: compile a text against an environment, then evaluate it as often as you like.
+import type { JsonValue } from '../object.ts'
 import { checkExpression } from './checker.ts'
 import type { CheckedExpr } from './checker.ts'
 import { CelCompileError } from './errors.ts'
@@ -14,9 +15,9 @@ import { timesLibrary } from './library/times.ts'
 import { parseExpression } from './syntax.ts'
 import type { CelType } from './types.ts'
 import { formatType, isAssignable, types } from './types.ts'
-import { Timestamp, fromJson } from './values.ts'
+import { fromTypedJson } from './typed-json.ts'
+import { Timestamp } from './values.ts'
 import type { CelValue } from './values.ts'
-import type { JsonValue } from '../object.ts'
 
 /** What an expression may speak of. */
 export interface CelEnvironment {
@@ -32,7 +33,12 @@ export interface EvaluateOptions {
   readonly budget?: number
   /** Milliseconds since the epoch, for environments with `now`. */
   readonly now?: number
+  /** Variables that are values of CEL already, such as results of other expressions; they go before those in JSON. */
+  readonly values?: Readonly<Record<string, CelValue | undefined>>
 }
+
+/** Variables in JSON; those that are missing are null. */
+export type CelVariables = Readonly<Record<string, JsonValue | undefined>>
 
 /** Steps that Kubernetes allows one expression (its per-call limit). */
 export const defaultCelBudget = 1_000_000
@@ -45,15 +51,12 @@ export interface CelProgram {
   /** What the checker knows; the cost estimator reads it. */
   readonly checked: CheckedExpr
   /**
-   * Runs it. Variables are JSON; those of a declared type but dyn must come as CEL values already.
+   * Runs it. Variables come as JSON and are read by their declared types.
    * @throws CelError `CelEvaluation`, CelBudgetError `CelBudget`
    */
-  evaluate(variables: Readonly<Record<string, JsonValue | CelValue | undefined>>, options?: EvaluateOptions): CelValue
+  evaluate(variables: CelVariables, options?: EvaluateOptions): CelValue
   /** Runs it and also tells what it cost, in steps. */
-  run(
-    variables: Readonly<Record<string, JsonValue | CelValue | undefined>>,
-    options?: EvaluateOptions,
-  ): { value: CelValue; cost: number }
+  run(variables: CelVariables, options?: EvaluateOptions): { value: CelValue; cost: number }
 }
 
 let everything: Library | undefined
@@ -86,24 +89,15 @@ export function compile(text: string, environment: CelEnvironment, resultType: C
   }
   const names = [...variables.keys()]
   const step = compileSteps(checked, names)
-  const run: CelProgram['run'] = (values, { budget = defaultCelBudget, now = 0 } = {}) => {
+  const run: CelProgram['run'] = (json, { budget = defaultCelBudget, now = 0, values = {} } = {}) => {
     const slots = names.map((name) => {
       if (name === 'now' && environment.now === true) return new Timestamp(BigInt(Math.round(now)) * 1_000_000n)
       const value = Object.hasOwn(values, name) ? values[name] : undefined
-      return variables.get(name)!.kind === 'dyn' ? toValue(value) : ((value ?? null) as CelValue)
+      if (value !== undefined) return value
+      return fromTypedJson(Object.hasOwn(json, name) ? json[name] : undefined, variables.get(name)!)
     })
     const state: Run = { slots, budget, cost: 0 }
     return { value: step(state), cost: state.cost }
   }
   return { text, type: checked.type, checked, run, evaluate: (values, options) => run(values, options).value }
-}
-
-/** JSON becomes values of CEL; what is one already stays. */
-function toValue(value: JsonValue | CelValue | undefined): CelValue {
-  const isPlain =
-    typeof value !== 'object' ||
-    value === null ||
-    Array.isArray(value) ||
-    Object.getPrototypeOf(value) === Object.prototype
-  return isPlain ? fromJson(value as JsonValue | undefined) : (value as CelValue)
 }

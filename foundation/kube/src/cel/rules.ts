@@ -143,7 +143,7 @@ class RuleRun {
       return true
     }
     try {
-      const result = program.run(variables, { budget: Math.min(defaultCelBudget, this.#remaining) })
+      const result = program.run({}, { values: variables, budget: Math.min(defaultCelBudget, this.#remaining) })
       this.#remaining -= result.cost
       if (result.value === true) return true
       const detail =
@@ -177,9 +177,13 @@ class RuleRun {
   ): string | undefined {
     if (program === undefined) return undefined
     try {
-      const { value, cost } = program.run(variables, {
-        budget: Math.max(0, Math.min(defaultCelBudget, this.#remaining)),
-      })
+      const { value, cost } = program.run(
+        {},
+        {
+          values: variables,
+          budget: Math.max(0, Math.min(defaultCelBudget, this.#remaining)),
+        },
+      )
       this.#remaining -= cost
       if (typeof value !== 'string') return undefined
       const text = value.trim()

@@ -33,7 +33,11 @@ function attempt(name: string, body: () => string | undefined): void {
 /** `fairlead up` as installed: must say that it is ready, then stop cleanly. */
 function runsUp(project: string): Promise<string | undefined> {
   return new Promise((done) => {
-    const child = spawn('npx', ['--no-install', 'fairlead', 'up', '--data', join(work, 'data'), '--port', '0', '--example', 'snapshot-schedule'], { cwd: project, detached: true })
+    const child = spawn(
+      'npx',
+      ['--no-install', 'fairlead', 'up', '--data', join(work, 'data'), '--port', '0', '--example', 'snapshot-schedule'],
+      { cwd: project, detached: true },
+    )
     let output = ''
     const tooLate = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), readyMs)
     const read = (chunk: Buffer): void => {
@@ -57,21 +61,37 @@ try {
   run('npm', ['pack', '--workspaces', '--pack-destination', archives], root)
   const names = JSON.parse(run('npm', ['query', '.workspace'], root)) as { name: string }[]
   const files = readdirSync(archives)
-  const fileOf = (name: string): string => files.find((file) => file === `${name.replace('@', '').replace('/', '-')}-${version}.tgz`) as string
+  const fileOf = (name: string): string =>
+    files.find((file) => file === `${name.replace('@', '').replace('/', '-')}-${version}.tgz`) as string
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const project = join(work, 'project')
   mkdirSync(project)
   const dependencies = Object.fromEntries(names.map(({ name }) => [name, `file:../archives/${fileOf(name)}`]))
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'project', private: true, type: 'module', dependencies }))
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'project', private: true, type: 'module', dependencies }),
+  )
   attempt('npm install of the archives', () => void run('npm', ['install', '--no-audit', '--no-fund'], project))
   for (const { name } of names) {
     attempt(`import of ${name}`, () => {
-      const text = run('node', ['-e', `const door = await import(${JSON.stringify(name)}); console.log(Object.keys(door).length)`, '--input-type=module'], project)
+      const text = run(
+        'node',
+        [
+          '-e',
+          `const door = await import(${JSON.stringify(name)}); console.log(Object.keys(door).length)`,
+          '--input-type=module',
+        ],
+        project,
+      )
       return Number(text) > 0 ? undefined : 'the door is empty'
     })
   }
-  attempt('fairlead --version', () => (run('npx', ['--no-install', 'fairlead', '--version'], project).trim() === version ? undefined : 'another version'))
-  attempt('fairlead map --help', () => (run('npx', ['--no-install', 'fairlead', 'map', '--help'], project).includes('render') ? undefined : 'no render'))
+  attempt('fairlead --version', () =>
+    run('npx', ['--no-install', 'fairlead', '--version'], project).trim() === version ? undefined : 'another version',
+  )
+  attempt('fairlead map --help', () =>
+    run('npx', ['--no-install', 'fairlead', 'map', '--help'], project).includes('render') ? undefined : 'no render',
+  )
   const problem = await runsUp(project)
   check('fairlead up --example snapshot-schedule', problem === undefined, problem)
 } finally {

@@ -13,7 +13,14 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'foundation/apiserver': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'foundation/simulator': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'capabilities/map': ['foundation/controller', 'foundation/client', 'foundation/kube'],
-  'apps/cli': ['foundation/kube', 'foundation/client', 'foundation/controller', 'foundation/apiserver', 'foundation/simulator', 'capabilities/map'],
+  'apps/cli': [
+    'foundation/kube',
+    'foundation/client',
+    'foundation/controller',
+    'foundation/apiserver',
+    'foundation/simulator',
+    'capabilities/map',
+  ],
 }
 
 /** Node modules that do I/O or know the machine: kube is pure. */
@@ -37,13 +44,16 @@ function sources(folder: string): string[] {
 
 function importsOf(file: string): string[] {
   const text = readFileSync(file, 'utf8')
-  const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g)
+  const found = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g,
+  )
   return [...found].map((match) => (match[1] ?? match[2] ?? match[3]) as string)
 }
 
 const folders = packageFolders()
 const folderOf = new Map(folders.map((folder) => [nameOf(folder), folder]))
-const workspaceName = (specifier: string): string | undefined => [...folderOf.keys()].find((name) => specifier === name || specifier.startsWith(`${name}/`))
+const workspaceName = (specifier: string): string | undefined =>
+  [...folderOf.keys()].find((name) => specifier === name || specifier.startsWith(`${name}/`))
 
 describe('the arrows of design.md', () => {
   test('every package is in the table', () => {
@@ -57,7 +67,8 @@ describe('the arrows of design.md', () => {
         const here = relative(root, file)
         const name = workspaceName(specifier)
         if (name !== undefined && !allowed.has(folderOf.get(name) as string)) return [`${here} imports ${specifier}`]
-        if (specifier.startsWith('.') && !resolve(file, '..', specifier).startsWith(join(root, folder, 'src'))) return [`${here} leaves its src/: ${specifier}`]
+        if (specifier.startsWith('.') && !resolve(file, '..', specifier).startsWith(join(root, folder, 'src')))
+          return [`${here} leaves its src/: ${specifier}`]
         return []
       }),
     )
@@ -65,14 +76,25 @@ describe('the arrows of design.md', () => {
   })
 
   test.each(folders)('%s declares the workspace packages it imports, and no other', (folder) => {
-    const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as { dependencies?: Record<string, string> }
+    const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
+      dependencies?: Record<string, string>
+    }
     const declared = Object.keys(manifest.dependencies ?? {}).filter((name) => folderOf.has(name))
-    const imported = new Set(sources(folder).flatMap(importsOf).map(workspaceName).filter((name) => name !== undefined && folderOf.get(name) !== folder))
+    const imported = new Set(
+      sources(folder)
+        .flatMap(importsOf)
+        .map(workspaceName)
+        .filter((name) => name !== undefined && folderOf.get(name) !== folder),
+    )
     expect([...declared].sort()).toEqual([...imported].sort())
   })
 
   test('kube does no I/O', () => {
-    const wrong = sources('foundation/kube').flatMap((file) => importsOf(file).filter((specifier) => impure.test(specifier)).map((specifier) => `${relative(root, file)} imports ${specifier}`))
+    const wrong = sources('foundation/kube').flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => impure.test(specifier))
+        .map((specifier) => `${relative(root, file)} imports ${specifier}`),
+    )
     expect(wrong).toEqual([])
   })
 
@@ -83,7 +105,11 @@ describe('the arrows of design.md', () => {
         .flatMap((file) =>
           readFileSync(file, 'utf8')
             .split('\n')
-            .flatMap((line, index) => (/(?<![\w.])(?:Date\.now\(|new Date\(\)|setTimeout\(|setInterval\()/.test(line.replace(/\/\/.*$/, '')) ? [`${relative(root, file)}:${index + 1}`] : [])),
+            .flatMap((line, index) =>
+              /(?<![\w.])(?:Date\.now\(|new Date\(\)|setTimeout\(|setInterval\()/.test(line.replace(/\/\/.*$/, ''))
+                ? [`${relative(root, file)}:${index + 1}`]
+                : [],
+            ),
         ),
     )
     expect(wrong).toEqual([])

@@ -20,7 +20,10 @@ export interface Verdict {
 }
 
 /** Holds results against the lists of exceptions. */
-export function judge(results: readonly { readonly name: string; readonly passed: boolean }[], ...lists: readonly Exceptions[]): Verdict {
+export function judge(
+  results: readonly { readonly name: string; readonly passed: boolean }[],
+  ...lists: readonly Exceptions[]
+): Verdict {
   const isListed = (name: string): boolean => lists.some((list) => list.has(name))
   return {
     unexpected: results.filter((result) => !result.passed && !isListed(result.name)).map((result) => result.name),

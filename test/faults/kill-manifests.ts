@@ -31,7 +31,11 @@ export function manifests(hookUrl: string): KubeObject[] {
       kind: 'ClusterRole',
       metadata: { name: 'kill-map', labels: { 'rbac.fairlead.dev/aggregate-to-map': 'true' } },
       rules: [
-        { apiGroups: ['kill.example.com'], resources: ['buckets', 'buckets/status', 'buckets/finalizers'], verbs: ['get', 'list', 'watch', 'patch', 'update'] },
+        {
+          apiGroups: ['kill.example.com'],
+          resources: ['buckets', 'buckets/status', 'buckets/finalizers'],
+          verbs: ['get', 'list', 'watch', 'patch', 'update'],
+        },
         { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
         { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
       ],

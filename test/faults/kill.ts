@@ -15,15 +15,24 @@ import { manifests, namespace, outputPrefix } from './kill-manifests.ts'
 import { seededRandom } from './random.ts'
 import { UpProcess } from './up-process.ts'
 
-const ConfigMap = kind<KubeObject & { data?: Record<string, string> }>('v1', 'ConfigMap', { plural: 'configmaps', namespaced: true })
-const Secret = kind<KubeObject & { data?: Record<string, string> }>('v1', 'Secret', { plural: 'secrets', namespaced: true })
+const ConfigMap = kind<KubeObject & { data?: Record<string, string> }>('v1', 'ConfigMap', {
+  plural: 'configmaps',
+  namespaced: true,
+})
+const Secret = kind<KubeObject & { data?: Record<string, string> }>('v1', 'Secret', {
+  plural: 'secrets',
+  namespaced: true,
+})
 const inputs = { namespace, labelSelector: 'kill=input' }
 const outputs = { namespace, labelSelector: 'metacontroller.k8s.io/map-key' }
 const writers = 8
 const names = 60
 const convergeMs = 60_000
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { seed: { type: 'string', default: '1' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: 'string', default: '1' } },
+})
 const rounds = Number(positionals[0] ?? '20')
 const random = seededRandom(Number(values.seed))
 const pick = (from: number, to: number): number => from + Math.floor(random() * (to - from))
@@ -51,14 +60,21 @@ async function write(client: Client, ledger: Ledger, signal: AbortSignal): Promi
         ledger.acknowledge(name, undefined)
       } else {
         ledger.tries(name, value)
-        const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name, labels: { kill: 'input' } }, data: { n: value } }
-        if (ledger.exists(name)) await client.patch(ConfigMap, { namespace, name }, { merge: { data: { n: value } } }, { signal })
+        const object = {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { namespace, name, labels: { kill: 'input' } },
+          data: { n: value },
+        }
+        if (ledger.exists(name))
+          await client.patch(ConfigMap, { namespace, name }, { merge: { data: { n: value } } }, { signal })
         else await client.create(object, { signal })
         ledger.acknowledge(name, value)
       }
     } catch (error) {
       // Without an answer either state may stand; the next reading settles it. A refusal here would be a lost or doubled write.
-      if (isNotFound(error) || isAlreadyExists(error)) check(ledger.isUnsettled(name), `${name}: ${(error as Error).message}`)
+      if (isNotFound(error) || isAlreadyExists(error))
+        check(ledger.isUnsettled(name), `${name}: ${(error as Error).message}`)
       if (signal.aborted) ledger.leaveUnsettled(name)
     } finally {
       ledger.end(name)
@@ -70,7 +86,10 @@ async function readBack(client: Client, ledger: Ledger): Promise<void> {
   const found = await client.list(ConfigMap, inputs)
   const now = new Map(found.items.map((object) => [object.metadata.name as string, object.data?.['n']]))
   for (const name of ledger.names()) {
-    check(ledger.isPossible(name, now.get(name)), `${name} is ${now.get(name) ?? 'gone'} after the restart; acknowledged was ${ledger.describe(name)}`)
+    check(
+      ledger.isPossible(name, now.get(name)),
+      `${name} is ${now.get(name) ?? 'gone'} after the restart; acknowledged was ${ledger.describe(name)}`,
+    )
   }
   ledger.settle(now)
 }
@@ -80,14 +99,23 @@ async function converge(client: Client, ledger: Ledger, uids: Map<string, string
   const deadline = performance.now() + convergeMs
   let wrong: string[] = []
   for (;;) {
-    const wanted = new Map((await client.list(ConfigMap, inputs)).items.map((object) => [`${outputPrefix}${object.metadata.name}`, object.data?.['n'] ?? '']))
+    const wanted = new Map(
+      (await client.list(ConfigMap, inputs)).items.map((object) => [
+        `${outputPrefix}${object.metadata.name}`,
+        object.data?.['n'] ?? '',
+      ]),
+    )
     const made = (await client.list(Secret, outputs)).items
     wrong = [
-      ...made.filter((object) => !wanted.has(object.metadata.name as string)).map((object) => `${object.metadata.name} has no input`),
+      ...made
+        .filter((object) => !wanted.has(object.metadata.name as string))
+        .map((object) => `${object.metadata.name} has no input`),
       ...[...wanted].flatMap(([name, value]) => {
         const same = made.filter((object) => object.metadata.name === name)
         const stands = Buffer.from(same[0]?.data?.['n'] ?? '', 'base64').toString()
-        return same.length === 1 && stands === value ? [] : [`${name}: ${same.length} outputs, value ${stands} instead of ${value}`]
+        return same.length === 1 && stands === value
+          ? []
+          : [`${name}: ${same.length} outputs, value ${stands} instead of ${value}`]
       }),
     ]
     if (wrong.length === 0) {
@@ -95,7 +123,10 @@ async function converge(client: Client, ledger: Ledger, uids: Map<string, string
         const name = object.metadata.name as string
         const before = uids.get(name)
         const source = name.slice(outputPrefix.length)
-        check(before === undefined || before === object.metadata.uid || ledger.wasDeleted(source), `${name} was made twice`)
+        check(
+          before === undefined || before === object.metadata.uid || ledger.wasDeleted(source),
+          `${name} was made twice`,
+        )
         uids.set(name, object.metadata.uid as string)
       }
       ledger.forgetDeletions()
@@ -104,7 +135,10 @@ async function converge(client: Client, ledger: Ledger, uids: Map<string, string
     if (performance.now() > deadline) break
     await delay(50)
   }
-  check(wrong.length === 0, `outputs did not converge within ${convergeMs / 1000} s${isLast ? ' at the end' : ''}: ${wrong.slice(0, 5).join('; ')}`)
+  check(
+    wrong.length === 0,
+    `outputs did not converge within ${convergeMs / 1000} s${isLast ? ' at the end' : ''}: ${wrong.slice(0, 5).join('; ')}`,
+  )
 }
 
 async function main(): Promise<void> {
@@ -118,7 +152,8 @@ async function main(): Promise<void> {
       const server = await UpProcess.start(data)
       const client = await connect({ file: server.kubeconfig })
       await using _connection = client.transport
-      if (round === 0) for (const object of manifests(hook.url)) await client.apply(object, { manager: 'kubectl', force: true })
+      if (round === 0)
+        for (const object of manifests(hook.url)) await client.apply(object, { manager: 'kubectl', force: true })
       else await readBack(client, ledger)
       await converge(client, ledger, uids, round === rounds)
       if (round === rounds) {
@@ -132,7 +167,9 @@ async function main(): Promise<void> {
       stop.abort(new Error('the server was killed'))
       await Promise.all(work)
       acknowledged = ledger.acknowledged
-      console.log(`round ${round + 1} of ${rounds}: killed after ${acknowledged} acknowledged writes, ${hook.calls} hook calls`)
+      console.log(
+        `round ${round + 1} of ${rounds}: killed after ${acknowledged} acknowledged writes, ${hook.calls} hook calls`,
+      )
     }
   } finally {
     rmSync(data, { recursive: true, force: true })

@@ -20,7 +20,9 @@ export class UpProcess {
 
   /** Starts it on a data folder and resolves when it says that it is ready. */
   static async start(data: string, args: readonly string[] = []): Promise<UpProcess> {
-    const child = spawn(process.execPath, [launcher, 'up', '--data', data, '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [launcher, 'up', '--data', data, '--port', '0', ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let output = ''
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
     return new Promise((ready, reject) => {

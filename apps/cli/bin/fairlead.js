@@ -19,7 +19,8 @@ async function start() {
   module.enableCompileCache()
   if (inRepository) {
     module.registerHooks({
-      resolve: (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, '@fairlead/source'] }),
+      resolve: (specifier, context, next) =>
+        next(specifier, { ...context, conditions: [...context.conditions, '@fairlead/source'] }),
     })
   }
   const { main } = await import(pathToFileURL(inRepository ? source : join(here, '../dist/main.js')).href)
@@ -30,7 +31,9 @@ async function start() {
 function restart() {
   const node = installedNode()
   if (node === undefined) {
-    console.error(`fairlead needs Node 24.15 or newer and this is ${process.version}: install it (https://nodejs.org, or "brew install node@24" on macOS), then run the same command again.`)
+    console.error(
+      `fairlead needs Node 24.15 or newer and this is ${process.version}: install it (https://nodejs.org, or "brew install node@24" on macOS), then run the same command again.`,
+    )
     process.exit(1)
   }
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })

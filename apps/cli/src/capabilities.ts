@@ -9,5 +9,9 @@ export interface CapabilityEntry {
 
 /** Every capability, in the order in which they start. */
 export const capabilities: readonly CapabilityEntry[] = [
-  { name: 'map', summary: 'map controllers: for every input object, outputs made by a hook', load: async () => (await import('@fairlead/map')).map },
+  {
+    name: 'map',
+    summary: 'map controllers: for every input object, outputs made by a hook',
+    load: async () => (await import('@fairlead/map')).map,
+  },
 ]

@@ -34,10 +34,17 @@ function addCommand(group: Parser, command: Command): void {
     parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)
   }
   for (const option of command.options ?? []) {
-    if (option.repeatable) parser.option(option.flags, option.description, (value: string, before: readonly string[]) => [...before, value], [] as readonly string[])
+    if (option.repeatable)
+      parser.option(
+        option.flags,
+        option.description,
+        (value: string, before: readonly string[]) => [...before, value],
+        [] as readonly string[],
+      )
     else parser.option(option.flags, option.description, option.default as string | boolean | undefined)
   }
-  if (command.examples.length > 0) parser.addHelpText('before', `Examples:\n${command.examples.map((example) => `  ${example}`).join('\n')}\n`)
+  if (command.examples.length > 0)
+    parser.addHelpText('before', `Examples:\n${command.examples.map((example) => `  ${example}`).join('\n')}\n`)
   parser.action(async (...received: unknown[]) => {
     const values = received.slice(0, -2) as (string | readonly string[] | undefined)[]
     process.exitCode = await command.run(contextFor(values, received.at(-2) as Record<string, unknown>))

@@ -6,5 +6,9 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 
 /** A client for the cluster that `--kubeconfig`, `--context` and `-n` name. */
 export function clientFromKubeconfig(options: Readonly<Record<string, unknown>>): Promise<Client> {
-  return connect({ file: textOf(options['kubeconfig']), context: textOf(options['context']), namespace: textOf(options['namespace']) })
+  return connect({
+    file: textOf(options['kubeconfig']),
+    context: textOf(options['context']),
+    namespace: textOf(options['namespace']),
+  })
 }

@@ -19,7 +19,10 @@ function program(wanted: string | undefined): Command {
     .version(version(), '-v, --version', 'print the version')
     .exitOverride()
     .showSuggestionAfterError()
-    .addHelpText('before', 'Examples:\n  fairlead up                              an API server and all controllers on this machine\n  fairlead up --example snapshot-schedule  the same, with an example loaded\n  fairlead map render -f controller.yaml -f objects.yaml\n')
+    .addHelpText(
+      'before',
+      'Examples:\n  fairlead up                              an API server and all controllers on this machine\n  fairlead up --example snapshot-schedule  the same, with an example loaded\n  fairlead map render -f controller.yaml -f objects.yaml\n',
+    )
   root
     .command('up')
     .description('run a Kubernetes API server with every controller, on this machine')
@@ -31,7 +34,10 @@ function program(wanted: string | undefined): Command {
     .option('--resolve <name=host:port>', 'where an address of the cluster leads (repeatable)', collect, [])
     .option('--example <name>', 'load an example, once per data folder')
     .option('--tour', 'load the tour example and say what to try')
-    .addHelpText('before', 'Examples:\n  fairlead up\n  fairlead up --example snapshot-schedule --data ./demo\n  fairlead up --in-memory --port 7443\n')
+    .addHelpText(
+      'before',
+      'Examples:\n  fairlead up\n  fairlead up --example snapshot-schedule --data ./demo\n  fairlead up --in-memory --port 7443\n',
+    )
     .action(async (options: Record<string, unknown>) => {
       const { up } = await import('./up/up.ts')
       await up(options)
@@ -52,7 +58,14 @@ export async function main(args: readonly string[]): Promise<void> {
       process.exitCode = error.exitCode === 0 ? 0 : exitCode.usage
       return
     }
-    const text = error instanceof CliError ? error.message : error instanceof Error ? (process.env['FAIRLEAD_DEBUG'] ? error.stack : error.message) : String(error)
+    const text =
+      error instanceof CliError
+        ? error.message
+        : error instanceof Error
+          ? process.env['FAIRLEAD_DEBUG']
+            ? error.stack
+            : error.message
+          : String(error)
     process.stderr.write(`fairlead: ${text}\n`)
     process.exitCode = error instanceof CliError ? error.exitCode : exitCode.error
   }

@@ -14,7 +14,16 @@ export interface ActualResponse {
 }
 
 const comparedHeaders = [
-  'content-type', 'warning', 'allow', 'location', 'retry-after', 'www-authenticate', 'cache-control', 'etag', 'vary', 'x-content-type-options',
+  'content-type',
+  'warning',
+  'allow',
+  'location',
+  'retry-after',
+  'www-authenticate',
+  'cache-control',
+  'etag',
+  'vary',
+  'x-content-type-options',
 ]
 
 /** Sorts every `metadata.managedFields` by manager, operation, apiVersion and subresource, as recordings are. */
@@ -38,16 +47,23 @@ function byOwner(a: JsonValue, b: JsonValue): number {
 }
 
 /** Differences of an answer. With `loose`, message texts only have to be there. */
-export function compareResponse(expected: ExpectedResponse, actual: ActualResponse, unifier: Unifier, loose: boolean): Difference[] {
+export function compareResponse(
+  expected: ExpectedResponse,
+  actual: ActualResponse,
+  unifier: Unifier,
+  loose: boolean,
+): Difference[] {
   const differences = [
     ...unifier.match(expected.status, actual.status, 'status'),
     ...compareHeaders(expected.headers, actual.headers, unifier),
   ]
   const type = String(actual.headers['content-type'] ?? '')
-  if (expected.base64 !== undefined) return [...differences, ...unifier.match(expected.base64, actual.bytes.toString('base64'), 'base64')]
+  if (expected.base64 !== undefined)
+    return [...differences, ...unifier.match(expected.base64, actual.bytes.toString('base64'), 'base64')]
   if (expected.text !== undefined) {
     const text = actual.bytes.toString()
-    if (loose && expected.text !== '') return text === '' ? [...differences, { path: 'text', expected: expected.text, actual: '' }] : differences
+    if (loose && expected.text !== '')
+      return text === '' ? [...differences, { path: 'text', expected: expected.text, actual: '' }] : differences
     if (type.startsWith('application/yaml')) {
       return [...differences, ...unifier.match(normalise(yaml(expected.text)), normalise(yaml(text)), 'body')]
     }
@@ -55,7 +71,10 @@ export function compareResponse(expected: ExpectedResponse, actual: ActualRespon
   }
   if (expected.body === undefined) return differences
   if (actual.json === undefined) {
-    return [...differences, { path: 'body', expected: expected.body, actual: actual.bytes.toString().slice(0, 500), why: 'not JSON' }]
+    return [
+      ...differences,
+      { path: 'body', expected: expected.body, actual: actual.bytes.toString().slice(0, 500), why: 'not JSON' },
+    ]
   }
   const wanted = normalise(expected.body)
   const got = normalise(actual.json)
@@ -90,25 +109,38 @@ export function compareBody(
 ): Difference[] {
   if (options.loose && isStatus(expected)) return compareLoosely(expected, actual, unifier)
   if (!options.unordered || !isStatus(expected) || !isStatus(actual)) return unifier.match(expected, actual, 'body')
-  const causes = (status: JsonObject): readonly JsonValue[] => ((status['details'] as JsonObject | undefined)?.['causes'] as readonly JsonValue[]) ?? []
+  const causes = (status: JsonObject): readonly JsonValue[] =>
+    ((status['details'] as JsonObject | undefined)?.['causes'] as readonly JsonValue[]) ?? []
   const strip = (status: JsonObject): JsonObject => ({
     ...status,
     message: sortedParts(String(status['message'])),
     details: { ...(status['details'] as JsonObject), causes: causes(status).length },
   })
-  return [...unifier.match(strip(expected), strip(actual), 'body'), ...matchAsSet(causes(expected), causes(actual), unifier, 'body.details.causes')]
+  return [
+    ...unifier.match(strip(expected), strip(actual), 'body'),
+    ...matchAsSet(causes(expected), causes(actual), unifier, 'body.details.causes'),
+  ]
 }
 
 /** The parts of a message in a fixed order: `[a, b]` and lines. */
 function sortedParts(message: string): string {
-  return message.split(/, |\[|\]|\n|: /).sort().join(' | ')
+  return message
+    .split(/, |\[|\]|\n|: /)
+    .sort()
+    .join(' | ')
 }
 
-function matchAsSet(expected: readonly JsonValue[], actual: readonly JsonValue[], unifier: Unifier, path: string): Difference[] {
+function matchAsSet(
+  expected: readonly JsonValue[],
+  actual: readonly JsonValue[],
+  unifier: Unifier,
+  path: string,
+): Difference[] {
   const left = [...actual]
   return expected.flatMap((cause, index) => {
     const found = left.findIndex((candidate) => unifier.tries(cause, candidate))
-    if (found < 0) return [{ path: `${path}[${index}]`, expected: cause, actual: left as JsonValue, why: 'none of these' }]
+    if (found < 0)
+      return [{ path: `${path}[${index}]`, expected: cause, actual: left as JsonValue, why: 'none of these' }]
     left.splice(found, 1)
     return []
   })
@@ -123,28 +155,52 @@ function compareLoosely(expected: JsonObject, actual: JsonValue, unifier: Unifie
     return {
       ...rest,
       hasMessage: typeof message === 'string' && message !== '',
-      ...(details ? { details: { ...details, ...(causes ? { causes: causes.map(({ message: _, ...cause }) => cause) } : {}) } } : {}),
+      ...(details
+        ? { details: { ...details, ...(causes ? { causes: causes.map(({ message: _, ...cause }) => cause) } : {}) } }
+        : {}),
     }
   }
   return unifier.match(blank(expected), blank(actual), 'body')
 }
 
 function isStatus(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && (value as JsonObject)['kind'] === 'Status'
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && (value as JsonObject)['kind'] === 'Status'
+  )
 }
 
 /** A reduced OpenAPI document: only what was kept is compared, lists of names against lists of things that have one. */
-function compareReduced(expected: JsonValue, actual: JsonValue | undefined, unifier: Unifier, path: string): Difference[] {
+function compareReduced(
+  expected: JsonValue,
+  actual: JsonValue | undefined,
+  unifier: Unifier,
+  path: string,
+): Difference[] {
   if (Array.isArray(expected) && Array.isArray(actual)) {
     const nameOf = (item: JsonValue): JsonValue => (item as JsonObject | null)?.['name'] ?? item
     return expected.every((item) => typeof item === 'string')
-      ? unifier.match([...expected].sort() as JsonValue, actual.map((item) => nameOf(item as JsonValue)).sort() as JsonValue, path)
+      ? unifier.match(
+          [...expected].sort() as JsonValue,
+          actual.map((item) => nameOf(item as JsonValue)).sort() as JsonValue,
+          path,
+        )
       : unifier.match(expected as JsonValue, actual as JsonValue, path)
   }
-  if (expected === null || typeof expected !== 'object' || actual === null || typeof actual !== 'object' || actual === undefined) {
+  if (
+    expected === null ||
+    typeof expected !== 'object' ||
+    actual === null ||
+    typeof actual !== 'object' ||
+    actual === undefined
+  ) {
     return unifier.match(expected, actual, path)
   }
   return Object.entries(expected as JsonObject).flatMap(([key, value]) =>
-    compareReduced(value, (actual as JsonObject)[key] ?? (actual as JsonObject)[`x-kubernetes-${key}`], unifier, `${path}.${key}`),
+    compareReduced(
+      value,
+      (actual as JsonObject)[key] ?? (actual as JsonObject)[`x-kubernetes-${key}`],
+      unifier,
+      `${path}.${key}`,
+    ),
   )
 }

@@ -55,7 +55,13 @@ export class Kubectl implements Disposable {
         cwd: this.#home,
         timeout: runMs,
         killSignal: 'SIGKILL',
-        env: { PATH: process.env['PATH'] ?? '', HOME: this.#home, KUBECONFIG: this.#kubeconfig, LC_ALL: 'C', TZ: 'UTC' },
+        env: {
+          PATH: process.env['PATH'] ?? '',
+          HOME: this.#home,
+          KUBECONFIG: this.#kubeconfig,
+          LC_ALL: 'C',
+          TZ: 'UTC',
+        },
       })
       let stdout = ''
       let stderr = ''

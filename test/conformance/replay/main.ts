@@ -25,10 +25,13 @@ if (!existsSync(folder)) {
 }
 const wantedAreas = values.area?.split(',')
 const scenarios = readScenarios(folder).filter(
-  ({ name }) => (!wantedAreas || wantedAreas.includes(name.split('/')[0] as string)) && (!values.name || name.includes(values.name)),
+  ({ name }) =>
+    (!wantedAreas || wantedAreas.includes(name.split('/')[0] as string)) &&
+    (!values.name || name.includes(values.name)),
 )
 const kubectl = findKubectl()
-if (kubectl === undefined) console.log('kubectl 1.33 is not here (KUBECTL names it): scenarios that need it are skipped')
+if (kubectl === undefined)
+  console.log('kubectl 1.33 is not here (KUBECTL names it): scenarios that need it are skipped')
 
 const outcomes: Outcome[] = []
 const queue = [...scenarios]
@@ -37,7 +40,14 @@ async function worker(): Promise<void> {
     const { name } = scenario
     const outcome = await play(scenario, kubectl).catch((error: unknown): Outcome => {
       const why = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      return { name, result: 'disagrees', strict: false, disagreements: [{ step: -1, request: 'start', differences: [{ path: '', expected: undefined, actual: undefined, why }] }] }
+      return {
+        name,
+        result: 'disagrees',
+        strict: false,
+        disagreements: [
+          { step: -1, request: 'start', differences: [{ path: '', expected: undefined, actual: undefined, why }] },
+        ],
+      }
     })
     outcomes.push(outcome)
     if (outcome.result === 'disagrees') {

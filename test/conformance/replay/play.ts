@@ -47,7 +47,8 @@ function newId(): string {
 /** Plays a scenario; `kubectl` is the path of a kubectl 1.33, without which scenarios that need it are skipped. */
 export async function play(scenario: Scenario, kubectl: string | undefined): Promise<Outcome> {
   const needsKubectl = scenario.steps.some((step) => step.kind === 'kubectl')
-  if (needsKubectl && kubectl === undefined) return { name: scenario.name, result: 'skipped', strict: false, disagreements: [] }
+  if (needsKubectl && kubectl === undefined)
+    return { name: scenario.name, result: 'skipped', strict: false, disagreements: [] }
   const server = await startServer()
   try {
     await using player = new Player(scenario, server, kubectl)
@@ -90,20 +91,43 @@ class Player implements AsyncDisposable {
         else if (step.kind === 'sleep') await delay(Number(step.ms))
         else await this.#server.compact()
       } catch (error) {
-        failed(step.kind, [{ path: '', expected: undefined, actual: undefined, why: error instanceof Error ? (error.stack ?? error.message) : String(error) }])
+        failed(step.kind, [
+          {
+            path: '',
+            expected: undefined,
+            actual: undefined,
+            why: error instanceof Error ? (error.stack ?? error.message) : String(error),
+          },
+        ])
         if (step.kind === 'watch') break
       }
     }
     const ranks = this.#loose.rankErrors()
-    if (ranks.length > 0) disagreements.push({ step: -1, request: 'resourceVersions', differences: ranks.map((why) => ({ path: '', expected: undefined, actual: undefined, why })) })
+    if (ranks.length > 0)
+      disagreements.push({
+        step: -1,
+        request: 'resourceVersions',
+        differences: ranks.map((why) => ({ path: '', expected: undefined, actual: undefined, why })),
+      })
     const agrees = disagreements.length === 0
-    return { name: this.#scenario.name, result: agrees ? 'agrees' : 'disagrees', strict: agrees && this.#strict, disagreements }
+    return {
+      name: this.#scenario.name,
+      result: agrees ? 'agrees' : 'disagrees',
+      strict: agrees && this.#strict,
+      disagreements,
+    }
   }
 
   async #createNamespace(): Promise<void> {
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: this.#scope.ns } }
-    const answer = await this.#send({ method: 'POST', path: '/api/v1/namespaces', headers: { 'Content-Type': 'application/json' }, body })
-    if (answer.status !== 201) throw new Error(`the namespace of the scenario was not created: ${answer.bytes.toString()}`)
+    const answer = await this.#send({
+      method: 'POST',
+      path: '/api/v1/namespaces',
+      headers: { 'Content-Type': 'application/json' },
+      body,
+    })
+    if (answer.status !== 201)
+      throw new Error(`the namespace of the scenario was not created: ${answer.bytes.toString()}`)
   }
 
   async #send(request: HttpStep['request']): Promise<ActualResponse> {
@@ -115,12 +139,23 @@ class Player implements AsyncDisposable {
     const deadline = performance.now() + untilMs
     while (step.until !== undefined && !this.#holds(step.until, actual)) {
       if (performance.now() > deadline) {
-        return [{ path: 'until', expected: step.until as unknown as JsonValue, actual: actual.json ?? actual.bytes.toString().slice(0, 500), why: 'never held' }]
+        return [
+          {
+            path: 'until',
+            expected: step.until as unknown as JsonValue,
+            actual: actual.json ?? actual.bytes.toString().slice(0, 500),
+            why: 'never held',
+          },
+        ]
       }
       await delay(pollMs)
       actual = await this.#send(step.request)
     }
-    this.#scope.steps[index] = { status: actual.status, headers: actual.headers as JsonValue, body: actual.json ?? null }
+    this.#scope.steps[index] = {
+      status: actual.status,
+      headers: actual.headers as JsonValue,
+      body: actual.json ?? null,
+    }
     const expected = fill(step.response as unknown as JsonValue, this.#scope) as unknown as HttpStep['response']
     return this.#compare(step.looseText ?? false, (unifier, loose) => compareResponse(expected, actual, unifier, loose))
   }
@@ -150,7 +185,9 @@ class Player implements AsyncDisposable {
     if (!streams) {
       const actual = await read(message)
       this.#scope.steps[index] = { status: actual.status, body: actual.json ?? null }
-      return this.#compare(step.looseText ?? false, (unifier, loose) => compareResponse(expected, actual, unifier, loose))
+      return this.#compare(step.looseText ?? false, (unifier, loose) =>
+        compareResponse(expected, actual, unifier, loose),
+      )
     }
     this.#watches.set(step.watch, new WatchStream(message))
     const head: ActualResponse = { status: 200, headers: headersOf(message), bytes: Buffer.alloc(0), json: undefined }
@@ -161,12 +198,18 @@ class Player implements AsyncDisposable {
     const stream = this.#watches.get(step.watch)
     if (stream === undefined) throw new Error(`no watch named ${step.watch} is open`)
     const count = step.count === null ? null : Number(step.count)
-    const { events, ended } = await stream.take({ count, untilEnd: step.untilEnd, keepBookmarks: this.#scenario.name === keepsBookmarks })
+    const { events, ended } = await stream.take({
+      count,
+      untilEnd: step.untilEnd,
+      keepBookmarks: this.#scenario.name === keepsBookmarks,
+    })
     this.#scope.steps[index] = { events }
     const expected = normalise(fill(step.events as unknown as JsonValue, this.#scope)) as readonly JsonValue[]
-    const actual = normalise(events)  as readonly JsonValue[]
+    const actual = normalise(events) as readonly JsonValue[]
     return this.#compare(step.looseText ?? false, (unifier, loose) => [
-      ...(expected.length === actual.length ? [] : [{ path: 'events.length', expected: expected.length, actual: actual as JsonValue }]),
+      ...(expected.length === actual.length
+        ? []
+        : [{ path: 'events.length', expected: expected.length, actual: actual as JsonValue }]),
       ...expected.flatMap((event, place) => {
         if (actual[place] === undefined) return []
         const isError = (event as Record<string, JsonValue>)['type'] === 'ERROR'
@@ -184,7 +227,8 @@ class Player implements AsyncDisposable {
     const stdin = step.stdin === undefined ? undefined : fillText(step.stdin, this.#scope)
     const holds = (result: KubectlResult): boolean =>
       (step.until?.exitCode === undefined || result.exitCode === Number(step.until.exitCode)) &&
-      (step.until?.stdoutContains === undefined || result.stdout.includes(fillText(step.until.stdoutContains, this.#scope)))
+      (step.until?.stdoutContains === undefined ||
+        result.stdout.includes(fillText(step.until.stdoutContains, this.#scope)))
     let actual = await kubectl.run(args, stdin)
     const deadline = performance.now() + untilMs
     while (!holds(actual) && performance.now() < deadline) {
@@ -196,9 +240,18 @@ class Player implements AsyncDisposable {
     return this.#compare(step.looseText ?? false, (unifier, loose) => [
       ...unifier.match(Number(expected.exitCode), actual.exitCode, 'exitCode'),
       ...(['stdout', 'stderr'] as const).flatMap((stream) => {
-        if (loose && expected[stream] !== '') return actual[stream] === '' ? [{ path: stream, expected: expected[stream], actual: '' }] : []
-        if (!expected.unorderedLines) return unifier.match(expected[stream], actual[stream], stream, { foldSpaces: expected[stream].includes('<age>') })
-        return unifier.match(expected[stream].split('\n').sort() as JsonValue, actual[stream].split('\n').sort() as JsonValue, stream, { foldSpaces: true })
+        if (loose && expected[stream] !== '')
+          return actual[stream] === '' ? [{ path: stream, expected: expected[stream], actual: '' }] : []
+        if (!expected.unorderedLines)
+          return unifier.match(expected[stream], actual[stream], stream, {
+            foldSpaces: expected[stream].includes('<age>'),
+          })
+        return unifier.match(
+          expected[stream].split('\n').sort() as JsonValue,
+          actual[stream].split('\n').sort() as JsonValue,
+          stream,
+          { foldSpaces: true },
+        )
       }),
     ])
   }

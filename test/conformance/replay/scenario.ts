@@ -10,7 +10,12 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: JsonValue
   readonly rawBody?: string
-  readonly repeatBody?: { readonly prefix: string; readonly char: string; readonly count: number; readonly suffix: string }
+  readonly repeatBody?: {
+    readonly prefix: string
+    readonly char: string
+    readonly count: number
+    readonly suffix: string
+  }
   readonly as?: string
   readonly token?: string
 }
@@ -65,7 +70,12 @@ export interface KubectlStep extends StepBase {
   readonly args: readonly string[]
   readonly stdin?: string
   readonly until?: { readonly stdoutContains?: string; readonly exitCode?: number }
-  readonly result: { readonly exitCode: number; readonly stdout: string; readonly stderr: string; readonly unorderedLines?: boolean }
+  readonly result: {
+    readonly exitCode: number
+    readonly stdout: string
+    readonly stderr: string
+    readonly unorderedLines?: boolean
+  }
 }
 
 export type Step =
@@ -92,7 +102,8 @@ export function readScenarios(path: string): Scenario[] {
     : [path]
   return files.flatMap((file) => {
     const list = parseJson(readFileSync(file, 'utf8'))
-    if (!Array.isArray(list)) throw new Error(`${basename(file)} is not a recording: a JSON list of scenarios is expected`)
+    if (!Array.isArray(list))
+      throw new Error(`${basename(file)} is not a recording: a JSON list of scenarios is expected`)
     return list as unknown as Scenario[]
   })
 }

@@ -12,7 +12,12 @@ const user = (name: string, groups: readonly string[]): { token: string; user: U
   user: { name, uid: `uid-${name}`, groups },
 })
 
-const users = [user('admin', ['system:masters']), user('alice', ['devs']), user('bob', ['ops', 'devs']), user('carol', [])]
+const users = [
+  user('admin', ['system:masters']),
+  user('alice', ['devs']),
+  user('bob', ['ops', 'devs']),
+  user('carol', []),
+]
 
 export interface ReplayServer {
   readonly target: Target
@@ -32,7 +37,10 @@ export async function startServer(): Promise<ReplayServer> {
   })
   const { port, certificateAuthority } = await server.listen({ port: 0 })
   const agent = new Agent({ keepAlive: true, ca: certificateAuthority })
-  const tokens = Object.fromEntries([...users.map((entry) => [entry.user.name, entry.token]), ['badtoken', 'nobody-has-this-token']]) as Record<string, string>
+  const tokens = Object.fromEntries([
+    ...users.map((entry) => [entry.user.name, entry.token]),
+    ['badtoken', 'nobody-has-this-token'],
+  ]) as Record<string, string>
   return {
     target: { host: '127.0.0.1', port, agent, tokens },
     kubeconfig: kubeconfigFor(port, certificateAuthority, 'token-admin'),
@@ -48,7 +56,15 @@ function kubeconfigFor(port: number, ca: string, token: string): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'c', cluster: { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    clusters: [
+      {
+        name: 'c',
+        cluster: {
+          server: `https://127.0.0.1:${port}`,
+          'certificate-authority-data': Buffer.from(ca).toString('base64'),
+        },
+      },
+    ],
     users: [{ name: 'u', user: { token } }],
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',

@@ -27,7 +27,9 @@ export function valueAt(root: JsonValue | undefined, path: string): JsonValue | 
       const wanted = inner.slice(equals + 1)
       value = value.find((item) => String((item as Record<string, JsonValue> | null)?.[field]) === wanted)
     } else {
-      value = Array.isArray(value) ? value[Number(inner)] : (value as Record<string, JsonValue>)[inner.replace(/^["']|["']$/g, '')]
+      value = Array.isArray(value)
+        ? value[Number(inner)]
+        : (value as Record<string, JsonValue>)[inner.replace(/^["']|["']$/g, '')]
     }
   }
   return value
@@ -39,12 +41,17 @@ function lookUp(expression: string, scope: TemplateScope): JsonValue {
   if (name === 'Id') return scope.id.charAt(0).toUpperCase() + scope.id.slice(1)
   if (name === 'ns') return scope.ns
   const value = valueAt({ steps: scope.steps }, name)
-  if (value === undefined) throw new Error(`the template {{${name}}} has no value: the step it names answered something else`)
+  if (value === undefined)
+    throw new Error(`the template {{${name}}} has no value: the step it names answered something else`)
   return value
 }
 
 /** A text with its templates filled in; a non-string is put in as JSON. `encode` is applied to each value (paths). */
-export function fillText(text: string, scope: TemplateScope, encode: (value: string) => string = (value) => value): string {
+export function fillText(
+  text: string,
+  scope: TemplateScope,
+  encode: (value: string) => string = (value) => value,
+): string {
   return text.replace(inside, (_, expression: string) => {
     const value = lookUp(expression, scope)
     return encode(typeof value === 'string' ? value : JSON.stringify(value))
@@ -59,5 +66,7 @@ export function fill(value: JsonValue, scope: TemplateScope): JsonValue {
   }
   if (Array.isArray(value)) return value.map((item) => fill(item as JsonValue, scope))
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [fillText(key, scope), fill(item as JsonValue, scope)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [fillText(key, scope), fill(item as JsonValue, scope)]),
+  )
 }

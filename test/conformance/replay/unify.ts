@@ -60,7 +60,12 @@ export class Unifier {
   readonly #names = new Map<string, string>()
 
   /** Differences between an expected value and the actual one; none when they unify. Binds only when they do. */
-  match(expected: JsonValue | undefined, actual: JsonValue | undefined, path = '', options: MatchOptions = {}): Difference[] {
+  match(
+    expected: JsonValue | undefined,
+    actual: JsonValue | undefined,
+    path = '',
+    options: MatchOptions = {},
+  ): Difference[] {
     const differences: Difference[] = []
     this.#walk(expected, actual, path, options, differences)
     return differences
@@ -92,7 +97,9 @@ export class Unifier {
       .sort((a, b) => a.rank - b.rank)
     return ranked.flatMap((entry, index) => {
       const before = ranked[index - 1]
-      return before && before.value >= entry.value ? [`<${before.name}> is ${before.value}, which is not below <${entry.name}>, ${entry.value}`] : []
+      return before && before.value >= entry.value
+        ? [`<${before.name}> is ${before.value}, which is not below <${entry.name}>, ${entry.value}`]
+        : []
     })
   }
 
@@ -101,13 +108,21 @@ export class Unifier {
     for (const [key, value] of saved) live.set(key, value)
   }
 
-  #walk(expected: JsonValue | undefined, actual: JsonValue | undefined, path: string, options: MatchOptions, out: Difference[]): void {
+  #walk(
+    expected: JsonValue | undefined,
+    actual: JsonValue | undefined,
+    path: string,
+    options: MatchOptions,
+    out: Difference[],
+  ): void {
     if (expected === '<any>' || expected === '<description>') return
     if (typeof expected === 'string' && (typeof actual === 'string' || typeof actual === 'number')) {
       const why = this.#text(expected, String(actual), options)
-      if (why !== undefined || (typeof actual === 'number' && !expected.startsWith('<'))) out.push({ path, expected, actual, ...(why ? { why } : {}) })
+      if (why !== undefined || (typeof actual === 'number' && !expected.startsWith('<')))
+        out.push({ path, expected, actual, ...(why ? { why } : {}) })
     } else if (Array.isArray(expected) && Array.isArray(actual)) {
-      if (expected.length !== actual.length) out.push({ path: `${path}.length`, expected: expected.length, actual: actual.length })
+      if (expected.length !== actual.length)
+        out.push({ path: `${path}.length`, expected: expected.length, actual: actual.length })
       const length = Math.max(expected.length, actual.length)
       for (let index = 0; index < length; index++) {
         this.#walk(expected[index] as JsonValue, actual[index] as JsonValue, `${path}[${index}]`, options, out)

@@ -34,10 +34,16 @@ export class WatchStream {
   }
 
   /** The events since the last call: waits for `count` of them and a little for any surplus, or for the end of the stream. */
-  async take(options: { count: number | null; untilEnd: boolean; keepBookmarks: boolean }): Promise<{ events: JsonObject[]; ended: boolean }> {
+  async take(options: {
+    count: number | null
+    untilEnd: boolean
+    keepBookmarks: boolean
+  }): Promise<{ events: JsonObject[]; ended: boolean }> {
     const deadline = performance.now() + waitMs
-    const seen = (): JsonObject[] => (options.keepBookmarks ? foldBookmarks(this.#events) : this.#events.filter((event) => !isPeriodicBookmark(event)))
-    const done = (): boolean => this.#ended || (!options.untilEnd && options.count !== null && seen().length >= options.count)
+    const seen = (): JsonObject[] =>
+      options.keepBookmarks ? foldBookmarks(this.#events) : this.#events.filter((event) => !isPeriodicBookmark(event))
+    const done = (): boolean =>
+      this.#ended || (!options.untilEnd && options.count !== null && seen().length >= options.count)
     while (!done() && performance.now() < deadline) {
       await Promise.race([delay(100), new Promise<void>((resolve) => (this.#wake = resolve))])
     }
@@ -60,5 +66,12 @@ function isPeriodicBookmark(event: JsonObject): boolean {
 
 /** Consecutive bookmarks count as one. */
 function foldBookmarks(events: readonly JsonObject[]): JsonObject[] {
-  return events.filter((event, index) => !(isPeriodicBookmark(event) && events[index - 1] !== undefined && isPeriodicBookmark(events[index - 1] as JsonObject)))
+  return events.filter(
+    (event, index) =>
+      !(
+        isPeriodicBookmark(event) &&
+        events[index - 1] !== undefined &&
+        isPeriodicBookmark(events[index - 1] as JsonObject)
+      ),
+  )
 }

@@ -39,7 +39,14 @@ export function open(target: Target, request: HttpRequest, scope: TemplateScope)
   if (body !== undefined) headers['Content-Length'] = String(Buffer.byteLength(body))
   return new Promise((resolve, reject) => {
     const sent = httpsRequest(
-      { host: target.host, port: target.port, agent: target.agent, method: request.method, path: fillText(request.path, scope, encodeURIComponent), headers },
+      {
+        host: target.host,
+        port: target.port,
+        agent: target.agent,
+        method: request.method,
+        path: fillText(request.path, scope, encodeURIComponent),
+        headers,
+      },
       resolve,
     )
     sent.on('error', reject)

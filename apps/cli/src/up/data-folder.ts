@@ -18,7 +18,14 @@ export function openDataFolder(path: string): DataFolder {
     const ignore = join(folder, '.gitignore')
     if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
   } catch (error) {
-    throw new CliError(`the data folder ${folder} cannot be used: ${(error as Error).message}. Name another one with --data.`)
+    throw new CliError(
+      `the data folder ${folder} cannot be used: ${(error as Error).message}. Name another one with --data.`,
+    )
   }
-  return { path: folder, store: join(folder, 'store'), kubeconfig: join(folder, 'kubeconfig'), certificates: join(folder, 'certificates') }
+  return {
+    path: folder,
+    store: join(folder, 'store'),
+    kubeconfig: join(folder, 'kubeconfig'),
+    certificates: join(folder, 'certificates'),
+  }
 }

@@ -35,14 +35,19 @@ function examplesFolder(): string | undefined {
 /** Names of the examples that can be loaded. */
 export function exampleNames(): string[] {
   const folder = examplesFolder()
-  return folder === undefined ? [] : readdirSync(folder).filter((name) => existsSync(join(folder, name, 'example.yaml'))).sort()
+  return folder === undefined
+    ? []
+    : readdirSync(folder)
+        .filter((name) => existsSync(join(folder, name, 'example.yaml')))
+        .sort()
 }
 
 /** Reads an example. Throws a usage error that lists the names when there is none of this name. */
 export function readExample(name: string): Example {
   const names = exampleNames()
   const root = examplesFolder()
-  if (root === undefined || !names.includes(name)) throw usageError(`there is no example ${name}; there are: ${names.join(', ') || 'none'}`)
+  if (root === undefined || !names.includes(name))
+    throw usageError(`there is no example ${name}; there are: ${names.join(', ') || 'none'}`)
   const folder = join(root, name)
   const file = join(folder, 'example.yaml')
   const spec = parseYaml(readFileSync(file, 'utf8')) as JsonObject
@@ -52,7 +57,9 @@ export function readExample(name: string): Example {
     folder,
     summary: text(spec['summary'], file, 'summary'),
     manifests: list(spec['order'], file, 'order').map((entry) => readManifest(folder, String(entry))),
-    processes: list(spec['processes'] ?? [], file, 'processes').map((entry) => processOf(entry as JsonObject, file, folder)),
+    processes: list(spec['processes'] ?? [], file, 'processes').map((entry) =>
+      processOf(entry as JsonObject, file, folder),
+    ),
     simulate: existsSync(simulate) ? simulate : undefined,
     attempts: list(spec['try'] ?? [], file, 'try').map((entry) => ({
       command: text((entry as JsonObject)['command'], file, 'try[].command'),
@@ -63,7 +70,10 @@ export function readExample(name: string): Example {
 
 function readManifest(folder: string, file: string): { file: string; objects: readonly KubeObject[] } {
   const documents = parseYamlDocuments(readFileSync(join(folder, file), 'utf8'))
-  return { file, objects: documents.filter((document) => document !== null).map((document) => asObject(document as JsonObject)) }
+  return {
+    file,
+    objects: documents.filter((document) => document !== null).map((document) => asObject(document as JsonObject)),
+  }
 }
 
 /** The published form of a module is JavaScript: Node strips no types inside node_modules. */

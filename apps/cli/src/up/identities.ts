@@ -22,7 +22,11 @@ export function aggregationLabel(capability: { readonly name: string }): string 
 /** The objects that make a capability's identity: account, its own rules, the aggregated role, the binding. */
 export function identityOf(capability: Capability): KubeObject[] {
   const name = accountName(capability)
-  const labels = { 'app.kubernetes.io/name': 'fairlead', 'app.kubernetes.io/component': capability.name, 'app.kubernetes.io/managed-by': manager }
+  const labels = {
+    'app.kubernetes.io/name': 'fairlead',
+    'app.kubernetes.io/component': capability.name,
+    'app.kubernetes.io/managed-by': manager,
+  }
   const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name }
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: systemNamespace, labels } },
@@ -50,9 +54,11 @@ export function identityOf(capability: Capability): KubeObject[] {
 
 /** Makes sure that the identities of all capabilities stand. */
 export async function installIdentities(admin: Client, capabilities: readonly Capability[]): Promise<void> {
-  await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: systemNamespace } }).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error
-  })
+  await admin
+    .create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: systemNamespace } })
+    .catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error
+    })
   const objects = capabilities.flatMap(identityOf)
   await Promise.all(objects.map((object) => admin.apply(object, { manager, force: true })))
 }

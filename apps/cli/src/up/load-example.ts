@@ -27,7 +27,9 @@ async function applyAll(admin: Client, objects: readonly KubeObject[]): Promise<
   for (const object of objects) {
     await admin.apply(object, { manager, force: false })
     if (object.kind !== 'CustomResourceDefinition') continue
-    await admin.waitFor(CustomResourceDefinition, object.metadata.name as string, (definition) => isConditionTrue(definition.status?.conditions, 'Established'))
+    await admin.waitFor(CustomResourceDefinition, object.metadata.name as string, (definition) =>
+      isConditionTrue(definition.status?.conditions, 'Established'),
+    )
     admin.discovery.invalidate()
   }
 }

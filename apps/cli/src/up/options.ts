@@ -36,14 +36,21 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOption
 
 function parsePort(text: string): number {
   const port = Number(text)
-  if (!/^\d+$/.test(text) || port > 65_535) throw usageError(`--port ${text} is not a port: write a number from 0 to 65535 (0 takes any free one)`)
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw usageError(`--port ${text} is not a port: write a number from 0 to 65535 (0 takes any free one)`)
   return port
 }
 
 function parseOnly(text: string): readonly CapabilityEntry[] {
-  const names = text.split(',').map((name) => name.trim()).filter((name) => name !== '')
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
   const unknown = names.filter((name) => !capabilities.some((entry) => entry.name === name))
-  if (unknown.length > 0) throw usageError(`--only ${text}: there is no capability ${unknown.join(', ')}; there are ${capabilities.map((entry) => entry.name).join(', ')}`)
+  if (unknown.length > 0)
+    throw usageError(
+      `--only ${text}: there is no capability ${unknown.join(', ')}; there are ${capabilities.map((entry) => entry.name).join(', ')}`,
+    )
   return capabilities.filter((entry) => names.includes(entry.name))
 }
 
@@ -54,6 +61,7 @@ function parseFile(path: string): string {
 
 function parseResolve(text: string): [string, string] {
   const match = /^([^=\s]+)=([^=\s]+:\d+)$/.exec(text)
-  if (!match) throw usageError(`--resolve ${text}: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080`)
+  if (!match)
+    throw usageError(`--resolve ${text}: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080`)
   return [match[1] as string, match[2] as string]
 }

@@ -42,7 +42,9 @@ function portOf(child: ChildProcess, name: string): Promise<number> {
       child.kill('SIGKILL')
       reject(new CliError(`the process ${name} did not say within ${startMs / 1000} s where it listens`))
     })
-    child.once('exit', (code) => reject(new CliError(`the process ${name} ended with exit code ${code} before it listened`)))
+    child.once('exit', (code) =>
+      reject(new CliError(`the process ${name} ended with exit code ${code} before it listened`)),
+    )
     lines.on('line', (line) => {
       const found = / on (?:port )?(\d+)$/.exec(line)
       if (found) resolve(Number(found[1]))

@@ -14,7 +14,9 @@ export function readableLine(line: string): string {
   }
   const level = String(fields['level']) as keyof typeof colours
   const time = new Date(String(fields['time'])).toTimeString().slice(0, 8)
-  const rest = Object.entries(fields).flatMap(([key, value]) => (left.has(key) ? [] : [`${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`]))
+  const rest = Object.entries(fields).flatMap(([key, value]) =>
+    left.has(key) ? [] : [`${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`],
+  )
   const error = fields['error'] as { message?: string } | undefined
   if (error?.message !== undefined) rest.push(`error=${JSON.stringify(error.message)}`)
   const label = styleText(colours[level] ?? 'white', level.toUpperCase().padEnd(5), { stream: process.stderr })

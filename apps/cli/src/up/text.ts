@@ -33,10 +33,21 @@ export function readyText(ready: Ready): string {
     ...ready.warnings.map((warning) => `  note         ${warning}`),
   ]
   if (ready.example === undefined) {
-    lines.push('', 'In another terminal, with the line at the top:', '  kubectl api-resources', '  kubectl apply -f your-manifests.yaml', '', 'A first example: fairlead up --example snapshot-schedule')
+    lines.push(
+      '',
+      'In another terminal, with the line at the top:',
+      '  kubectl api-resources',
+      '  kubectl apply -f your-manifests.yaml',
+      '',
+      'A first example: fairlead up --example snapshot-schedule',
+    )
   } else {
     const width = Math.max(0, ...ready.example.attempts.map((attempt) => attempt.command.length))
-    lines.push(`  example      ${ready.example.name}: ${ready.example.summary}`, '', 'In another terminal, with the line at the top, try:')
+    lines.push(
+      `  example      ${ready.example.name}: ${ready.example.summary}`,
+      '',
+      'In another terminal, with the line at the top, try:',
+    )
     lines.push(...ready.example.attempts.map((attempt) => `  ${attempt.command.padEnd(width)}   ${attempt.shows}`))
   }
   lines.push('', 'Ctrl-C stops it.', '')

@@ -38,15 +38,40 @@ export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> 
   process.stderr.write('Stopping.\n')
 }
 
-async function start(options: UpOptions, example: Example | undefined, resources: AsyncDisposableStack, signal: AbortSignal): Promise<void> {
+async function start(
+  options: UpOptions,
+  example: Example | undefined,
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<void> {
   const data = openDataFolder(options.data)
-  const [logger, loaded] = await Promise.all([createLogger({ level: logLevel(), ...(process.stderr.isTTY && { write: (line: string) => void process.stderr.write(readableLine(line)) }) }), Promise.all(options.capabilities.map((entry) => entry.load()))])
+  const [logger, loaded] = await Promise.all([
+    createLogger({
+      level: logLevel(),
+      ...(process.stderr.isTTY && { write: (line: string) => void process.stderr.write(readableLine(line)) }),
+    }),
+    Promise.all(options.capabilities.map((entry) => entry.load())),
+  ])
   const server = resources.use(await startServer(options, data, loaded, logger))
   const admin = server.client({ manager: 'fairlead-up' })
-  await Promise.all([installIdentities(admin, loaded), installDefinitions(admin, loaded.flatMap((capability) => capability.crds))])
+  await Promise.all([
+    installIdentities(admin, loaded),
+    installDefinitions(
+      admin,
+      loaded.flatMap((capability) => capability.crds),
+    ),
+  ])
 
-  const processes = await Promise.all((example?.processes ?? []).map(async (spec) => ({ spec, running: resources.use(await startProcess(example as Example, spec)) })))
-  const resolve = new Map([...processes.map(({ spec, running }): [string, string] => [spec.resolve, running.address]), ...options.resolve])
+  const processes = await Promise.all(
+    (example?.processes ?? []).map(async (spec) => ({
+      spec,
+      running: resources.use(await startProcess(example as Example, spec)),
+    })),
+  )
+  const resolve = new Map([
+    ...processes.map(({ spec, running }): [string, string] => [spec.resolve, running.address]),
+    ...options.resolve,
+  ])
   for (const capability of loaded) resources.use(await startCapability(server, capability, resolve, logger, signal))
   const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
   if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
@@ -70,7 +95,12 @@ async function start(options: UpOptions, example: Example | undefined, resources
   )
 }
 
-async function startServer(options: UpOptions, data: DataFolder, loaded: readonly Capability[], logger: Logger): Promise<ApiServer> {
+async function startServer(
+  options: UpOptions,
+  data: DataFolder,
+  loaded: readonly Capability[],
+  logger: Logger,
+): Promise<ApiServer> {
   const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
   try {
     return await ApiServer.start({
@@ -86,11 +116,21 @@ async function startServer(options: UpOptions, data: DataFolder, loaded: readonl
 }
 
 /** A capability works with the rights of its own service account, here as in a cluster. */
-async function startCapability(server: ApiServer, capability: Capability, resolve: ReadonlyMap<string, string>, logger: Logger, signal: AbortSignal): Promise<Manager> {
+async function startCapability(
+  server: ApiServer,
+  capability: Capability,
+  resolve: ReadonlyMap<string, string>,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Manager> {
   const account = `system:serviceaccount:${systemNamespace}:${accountName(capability)}`
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`, 'system:authenticated']
   const client = server.client({ as: { name: account, groups }, manager: accountName(capability) })
-  return Manager.start({ client, logger: logger.child({ capability: capability.name }), setup: (manager) => capability.setup(manager, { resolve, signal }) })
+  return Manager.start({
+    client,
+    logger: logger.child({ capability: capability.name }),
+    setup: (manager) => capability.setup(manager, { resolve, signal }),
+  })
 }
 
 async function startSimulator(server: ApiServer, files: readonly string[], logger: Logger): Promise<Manager> {
@@ -98,7 +138,11 @@ async function startSimulator(server: ApiServer, files: readonly string[], logge
   try {
     const rules = files.flatMap((file) => [...parseRules(readFileSync(file, 'utf8'), file)])
     const simulator = new Simulator(rules)
-    return await Manager.start({ client: server.client({ manager: 'fairlead-simulator' }), logger: logger.child({ capability: 'simulator' }), setup: (manager) => simulator.setup(manager) })
+    return await Manager.start({
+      client: server.client({ manager: 'fairlead-simulator' }),
+      logger: logger.child({ capability: 'simulator' }),
+      setup: (manager) => simulator.setup(manager),
+    })
   } catch (error) {
     if (error instanceof RulesError) throw usageError(error.message)
     throw error

@@ -6,6 +6,7 @@ import type { Draft } from '../registry/strategy.ts'
 import { StoreError } from '../storage/store.ts'
 import { servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
+import { checkStoredSize } from '../objects/size-limit.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall } from './environment.ts'
 import type { WriteMode } from './prepare.ts'
@@ -68,6 +69,7 @@ async function createOnce(
     return { object: servedForm(asObject(draft), 0, call.resource) }
   }
   const stored = await toStored(draft, call.resource)
+  checkStoredSize(stored)
   const entry = await environment.store.write({ resource, key, expected: 0, object: stored })
   const view = await environment.views.of(entry, call.resource)
   return { object: view.object, view }

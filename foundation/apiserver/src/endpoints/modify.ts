@@ -10,6 +10,7 @@ import type { Entry } from '../storage/store.ts'
 import { convert, servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
 import { createObject } from './create.ts'
+import { checkStoredSize } from '../objects/size-limit.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall } from './environment.ts'
 import { isReleased } from './namespace-rules.ts'
@@ -96,6 +97,7 @@ async function commit(environment: Environment, call: ResourceCall, entry: Entry
     await store.reached(revision, call.signal)
     return entry
   }
+  checkStoredSize(stored)
   return dryRun ? undefined : store.write({ resource, key, expected: revision, object: stored })
 }
 

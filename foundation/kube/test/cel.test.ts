@@ -133,6 +133,7 @@ describe('evaluation', () => {
     ['n % (n - 7)', 'modulus by zero'],
     ['9223372036854775807 + n', 'integer overflow'],
     ['x.c + x.a == 1', 'no such overload'],
+    ['x.b.join()', 'no such overload'],
     ['int(x.c)', 'strconv.ParseInt: parsing "héllo😀": invalid syntax'],
     ['optional.none().value()', 'optional.none() dereference'],
     ['s.matches("(")', 'error parsing regexp: missing closing ): `(`'],
@@ -177,12 +178,16 @@ describe('compilation', () => {
     expect(compile('{"a": 1}', { variables: {} }).type).toEqual(mapOf(types.string, types.int))
   })
 
-  test.each(['', '1 +', 'a b', '"', '(', `${'('.repeat(5000)}1`, 'x'.repeat(200_000)])(
+  test.each(['', '1 +', 'a b', '"', '(', `${'('.repeat(5000)}1`, 'x'.repeat(200_000), `1${'+1'.repeat(40_000)}`])(
     '%j is no expression',
     (text) => {
       expect(() => compile(text, { variables })).toThrow(expect.objectContaining({ code: 'CelSyntax' }))
     },
   )
+
+  test('long chains are fine', () => {
+    expect(compile(`1${'+1'.repeat(900)}`, { variables: {} }).evaluate({})).toBe(901n)
+  })
 
   test('there is no time unless the environment has it', () => {
     expect(() => compile('now', { variables: {} })).toThrow("undeclared reference to 'now'")
@@ -199,6 +204,25 @@ describe('the budget', () => {
   ])('ends %s soon, and nothing can catch it', (text) => {
     const program = compile(text, { variables: { x: types.dyn } })
     expect(() => program.evaluate(long)).toThrow(CelBudgetError)
+  })
+
+  test.each([
+    '"x".replace("", s)',
+    's.replace("", s)',
+    '([""] + lists.range(5000).map(i, s)).join()',
+    '"%s%s%s%s%s%s%s%s%s%s%s%s".format([s, s, s, s, s, s, s, s, s, s, s, s])',
+    '"%.1000f".format([1.0])',
+    'lists.range(1000000000).size()',
+  ])('no call makes what does not fit: %s', (text) => {
+    const program = compile(text, { variables: { s: types.string } })
+    let failure: unknown
+    try {
+      failure = program.evaluate({ s: 'x'.repeat(1_000_000) })
+    } catch (error) {
+      failure = error
+    }
+    const isSmall = typeof failure === 'string' && failure.length < 11_000_000
+    expect(isSmall || failure instanceof CelError || failure instanceof CelBudgetError).toBe(true)
   })
 
   test('counts what an evaluation took', () => {

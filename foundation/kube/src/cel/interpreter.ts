@@ -4,7 +4,7 @@ import type { CheckedExpr } from './checker.ts'
 import { CelBudgetError, CelError } from './errors.ts'
 import type { Overload } from './library.ts'
 import type { Expr } from './syntax.ts'
-import { typeNames } from './types.ts'
+import { isDynamic, typeNames } from './types.ts'
 import type { CelType } from './types.ts'
 import { MapValue, Optional, TypeValue, formatKey, isList, numeric, typeName } from './values.ts'
 import type { CelValue } from './values.ts'
@@ -163,7 +163,7 @@ class Compiler {
     const overloads = this.#checked.overloadsOf(expr)
     const steps = expr.args.map((arg) => this.compile(arg, slots))
     const [only] = overloads
-    const settled = overloads.length === 1 && expr.args.every((arg) => this.#checked.typeOf(arg).kind !== 'dyn')
+    const settled = overloads.length === 1 && !expr.args.some((arg) => isDynamic(this.#checked.typeOf(arg)))
     if (settled && steps.length === 2) {
       const [left, right] = steps as [Step, Step]
       return (run) => invoke(run, only!, [left(run), right(run)])
@@ -378,7 +378,7 @@ function fits(type: CelType, value: CelValue): boolean {
     case 'null':
       return value === null
     case 'list':
-      return isList(value) && (value.length === 0 || fits(type.element, value[0]!))
+      return isList(value) && (isDynamic(type.element) || value.every((item) => fits(type.element, item)))
     case 'map':
     case 'object':
       return value instanceof MapValue

@@ -63,6 +63,9 @@ interface Node {
 /** What macros ask of the variables that they bind. */
 const notAName = 'argument must be a simple name'
 
+/** Expressions nest no deeper; long chains of one operator nest as well. */
+const maxDepth = 1_000
+
 /** Longer expressions are refused before they are parsed. */
 const maxExpressionLength = 100_000
 
@@ -99,6 +102,7 @@ const unary: Readonly<Record<string, string>> = { '!_': '!_', '-_': '-_' }
 class Converter {
   readonly #text: string
   readonly #isFunction: (name: string) => boolean
+  #depth = 0
 
   constructor(text: string, isFunction: (name: string) => boolean) {
     this.#text = text
@@ -106,6 +110,14 @@ class Converter {
   }
 
   expression(node: Node): Expr {
+    if (this.#depth >= maxDepth) throw this.#error(`expression recursion limit exceeded: ${maxDepth}`, node)
+    this.#depth++
+    const expr = this.#convert(node)
+    this.#depth--
+    return expr
+  }
+
+  #convert(node: Node): Expr {
     const at = node.pos
     const parts = node.args as readonly Node[]
     switch (node.op) {

@@ -56,7 +56,7 @@ function distinct(list: List): CelValue[] {
 }
 
 /** As many numbers as `lists.range` makes at most. */
-const maxRange = 1_000_000n
+const maxRange = 100_000n
 
 function range(count: bigint): CelValue[] {
   if (count > maxRange) throw new CelError(`lists.range(${count}): no more than ${maxRange} elements`)

@@ -6,7 +6,7 @@ import { Library } from '../library.ts'
 import { Duration, MapValue, Timestamp, TypeValue, Uint, formatTime, isList, typeName } from '../values.ts'
 import type { CelValue } from '../values.ts'
 import { formatDouble } from './standard.ts'
-import { characters, indexIn, lastIndexIn, lengthOf, sliceOf } from './text.ts'
+import { characters, checkedLength, indexIn, lastIndexIn, lengthOf, sliceOf } from './text.ts'
 
 function checkedIndex(index: bigint, length: number): number {
   if (index < 0n || index > BigInt(length)) throw new CelError(`index out of range: ${index}`)
@@ -35,6 +35,8 @@ function lastIndexOf(text: string, part: string, from?: bigint): bigint {
 }
 
 function replace(text: string, old: string, replacement: string, limit: bigint = -1n): string {
+  const times = limit < 0n ? text.length + 1 : Math.min(Number(limit), text.length + 1)
+  checkedLength(text.length + Math.floor(times / Math.max(1, old.length)) * replacement.length)
   if (limit < 0n) return text.replaceAll(old, () => replacement)
   let out = text
   let at = 0
@@ -46,6 +48,11 @@ function replace(text: string, old: string, replacement: string, limit: bigint =
     if (at > out.length) break
   }
   return out
+}
+
+function join(list: readonly string[], separator: string = ''): string {
+  checkedLength(list.reduce((total, part) => total + part.length + separator.length, 0))
+  return list.join(separator)
 }
 
 function split(text: string, separator: string, limit: bigint = -1n): string[] {
@@ -66,8 +73,8 @@ export function stringsLibrary(): Library {
     .define('string.indexOf(string, int): int', indexOf, traversal)
     .define('string.lastIndexOf(string): int', lastIndexOf, traversal)
     .define('string.lastIndexOf(string, int): int', lastIndexOf, traversal)
-    .define('list<string>.join(): string', (list: readonly string[]) => list.join(''), joining)
-    .define('list<string>.join(string): string', (list: readonly string[], by: string) => list.join(by), joining)
+    .define('list<string>.join(): string', join, joining)
+    .define('list<string>.join(string): string', join, joining)
     .define(
       'string.lowerAscii(): string',
       (text: string) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase()),
@@ -95,10 +102,14 @@ function quote(text: string): string {
   return `"${text.replace(/["\\\p{Cc}]/gu, (character) => goQuote(character).slice(1, -1)).toWellFormed()}"`
 }
 
+/** More digits than that no double has. */
+const maxPrecision = 100
+
 const clause = /%(?:\.(\d+))?(.?)/gs
 
 function format(template: string, args: readonly CelValue[]): string {
   let next = 0
+  let length = template.length
   return template.replace(clause, (_whole, precision: string | undefined, verb: string) => {
     if (verb === '%') return '%'
     if (next >= args.length) throw new CelError(`index ${next} out of range`)
@@ -107,7 +118,12 @@ function format(template: string, args: readonly CelValue[]): string {
     if (formatter === undefined) {
       throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`)
     }
-    return formatter(value, precision === undefined ? 6 : Number(precision))
+    const digits = precision === undefined ? 6 : Number(precision)
+    if (digits > maxPrecision)
+      throw new CelError(`error during formatting: precision ${digits} is greater than ${maxPrecision}`)
+    const part = formatter(value, digits)
+    length = checkedLength(length + part.length)
+    return part
   })
 }
 

@@ -1,5 +1,16 @@
 // Strings as CEL sees them: sequences of code points, not of UTF-16 units.
 
+import { CelError } from '../errors.ts'
+
+/** No call makes a longer text, in UTF-16 units. */
+const maxLength = 10 * 1024 * 1024
+
+/** The length of a text that a call is about to make. @throws CelError when that is too long */
+export function checkedLength(length: number): number {
+  if (length > maxLength) throw new CelError(`the result would be longer than ${maxLength} characters`)
+  return length
+}
+
 const astral = /[\ud800-\udbff]/
 
 /** The characters of a text; the text itself when each is one unit. */

@@ -1,6 +1,6 @@
 import { FakeClock, expired } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { Reflector, View } from '@fairlead/client'
+import { ClientError, Reflector, View } from '@fairlead/client'
 import type { ViewChange, ViewEvent } from '@fairlead/client'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -221,6 +221,26 @@ describe('the watch state machine', () => {
       ['added a', 'added b', 'synced'],
       1,
       2,
+    ])
+  })
+
+  test('streaming lists that break before they are complete give way to pages', async () => {
+    const prepare = (source: FaultySource): void => {
+      for (const name of ['a', 'b']) source.put(name)
+      const watch = source.watch.bind(source)
+      source.watch = async (request, signal) => {
+        if (!request.initialEvents) return watch(request, signal)
+        return (async function* () {
+          yield { type: 'ADDED', object: source.objects.get('a')! } as const
+          throw new ClientError('ConnectionFailed', 'the connection broke')
+        })()
+      }
+    }
+    await using run = start({ streaming: true, prepare })
+    await pass(run, 20_000)
+    expect([told(run.changes).filter((one) => one !== 'interrupted'), run.source.lists]).toEqual([
+      ['added a', 'added b', 'synced'],
+      1,
     ])
   })
 

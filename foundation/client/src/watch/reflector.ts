@@ -36,6 +36,8 @@ export interface ReflectorOptions<T extends KubeObject> {
 const watchSeconds = 290
 /** A watch that ended sooner than this without an event was not really open: wait before the next. Milliseconds. */
 const shortWatch = 1000
+/** A streaming list that broke so often is too much for the server, or for something between: pages are smaller. */
+const streamAttempts = 2
 /** Waits between failed attempts, milliseconds (client-go: 0.8 s to 30 s). */
 const retryWaits = { base: 800, cap: 30_000, jitter: 1 }
 /** Waits while the kind is absent or forbidden: somebody has to act first, and `wake()` tells when. */
@@ -50,6 +52,8 @@ export class Reflector<T extends KubeObject> {
   readonly #standstill: Backoff
   #state: ReflectorState<T> = { name: 'Empty' }
   #streaming: boolean
+  /** Streaming lists that broke before they were complete. */
+  #brokenStreams = 0
   #interrupted = false
   #wakers: (() => void)[] = []
 
@@ -124,6 +128,7 @@ export class Reflector<T extends KubeObject> {
         if (event.type === 'BOOKMARK') {
           if (event.object.metadata.annotations?.['k8s.io/initial-events-end'] !== 'true') return undefined
           listed = true
+          this.#brokenStreams = 0
           const resourceVersion = event.object.metadata.resourceVersion ?? ''
           this.#tellAll([...initial.values()], resourceVersion)
           return resourceVersion
@@ -134,9 +139,9 @@ export class Reflector<T extends KubeObject> {
         return undefined
       })
     } catch (error) {
-      if (!listed && refusesStreaming(error)) {
+      if (!listed && (refusesStreaming(error) || ++this.#brokenStreams >= streamAttempts)) {
         this.#streaming = false
-        return { name: 'Empty' }
+        if (refusesStreaming(error)) return { name: 'Empty' }
       }
       throw error
     }

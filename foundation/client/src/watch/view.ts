@@ -71,13 +71,11 @@ export class View<T extends KubeObject> {
   }
 
   #replace(objects: readonly T[], resourceVersion: string): void {
-    const left = this.objects.size === 0 ? undefined : new Set(this.objects.keys())
-    for (const object of objects) {
-      const key = viewKey(object)
-      left?.delete(key)
-      this.#set(key, object)
+    for (const object of objects) this.#set(viewKey(object), object)
+    if (this.objects.size > objects.length) {
+      const listed = new Set(objects.map(viewKey))
+      for (const key of [...this.objects.keys()]) if (!listed.has(key)) this.#remove(key)
     }
-    for (const key of left ?? []) this.#remove(key)
     this.#changed({ type: 'synced', resourceVersion })
   }
 }

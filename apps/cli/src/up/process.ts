@@ -1,53 +1,95 @@
-// Runs the processes of an example beside the server: started before anything calls them, stopped with it.
+// Runs the processes of an example beside the server: started before anything calls them, started again when they end, stopped with the server.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { systemClock } from '@fairlead/client'
 import { CliError } from '../error.ts'
 import type { Example, ExampleProcess } from './example.ts'
 
 const startMs = 15_000
+const restartMs = 1_000
 
 export interface RunningProcess extends AsyncDisposable {
   readonly name: string
-  /** `127.0.0.1:<port>`. */
+  /** `127.0.0.1:<port>`; stays the same when the process has to be started again. */
   readonly address: string
 }
 
 /** Starts a process with `PORT=0` and resolves when it has printed a line that ends in `on port <port>`. */
 export async function startProcess(example: Example, spec: ExampleProcess): Promise<RunningProcess> {
-  const child = spawn(process.execPath, [join(example.folder, spec.module)], {
-    env: { ...process.env, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const port = await portOf(child, spec.name)
-  return {
-    name: spec.name,
-    address: `127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const gone = once(child, 'exit')
-      child.kill('SIGTERM')
-      await gone
-    },
+  const process = new SupervisedProcess(join(example.folder, spec.module), spec.name)
+  await process.start()
+  return process
+}
+
+class SupervisedProcess implements RunningProcess {
+  readonly name: string
+  readonly #module: string
+  #child: ChildProcess | undefined
+  #port = 0
+  #stopping = false
+  #restart: Disposable | undefined
+
+  constructor(module: string, name: string) {
+    this.#module = module
+    this.name = name
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.#port}`
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [this.#module], {
+      env: { ...process.env, PORT: String(this.#port) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    this.#child = child
+    this.#port = await portOf(child, this.name)
+    child.once('exit', (code, signal) => this.#ended(code ?? signal))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping = true
+    this.#restart?.[Symbol.dispose]()
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+  }
+
+  #ended(how: number | string | null): void {
+    if (this.#stopping) return
+    process.stderr.write(`The process ${this.name} ended (${how}); it is started again.\n`)
+    this.#restart = systemClock.timer(restartMs, () => {
+      this.start().catch((error: unknown) => {
+        process.stderr.write(`${(error as Error).message}\n`)
+        this.#ended('not started')
+      })
+    })
   }
 }
 
 function portOf(child: ChildProcess, name: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
-    const tooLate = AbortSignal.timeout(startMs)
-    tooLate.addEventListener('abort', () => {
+    const tooLate = systemClock.timer(startMs, () => {
       child.kill('SIGKILL')
       reject(new CliError(`the process ${name} did not say within ${startMs / 1000} s where it listens`))
     })
-    child.once('exit', (code) =>
-      reject(new CliError(`the process ${name} ended with exit code ${code} before it listened`)),
-    )
-    lines.on('line', (line) => {
+    const ended = (code: number | null): void => {
+      tooLate[Symbol.dispose]()
+      reject(new CliError(`the process ${name} ended with exit code ${code} before it listened`))
+    }
+    child.once('exit', ended)
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       const found = / on (?:port )?(\d+)$/.exec(line)
-      if (found) resolve(Number(found[1]))
+      if (!found) return
+      tooLate[Symbol.dispose]()
+      child.off('exit', ended)
+      resolve(Number(found[1]))
     })
   })
 }

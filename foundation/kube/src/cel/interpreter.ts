@@ -2,11 +2,12 @@
 import type { ArgumentSize } from './call-cost.ts'
 import type { CheckedExpr } from './checker.ts'
 import { CelBudgetError, CelError } from './errors.ts'
+import { folds, walkOf } from './folds.ts'
 import type { Overload } from './library.ts'
 import type { Expr } from './syntax.ts'
 import { isDynamic, typeNames } from './types.ts'
 import type { CelType } from './types.ts'
-import { MapValue, Optional, TypeValue, formatKey, isList, numeric, typeName } from './values.ts'
+import { MapValue, Optional, TypeValue, asBool, formatKey, isList, numeric, typeName } from './values.ts'
 import type { CelValue } from './values.ts'
 
 /** One run: the variables by slot, what it has cost and what it may cost. */
@@ -193,19 +194,19 @@ class Compiler {
     })
     const filter = expr.filter === undefined ? undefined : this.compile(expr.filter, inner)
     const body = this.compile(expr.body, inner)
-    const accumulate = accumulators[expr.macro]
+    const fold = folds[expr.macro]
     return (run) => {
-      const { first, second, single } = pairsOf(range(run))
-      return accumulate(run, first.length, {
-        key: (i) => first[i]!,
+      const walk = walkOf(range(run))
+      return fold({
+        length: walk.length,
+        key: (i) => walk.key(i),
         enter: (i) => {
           charge(run, 1)
           if (places.length === 2) {
-            run.slots[places[0]!] = first[i]!
-            run.slots[places[1]!] = second[i]!
+            run.slots[places[0]!] = walk.key(i)
+            run.slots[places[1]!] = walk.value(i)
           } else {
-            // One name stands for the elements of a list, the keys of a map.
-            run.slots[places[0]!] = single[i]!
+            run.slots[places[0]!] = walk.single(i)
           }
           return filter === undefined || asBool(filter(run))
         },
@@ -214,99 +215,6 @@ class Compiler {
       })
     }
   }
-}
-
-/** What a fold walks over: indices and elements of a list, keys and values of a map. */
-function pairsOf(range: CelValue): {
-  first: readonly CelValue[]
-  second: readonly CelValue[]
-  single: readonly CelValue[]
-} {
-  if (isList(range)) return { first: range.map((_, i) => BigInt(i)), second: range, single: range }
-  if (range instanceof MapValue) {
-    const entries = [...range.entries()]
-    const keys = entries.map(([key]) => key)
-    return { first: keys, second: entries.map(([, value]) => value), single: keys }
-  }
-  throw new CelError('no such overload')
-}
-
-interface Loop {
-  key(i: number): CelValue
-  /** Sets the variables to the element; false when the filter leaves it out. */
-  enter(i: number): boolean
-  current(): CelValue
-  body(): CelValue
-}
-
-type Accumulator = (run: Run, length: number, loop: Loop) => CelValue
-
-/** Any element that decides wins over elements that fail; without one the first failure counts. */
-function quantifier(decisive: boolean): Accumulator {
-  return (_run, length, loop) => {
-    let failure: CelError | undefined
-    for (let i = 0; i < length; i++) {
-      try {
-        loop.enter(i)
-        if (asBool(loop.body()) === decisive) return decisive
-      } catch (error) {
-        if (!(error instanceof CelError)) throw error
-        failure ??= error
-      }
-    }
-    if (failure !== undefined) throw failure
-    return !decisive
-  }
-}
-
-function collect(pick: (loop: Loop) => CelValue): Accumulator {
-  return (_run, length, loop) => {
-    const out: CelValue[] = []
-    for (let i = 0; i < length; i++) if (loop.enter(i)) out.push(pick(loop))
-    return out
-  }
-}
-
-const accumulators: Readonly<Record<(Expr & { kind: 'fold' })['macro'], Accumulator>> = {
-  all: quantifier(false),
-  exists: quantifier(true),
-  exists_one: (_run, length, loop) => {
-    let count = 0
-    for (let i = 0; i < length; i++) {
-      loop.enter(i)
-      if (asBool(loop.body())) count++
-    }
-    return count === 1
-  },
-  map: collect((loop) => loop.body()),
-  transformList: collect((loop) => loop.body()),
-  filter: (_run, length, loop) => {
-    const out: CelValue[] = []
-    for (let i = 0; i < length; i++) {
-      loop.enter(i)
-      const element = loop.current()
-      if (asBool(loop.body())) out.push(element)
-    }
-    return out
-  },
-  transformMap: (_run, length, loop) => {
-    const map = new MapValue()
-    for (let i = 0; i < length; i++) if (loop.enter(i)) map.set(loop.key(i), loop.body())
-    return map
-  },
-  transformMapEntry: (_run, length, loop) => {
-    const map = new MapValue()
-    for (let i = 0; i < length; i++) {
-      if (!loop.enter(i)) continue
-      const entry = loop.body()
-      if (!(entry instanceof MapValue)) throw new CelError('no such overload')
-      for (const [key, value] of entry.entries()) {
-        if (map.has(key)) throw new CelError(`insert failed: key ${formatKey(key)} already exists`)
-        map.set(key, value)
-      }
-    }
-    return map
-  },
 }
 
 function invoke(run: Run, overload: Overload, args: readonly CelValue[]): CelValue {
@@ -344,11 +252,6 @@ function attempt(run: Run, step: Step): boolean | CelError {
     if (error instanceof CelError) return error
     throw error
   }
-}
-
-function asBool(value: CelValue): boolean {
-  if (typeof value === 'boolean') return value
-  throw new CelError('no such overload')
 }
 
 function constantType(name: string): Step {

@@ -173,6 +173,12 @@ export function isList(value: CelValue): value is readonly CelValue[] {
   return Array.isArray(value)
 }
 
+/** A condition's value. @throws CelError when it is none */
+export function asBool(value: CelValue): boolean {
+  if (typeof value === 'boolean') return value
+  throw new CelError('no such overload')
+}
+
 /** A number of any type as something that JavaScript compares exactly; undefined for other values. */
 export function numeric(value: CelValue): bigint | number | undefined {
   if (typeof value === 'bigint' || typeof value === 'number') return value

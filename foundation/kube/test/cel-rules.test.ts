@@ -318,6 +318,11 @@ describe('compileRules', () => {
       'messageExpression must evaluate to a string',
     ],
     [
+      'optionalOldSelf without oldSelf',
+      ruled(integer, { rule: 'self > 1', optionalOldSelf: false }),
+      'may not be set if oldSelf is not used in rule',
+    ],
+    [
       'oldSelf below a list',
       { type: 'array', maxItems: 3, items: ruled(integer, { rule: 'self == oldSelf' }) },
       `oldSelf cannot be used on the uncorrelatable portion of the schema within ${base}.properties[spec]`,

@@ -106,9 +106,13 @@ class Acceptance {
       if (isTransition && place.uncorrelated !== undefined) {
         const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated}`
         this.errors.push(fieldErrors.invalid(`${path}.rule`, rule.rule, detail))
-      } else if (rule.optionalOldSelf === true && !isTransition) {
+      } else if (rule.optionalOldSelf !== undefined && !isTransition) {
         this.errors.push(
-          fieldErrors.invalid(`${path}.optionalOldSelf`, true, 'may not be set if oldSelf is not used in rule'),
+          fieldErrors.invalid(
+            `${path}.optionalOldSelf`,
+            rule.optionalOldSelf,
+            'may not be set if oldSelf is not used in rule',
+          ),
         )
       }
       this.#cost(estimateCost(program.checked, variables) * place.cardinality, `${path}.rule`, 'estimated rule cost')

@@ -56,10 +56,7 @@ export class OpaqueValue<T = unknown> {
   }
 }
 
-/** What a map may be keyed by. Numbers of all types that are equal are one key. */
-export type MapKey = string | boolean | bigint | Uint | number
-
-/** A map or object. */
+/** A map or object, keyed by texts, booleans and numbers; numbers of all types that are equal are one key. */
 export class MapValue {
   readonly #entries = new Map<string | boolean | bigint | number, { key: CelValue; value: CelValue }>()
 

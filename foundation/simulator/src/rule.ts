@@ -9,6 +9,8 @@ import {
   everything,
 } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, LabelSelector, Selector } from '@fairlead/kube'
+import { CelCompileError, compile, types } from '@fairlead/kube/cel'
+import type { CelProgram } from '@fairlead/kube/cel'
 import { parseTemplate } from './template.ts'
 import type { Template } from './template.ts'
 
@@ -20,6 +22,8 @@ export interface Rule {
   readonly kind: string
   readonly namespace: string | undefined
   readonly selector: Selector
+  /** CEL over `self`, the object; undefined means always. A field that is not there makes it false. */
+  readonly when: CelProgram | undefined
   /** Milliseconds between the moment an object first fits and the change. */
   readonly delay: number
   /** Merged into `status`. */
@@ -50,11 +54,11 @@ export class RulesError extends Error {
   }
 }
 
-const fields = ['name', 'apiVersion', 'kind', 'namespace', 'selector', 'delay', 'status', 'conditions'] as const
+const fields = ['name', 'apiVersion', 'kind', 'namespace', 'selector', 'when', 'delay', 'status', 'conditions'] as const
 type Field = (typeof fields)[number]
 
 /**
- * Reads rules: a YAML list of `{name?, apiVersion, kind, namespace?, selector?, delay?, status?, conditions?}`. `file` is for messages.
+ * Reads rules: a YAML list of `{name?, apiVersion, kind, namespace?, selector?, when?, delay?, status?, conditions?}`. `file` is for messages.
  * Throws {@link RulesError} for the first mistake.
  */
 export function parseRules(text: string, file: string = 'rules.yaml'): readonly Rule[] {
@@ -93,6 +97,7 @@ function readRule(item: JsonValue, index: number, fail: Fail): Rule {
     kind,
     namespace: optionalText(item, 'namespace', fail),
     selector: readSelector(item.selector, fail),
+    when: readGuard(item.when, fail),
     delay: readDelay(item.delay, fail),
     status: readStatus(item.status, fail),
     conditions: readConditions(item.conditions, fail),
@@ -121,6 +126,18 @@ function readSelector(value: JsonValue | undefined, fail: Fail): Selector {
     throw error
   }
   return fail('selector is a text (app=web) or has matchLabels and matchExpressions', 'selector')
+}
+
+function readGuard(value: JsonValue | undefined, fail: Fail): CelProgram | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'string') return fail(`when is a CEL expression over self, not ${JSON.stringify(value)}`, 'when')
+  try {
+    return compile(value, { variables: { self: types.dyn } }, types.bool)
+  } catch (error) {
+    if (error instanceof CelCompileError)
+      return fail(`when: ${error.summary} (column ${error.column} of the expression)`, 'when')
+    throw error
+  }
 }
 
 function readDelay(value: JsonValue | undefined, fail: Fail): number {

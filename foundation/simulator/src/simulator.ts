@@ -1,14 +1,18 @@
 // The simulator: a controller per kind that gives objects the status which rules say, so that examples and tests live without a kubelet or a cloud.
 import { kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { after } from '@fairlead/controller'
+import { after, terminal } from '@fairlead/controller'
 import type { Controller, Manager, ReconcileContext, Result } from '@fairlead/controller'
 import { applyMergePatch, asJson, formatKey, formatTime, jsonEqual, keyOf, setCondition } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { CelError } from '@fairlead/kube/cel'
+import type { CelProgram } from '@fairlead/kube/cel'
 import type { Rule } from './rule.ts'
 
 /** How many objects of a kind are worked on at a time. */
 const concurrency = 8
+/** Changes of one object without any time passing; more means that rules undo each other. */
+const mostChanges = 20
 
 /** Moves status by rules. `new Simulator(parseRules(text)).setup(manager)`. */
 export class Simulator {
@@ -41,20 +45,22 @@ export class Simulator {
     )
   }
 
-  /** Applies every rule that is due, one after the other, each to what the one before has left; asks to come back for the next. */
+  /** Applies the rules that are due, each to what the one before has left, until none is; asks to come back for the next. */
   async #move(rules: readonly Rule[], context: ReconcileContext<KubeObject>): Promise<Result> {
     let object = context.object
-    let next = Infinity
-    for (const rule of rules) {
-      const wait = this.#wait(rule, object, context.clock.now())
-      if (wait === undefined) continue
-      if (wait > 0) {
-        next = Math.min(next, wait)
-        continue
+    for (let changes = 0; changes <= mostChanges; changes++) {
+      const waits = rules.map((rule) => this.#wait(rule, object, context.clock.now()))
+      const due = rules.find((_rule, index) => waits[index] === 0)
+      if (due === undefined) {
+        const next = Math.min(...waits.map((wait) => wait ?? Infinity))
+        return next === Infinity ? undefined : after(next)
       }
-      object = await this.#change(rule, object, context)
+      object = await this.#change(due, object, context)
     }
-    return next === Infinity ? undefined : after(next)
+    const names = rules.filter((rule) => fits(rule, object)).map((rule) => `"${rule.name}"`)
+    throw terminal(`The rules ${names.join(', ')} undo each other; give them guards (when) that exclude each other`, {
+      reason: 'RulesFlap',
+    })
   }
 
   /** Milliseconds until the rule is due; undefined when it does not concern the object, or would change nothing. */
@@ -104,7 +110,17 @@ export class Simulator {
 function fits(rule: Rule, object: KubeObject): boolean {
   const { namespace, labels = {}, deletionTimestamp } = object.metadata
   if (deletionTimestamp !== undefined || (rule.namespace !== undefined && rule.namespace !== namespace)) return false
-  return rule.selector.matches(labels)
+  return rule.selector.matches(labels) && (rule.when === undefined || holds(rule.when, object))
+}
+
+/** Guards speak of status that is not there yet; then they do not hold. */
+function holds(guard: CelProgram, object: KubeObject): boolean {
+  try {
+    return guard.evaluate({ self: asJson(object) }) === true
+  } catch (error) {
+    if (error instanceof CelError) return false
+    throw error
+  }
 }
 
 /** A rule whose outcome is there already, times aside, has nothing to do. */

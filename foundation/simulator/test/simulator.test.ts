@@ -1,5 +1,5 @@
 import { ApiServer } from '@fairlead/apiserver'
-import { Client, Deployment, kind } from '@fairlead/client'
+import { Client, Deployment, KubeEvent, kind } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -118,6 +118,44 @@ describe('the simulator', () => {
     expect((await pass(1000)).status).toMatchObject({ active: 1 })
   })
 
+  test('a guard lets phases follow one another; what it speaks of need not be there', async () => {
+    await using run = await start(`
+- {apiVersion: apps/v1, kind: Deployment, when: "!has(self.status.replicas)", delay: 1s, status: {replicas: 1}}
+- {apiVersion: apps/v1, kind: Deployment, when: "self.status.replicas == 1 && self.spec.replicas > 1", delay: 2s, status: {replicas: 2, readyReplicas: 2}}
+`)
+    await run.client.create(deployment('a'))
+    const seen: unknown[] = []
+    for (const ms of [1000, 1999, 1]) {
+      await settled()
+      await run.clock.advance(ms)
+      await settled()
+      const { replicas, readyReplicas } = (await run.client.get(Deployment, 'default/a')).status ?? {}
+      seen.push([replicas, readyReplicas])
+    }
+    expect(seen).toEqual([
+      [1, undefined],
+      [1, undefined],
+      [2, 2],
+    ])
+  })
+
+  test('rules that undo each other are found out', async () => {
+    await using run = await start(`
+- {name: up, apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}
+- {name: down, apiVersion: apps/v1, kind: Deployment, status: {replicas: 2}}
+`)
+    await run.client.create(deployment('a'))
+    const events = run.client.watch(KubeEvent)
+    for await (const change of events) {
+      if (change.type !== 'added') continue
+      expect([change.object.reason, change.object.note]).toEqual([
+        'RulesFlap',
+        'The rules "up", "down" undo each other; give them guards (when) that exclude each other',
+      ])
+      break
+    }
+  })
+
   test('leaves alone what is being deleted', async () => {
     await using run = await start('- {apiVersion: apps/v1, kind: Deployment, delay: 1s, status: {replicas: 7}}\n')
     await run.client.create({
@@ -219,7 +257,7 @@ describe('reading rules', () => {
     ['- apiVersion: v1\n  kind: Pod\n  delay: -5s\n  status: {}', 'rules.yaml:3: delay cannot be negative'],
     [
       '- apiVersion: v1\n  kind: Pod\n  selektor: a\n  status: {}',
-      'rules.yaml:3: a rule has no field "selektor"; it has name, apiVersion, kind, namespace, selector, delay, status, conditions',
+      'rules.yaml:3: a rule has no field "selektor"; it has name, apiVersion, kind, namespace, selector, when, delay, status, conditions',
     ],
     ['- apiVersion: v1\n  kind: Pod\n  selector: "!!"\n  status: {}', 'rules.yaml:3: selector: '],
     ['- apiVersion: v1\n  kind: Pod\n  status: ready', 'rules.yaml:3: status is a mapping'],
@@ -230,6 +268,11 @@ describe('reading rules', () => {
     [
       '- apiVersion: v1\n  kind: Pod\n  conditions: [{type: Ready, status: maybe}]',
       'rules.yaml:3: the status of condition Ready is True, False or Unknown, not "maybe"',
+    ],
+    ['- apiVersion: v1\n  kind: Pod\n  when: self.x ==\n  status: {}', 'rules.yaml:3: when: '],
+    [
+      '- apiVersion: v1\n  kind: Pod\n  when: 1 + 1\n  status: {}',
+      "rules.yaml:3: when: expected type 'bool' but found 'int' (column 3 of the expression)",
     ],
     ['- {apiVersion: v1, kind: 7, status: {}}', 'rules.yaml:1: kind is a text, not 7'],
   ])('%j', (text, message) => {

@@ -13,12 +13,16 @@ const shared = resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared')
 const factsArePresent = existsSync(join(shared, 'kubernetes', 'schemas.json'))
 const written = [
   ...crdModules(join(root, 'capabilities')).flatMap((module) => writeGenerated(module.folder, module.files)),
-  ...(factsArePresent ? writeGenerated(join(root, 'foundation/apiserver/src/generated'), builtinTables(join(shared, 'kubernetes'))) : []),
+  ...(factsArePresent
+    ? writeGenerated(join(root, 'foundation/apiserver/src/generated'), builtinTables(join(shared, 'kubernetes')))
+    : []),
 ]
 for (const path of written) console.log(`generate: wrote ${path.slice(root.length)}`)
 
 if (!factsArePresent) {
-  console.error(`generate: built-in tables left as they are, no facts at ${shared}; set FAIRLEAD_SHARED to the folder that holds kubernetes/schemas.json`)
+  console.error(
+    `generate: built-in tables left as they are, no facts at ${shared}; set FAIRLEAD_SHARED to the folder that holds kubernetes/schemas.json`,
+  )
   process.exit(2)
 }
 if (written.length === 0) console.log('generate: everything is up to date')

@@ -56,15 +56,24 @@ export function builtinTables(facts: string): GeneratedFile[] {
         ['resources', 'groupVersion -> resources as discovery serves them.', lines(types.resources)],
       ]),
     },
-    { name: 'schemas.ts', text: module(header, [['schemas', 'Schema name -> schema; `$ref` holds a bare schema name.', lines(types.schemas)]]) },
+    {
+      name: 'schemas.ts',
+      text: module(header, [
+        ['schemas', 'Schema name -> schema; `$ref` holds a bare schema name.', lines(types.schemas)],
+      ]),
+    },
     {
       name: 'protobuf.ts',
       text: module(header, [
         ['packages', 'groupVersion -> protobuf package.', lines(wire.packages)],
         [
           'messages',
-          'Message -> fields in the order of Go\'s struct, as [number, JSON name, type, flags]; type `map<T>` has string keys; flags: r repeated, i inline, p pointer, o omitempty, z omitzero.',
-          lines(Object.fromEntries(Object.entries(inStructOrder(wire, facts)).map(([name, fields]) => [name, fields.map(compactField)]))),
+          "Message -> fields in the order of Go's struct, as [number, JSON name, type, flags]; type `map<T>` has string keys; flags: r repeated, i inline, p pointer, o omitempty, z omitzero.",
+          lines(
+            Object.fromEntries(
+              Object.entries(inStructOrder(wire, facts)).map(([name, fields]) => [name, fields.map(compactField)]),
+            ),
+          ),
         ],
       ]),
     },
@@ -72,8 +81,15 @@ export function builtinTables(facts: string): GeneratedFile[] {
 }
 
 function compactField(field: ProtobufField): [number, string, string, string] {
-  if (field.map !== undefined && field.map.key !== 'string') throw new Error(`map key ${field.map.key} of ${field.name} is not known to the codec`)
-  const flags = [field.repeated && 'r', field.inline && 'i', field.pointer && 'p', field.omitempty && 'o', field.omitzero && 'z']
+  if (field.map !== undefined && field.map.key !== 'string')
+    throw new Error(`map key ${field.map.key} of ${field.name} is not known to the codec`)
+  const flags = [
+    field.repeated && 'r',
+    field.inline && 'i',
+    field.pointer && 'p',
+    field.omitempty && 'o',
+    field.omitzero && 'z',
+  ]
   return [
     field.number,
     field.json ?? field.name,

@@ -18,7 +18,12 @@ export function crdModules(capabilities: string): { folder: string; files: Gener
         .toSorted()
         .flatMap((file) => readDefinitions(join(source, file)))
       if (definitions.length === 0) return []
-      return [{ folder: join(capabilities, name, 'src/generated'), files: [{ name: 'crds.ts', text: crdModule(definitions) }] }]
+      return [
+        {
+          folder: join(capabilities, name, 'src/generated'),
+          files: [{ name: 'crds.ts', text: crdModule(definitions) }],
+        },
+      ]
     })
 }
 
@@ -38,7 +43,8 @@ function readDefinitions(path: string): CustomResourceDefinition[] {
   return parseAllDocuments(readFileSync(path, 'utf8')).map((document) => {
     if (document.errors.length > 0) throw new Error(`${path}: ${document.errors[0]?.message}`)
     const value = document.toJS() as CustomResourceDefinition
-    if (value?.kind !== 'CustomResourceDefinition') throw new Error(`${path}: expected a CustomResourceDefinition, found ${String(value?.kind)}`)
+    if (value?.kind !== 'CustomResourceDefinition')
+      throw new Error(`${path}: expected a CustomResourceDefinition, found ${String(value?.kind)}`)
     return value
   })
 }

@@ -23,7 +23,11 @@ export interface CustomResourceDefinition {
   readonly spec: {
     readonly group: string
     readonly names: { readonly kind: string }
-    readonly versions: readonly { readonly name: string; readonly storage: boolean; readonly schema?: { readonly openAPIV3Schema?: StructuralSchema } }[]
+    readonly versions: readonly {
+      readonly name: string
+      readonly storage: boolean
+      readonly schema?: { readonly openAPIV3Schema?: StructuralSchema }
+    }[]
   }
 }
 
@@ -47,7 +51,9 @@ class Emitter {
   readonly #names = new Set<string>()
 
   kind(name: string, apiVersion: string, kind: string, schema: StructuralSchema): string[] {
-    const fields = Object.entries(schema.properties ?? {}).filter(([field]) => !['apiVersion', 'kind', 'metadata'].includes(field))
+    const fields = Object.entries(schema.properties ?? {}).filter(
+      ([field]) => !['apiVersion', 'kind', 'metadata'].includes(field),
+    )
     const own = fields.map(([field, child]) => this.#field(name, field, child, schema.required ?? []))
     return [
       [
@@ -67,7 +73,10 @@ class Emitter {
   #field(owner: string, field: string, schema: StructuralSchema, required: readonly string[]): string {
     const key = /^[A-Za-z_$][\w$]*$/.test(field) ? field : JSON.stringify(field)
     const present = required.includes(field) || schema.default !== undefined
-    return [...comment(schema.description, '  '), `  readonly ${key}${present ? '' : '?'}: ${this.#type(owner + pascal(field), schema)}`].join('\n')
+    return [
+      ...comment(schema.description, '  '),
+      `  readonly ${key}${present ? '' : '?'}: ${this.#type(owner + pascal(field), schema)}`,
+    ].join('\n')
   }
 
   #type(name: string, schema: StructuralSchema): string {
@@ -77,7 +86,10 @@ class Emitter {
 
   #bareType(name: string, schema: StructuralSchema): string {
     if (schema['x-kubernetes-int-or-string'] === true) return 'number | string'
-    if (schema.enum !== undefined) return schema.enum.map((value) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value))).join(' | ')
+    if (schema.enum !== undefined)
+      return schema.enum
+        .map((value) => (typeof value === 'string' && !value.includes("'") ? `'${value}'` : JSON.stringify(value)))
+        .join(' | ')
     switch (schema.type) {
       case 'string':
         return 'string'
@@ -100,7 +112,8 @@ class Emitter {
   #object(name: string, schema: StructuralSchema): string {
     if (schema['x-kubernetes-embedded-resource'] === true) return 'KubeObject'
     if (schema.properties !== undefined) return this.#interface(name, schema, schema.properties)
-    if (typeof schema.additionalProperties === 'object') return `Readonly<Record<string, ${this.#type(singular(name), schema.additionalProperties)}>>`
+    if (typeof schema.additionalProperties === 'object')
+      return `Readonly<Record<string, ${this.#type(singular(name), schema.additionalProperties)}>>`
     return 'Readonly<Record<string, unknown>>'
   }
 
@@ -108,9 +121,13 @@ class Emitter {
     let unique = name
     for (let index = 2; this.#names.has(unique); index++) unique = name + String(index)
     this.#names.add(unique)
-    const fields = Object.entries(properties).map(([field, child]) => this.#field(unique, field, child, schema.required ?? []))
+    const fields = Object.entries(properties).map(([field, child]) =>
+      this.#field(unique, field, child, schema.required ?? []),
+    )
     const open = schema['x-kubernetes-preserve-unknown-fields'] === true ? ['  readonly [field: string]: unknown'] : []
-    this.#declarations.push(['', ...comment(schema.description, ''), `export interface ${unique} {`, ...fields, ...open, '}'].join('\n'))
+    this.#declarations.push(
+      ['', ...comment(schema.description, ''), `export interface ${unique} {`, ...fields, ...open, '}'].join('\n'),
+    )
     return unique
   }
 }

@@ -16,15 +16,20 @@ export function inStructOrder(wire: ProtobufFacts, facts: string): Readonly<Reco
     const group = wire.packages[String(object['apiVersion'])]
     if (group !== undefined) observe(`${group}.${String(object['kind'])}`, object, wire, observed)
   }
-  return Object.fromEntries(Object.entries(wire.messages).map(([name, fields]) => [name, ordered(fields, observed.get(name) ?? new Map())]))
+  return Object.fromEntries(
+    Object.entries(wire.messages).map(([name, fields]) => [name, ordered(fields, observed.get(name) ?? new Map())]),
+  )
 }
 
 function* recordedObjects(facts: string): Generator<Json> {
   const goldens = JSON.parse(readFileSync(join(facts, 'protobuf-goldens.json'), 'utf8')) as { json: unknown }[]
   for (const { json } of goldens) if (isObject(json)) yield json
   for (const file of readdirSync(join(facts, 'recordings')).toSorted()) {
-    const scenarios = JSON.parse(readFileSync(join(facts, 'recordings', file), 'utf8')) as { steps: { response?: { body?: unknown } }[] }[]
-    for (const { steps } of scenarios) for (const { response } of steps) if (isObject(response?.body)) yield response.body
+    const scenarios = JSON.parse(readFileSync(join(facts, 'recordings', file), 'utf8')) as {
+      steps: { response?: { body?: unknown } }[]
+    }[]
+    for (const { steps } of scenarios)
+      for (const { response } of steps) if (isObject(response?.body)) yield response.body
   }
 }
 
@@ -42,10 +47,15 @@ function observe(message: string, value: unknown, wire: ProtobufFacts, observed:
     const type = field.inline === true ? undefined : (field.type ?? field.map?.value)
     const child = value[name]
     if (type === undefined) continue
-    const children = Array.isArray(child) ? (child as unknown[]) : field.map !== undefined && isObject(child) ? Object.values(child) : [child]
+    const children = Array.isArray(child)
+      ? (child as unknown[])
+      : field.map !== undefined && isObject(child)
+        ? Object.values(child)
+        : [child]
     for (const item of children) observe(type, item, wire, observed)
   }
-  for (const field of fields) if (field.inline === true && field.type !== undefined) observe(field.type, value, wire, observed)
+  for (const field of fields)
+    if (field.inline === true && field.type !== undefined) observe(field.type, value, wire, observed)
 }
 
 function jsonNames(field: ProtobufField, wire: ProtobufFacts): string[] {
@@ -58,7 +68,9 @@ function ordered(fields: readonly ProtobufField[], pairs: ReadonlyMap<string, Re
   const left = [...fields]
   const out: ProtobufField[] = []
   while (left.length > 0) {
-    const free = left.findIndex((field) => !left.some((other) => other !== field && pairs.get(other.name)?.has(field.name) === true))
+    const free = left.findIndex(
+      (field) => !left.some((other) => other !== field && pairs.get(other.name)?.has(field.name) === true),
+    )
     out.push(...left.splice(Math.max(free, 0), 1))
   }
   return out

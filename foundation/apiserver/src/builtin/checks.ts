@@ -1,6 +1,17 @@
 // Checks that many kinds share (apimachinery's and pkg/apis' validation helpers, v1.35): each returns what is wrong with one field.
 import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
-import { dns1123Label, dns1123Subdomain, fieldErrors, fieldPath, isJsonObject, jsonEqual, labelValue, portName, qualifiedName, stringifyJson } from '@fairlead/kube'
+import {
+  dns1123Label,
+  dns1123Subdomain,
+  fieldErrors,
+  fieldPath,
+  isJsonObject,
+  jsonEqual,
+  labelValue,
+  portName,
+  qualifiedName,
+  stringifyJson,
+} from '@fairlead/kube'
 import { has, mapAt, objectsAt, stringAt, stringsAt } from './fields.ts'
 
 /** Messages of a name check turned into errors of a field. */
@@ -10,7 +21,9 @@ export function invalidWith(field: string, value: JsonValue, messages: readonly 
 
 /** A number that may not be negative; absence is fine. */
 export function nonNegative(field: string, value: number | undefined): FieldError[] {
-  return value !== undefined && value < 0 ? [fieldErrors.invalid(field, value, 'must be greater than or equal to 0')] : []
+  return value !== undefined && value < 0
+    ? [fieldErrors.invalid(field, value, 'must be greater than or equal to 0')]
+    : []
 }
 
 /** A number above zero; absence is fine. */
@@ -29,7 +42,12 @@ export function portNumberOrName(field: string, value: JsonValue): FieldError[] 
 }
 
 /** One of some values; `missing` says that absence is an error of its own. */
-export function oneOf(field: string, value: string, choices: readonly string[], missing: 'required' | 'unsupported' | 'fine' = 'unsupported'): FieldError[] {
+export function oneOf(
+  field: string,
+  value: string,
+  choices: readonly string[],
+  missing: 'required' | 'unsupported' | 'fine' = 'unsupported',
+): FieldError[] {
   if (value === '' && missing !== 'unsupported') return missing === 'fine' ? [] : [fieldErrors.required(field)]
   return choices.includes(value) ? [] : [fieldErrors.notSupported(field, value, choices.toSorted())]
 }
@@ -37,7 +55,11 @@ export function oneOf(field: string, value: string, choices: readonly string[], 
 /** A field that must keep its value. Objects show their fields in the order of their type, as Go's structs do. */
 export function immutable(field: string, value: JsonValue | undefined, old: JsonValue | undefined): FieldError[] {
   if (jsonEqual(value ?? null, old ?? null)) return []
-  return [isJsonObject(value) ? invalidStruct(field, value, 'field is immutable') : fieldErrors.invalid(field, value ?? null, 'field is immutable')]
+  return [
+    isJsonObject(value)
+      ? invalidStruct(field, value, 'field is immutable')
+      : fieldErrors.invalid(field, value ?? null, 'field is immutable'),
+  ]
 }
 
 /** An invalid value that is a struct in Go: messages show its fields in the order given, not sorted as those of maps. */
@@ -71,13 +93,23 @@ export function labelSelectorErrors(field: string, selector: JsonObject): FieldE
     const operator = stringAt(requirement, 'operator')
     const values = stringsAt(requirement, 'values')
     const errors: FieldError[] = []
-    if (!selectorOperators.includes(operator)) errors.push(fieldErrors.invalid(fieldPath(path, 'operator'), operator, 'not a valid selector operator'))
+    if (!selectorOperators.includes(operator))
+      errors.push(fieldErrors.invalid(fieldPath(path, 'operator'), operator, 'not a valid selector operator'))
     else if (operator.endsWith('In') && values.length === 0) {
-      errors.push(fieldErrors.required(fieldPath(path, 'values'), "must be specified when `operator` is 'In' or 'NotIn'"))
+      errors.push(
+        fieldErrors.required(fieldPath(path, 'values'), "must be specified when `operator` is 'In' or 'NotIn'"),
+      )
     } else if (!operator.endsWith('In') && values.length > 0) {
-      errors.push(fieldErrors.forbidden(fieldPath(path, 'values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+      errors.push(
+        fieldErrors.forbidden(
+          fieldPath(path, 'values'),
+          "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+        ),
+      )
     }
-    errors.push(...invalidWith(fieldPath(path, 'key'), stringAt(requirement, 'key'), qualifiedName(stringAt(requirement, 'key'))))
+    errors.push(
+      ...invalidWith(fieldPath(path, 'key'), stringAt(requirement, 'key'), qualifiedName(stringAt(requirement, 'key'))),
+    )
     errors.push(...values.flatMap((value, at) => invalidWith(fieldPath(path, 'values', at), value, labelValue(value))))
     return errors
   })
@@ -104,7 +136,14 @@ export function countOrPercent(field: string, value: JsonValue | undefined): Fie
   if (value === undefined || value === null) return []
   if (typeof value !== 'string') return nonNegative(field, Number(value))
   const percent = /^(\d+)%$/.exec(value)
-  if (percent === null) return [fieldErrors.invalid(field, value, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')")]
+  if (percent === null)
+    return [
+      fieldErrors.invalid(
+        field,
+        value,
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+      ),
+    ]
   return Number(percent[1]) > 100 ? [fieldErrors.invalid(field, value, 'must not be greater than 100%')] : []
 }
 

@@ -15,7 +15,13 @@ export const dynamicResourceRows: Readonly<Record<string, readonly ResourceRow[]
       verbs,
       subresources: [{ name: 'status', kind: 'ResourceClaim', verbs: ['get', 'patch', 'update'] }],
     },
-    { plural: 'resourceclaimtemplates', singular: 'resourceclaimtemplate', kind: 'ResourceClaimTemplate', namespaced: true, verbs },
+    {
+      plural: 'resourceclaimtemplates',
+      singular: 'resourceclaimtemplate',
+      kind: 'ResourceClaimTemplate',
+      namespaced: true,
+      verbs,
+    },
     { plural: 'resourceslices', singular: 'resourceslice', kind: 'ResourceSlice', namespaced: false, verbs },
   ],
 }

@@ -56,12 +56,18 @@ export function valueAt(value: unknown, path: readonly string[]): JsonValue | un
 }
 
 /** The child object of a draft, to be filled; undefined when absent. */
-export function draftAt(parent: MutableJsonObject | undefined, ...path: readonly string[]): MutableJsonObject | undefined {
+export function draftAt(
+  parent: MutableJsonObject | undefined,
+  ...path: readonly string[]
+): MutableJsonObject | undefined {
   return valueAt(parent, path) as MutableJsonObject | undefined
 }
 
 /** The child objects of a draft's list, to be filled. */
-export function draftsAt(parent: MutableJsonObject | undefined, ...path: readonly string[]): readonly MutableJsonObject[] {
+export function draftsAt(
+  parent: MutableJsonObject | undefined,
+  ...path: readonly string[]
+): readonly MutableJsonObject[] {
   return (valueAt(parent, path) ?? []) as unknown as readonly MutableJsonObject[]
 }
 
@@ -84,5 +90,6 @@ export function fill(target: MutableJsonObject | undefined, defaults: JsonObject
 /** {@link fill}, where empty strings count as absent too: fields that Go holds as plain strings. */
 export function fillText(target: MutableJsonObject | undefined, defaults: Readonly<Record<string, string>>): void {
   if (target === undefined) return
-  for (const [field, value] of Object.entries(defaults)) if (target[field] === undefined || target[field] === null || target[field] === '') target[field] = value
+  for (const [field, value] of Object.entries(defaults))
+    if (target[field] === undefined || target[field] === null || target[field] === '') target[field] = value
 }

@@ -38,7 +38,9 @@ export function formatMicroTime({ seconds, nanos }: Instant): string {
 function parse(text: string, layout: string): Instant {
   let rest = text
   const fail = (element: string, at = rest): never => {
-    throw new TimeSyntaxError(`parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(at)} as ${JSON.stringify(element)}`)
+    throw new TimeSyntaxError(
+      `parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(at)} as ${JSON.stringify(element)}`,
+    )
   }
   const range = (name: string): never => {
     throw new TimeSyntaxError(`parsing time ${JSON.stringify(text)}: ${name} out of range`)
@@ -82,7 +84,8 @@ function parse(text: string, layout: string): Instant {
   }
   const offset = zoneOffset(rest) ?? fail('Z07:00')
   const extra = rest.slice(offset.length)
-  if (extra !== '') throw new TimeSyntaxError(`parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(extra)}`)
+  if (extra !== '')
+    throw new TimeSyntaxError(`parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(extra)}`)
   if (day < 1 || day > new Date(Date.UTC(year, month, 0)).getUTCDate()) range('day')
   const seconds = Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - offset.seconds
   return { seconds, nanos: Number(fraction.slice(0, 9).padEnd(9, '0')) }

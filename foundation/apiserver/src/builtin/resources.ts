@@ -16,7 +16,10 @@ import { typedForm } from './typed-form.ts'
 /** What kube-apiserver v1.35 says about kinds on their way out. */
 const deprecations: Readonly<Record<string, Pick<VersionDefinition, 'deprecated' | 'deprecationWarning'>>> = {
   'v1/ComponentStatus': { deprecated: true, deprecationWarning: 'v1 ComponentStatus is deprecated in v1.19+' },
-  'v1/Endpoints': { deprecated: true, deprecationWarning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice' },
+  'v1/Endpoints': {
+    deprecated: true,
+    deprecationWarning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+  },
 }
 
 let definitions: readonly ResourceDefinition[] | undefined
@@ -31,7 +34,9 @@ function buildDefinitions(): ResourceDefinition[] {
   const rows = { ...resourceRows(), ...dynamicResourceRows }
   return builtinGroups.flatMap((group) => {
     const versions = builtinVersions[group] ?? groupVersionsOf(group, rows)
-    const plurals = new Set(versions.flatMap((version) => (rows[formatApiVersion(group, version)] ?? []).map((row) => row.plural)))
+    const plurals = new Set(
+      versions.flatMap((version) => (rows[formatApiVersion(group, version)] ?? []).map((row) => row.plural)),
+    )
     return [...plurals].map((plural) => definition(group, plural, versions, rows))
   })
 }
@@ -50,7 +55,9 @@ function definition(
   rows: Readonly<Record<string, readonly ResourceRow[]>>,
 ): ResourceDefinition {
   const found = versions.flatMap((version) =>
-    (rows[formatApiVersion(group, version)] ?? []).filter((row) => row.plural === plural).map((row) => ({ version, row })),
+    (rows[formatApiVersion(group, version)] ?? [])
+      .filter((row) => row.plural === plural)
+      .map((row) => ({ version, row })),
   )
   const [first] = found
   if (first === undefined) throw new Error(`no version serves ${plural} of ${group}`)
@@ -90,8 +97,10 @@ function versionDefinition(group: string, version: string, row: ResourceRow): Ve
 
 /** Kinds whose versions differ in more than apiVersion. */
 function conversionOf(group: string, kind: string): Pick<ResourceDefinition, 'convert'> {
-  if (kind === 'Event') return { convert: (objects, apiVersion) => objects.map((object) => convertEvent(object, apiVersion)) }
-  if (group === 'autoscaling') return { convert: (objects, apiVersion) => objects.map((object) => convertAutoscaler(object, apiVersion)) }
+  if (kind === 'Event')
+    return { convert: (objects, apiVersion) => objects.map((object) => convertEvent(object, apiVersion)) }
+  if (group === 'autoscaling')
+    return { convert: (objects, apiVersion) => objects.map((object) => convertAutoscaler(object, apiVersion)) }
   return {}
 }
 

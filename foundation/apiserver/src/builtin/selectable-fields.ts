@@ -4,7 +4,13 @@ import type { KubeObject } from '@fairlead/kube'
 type Fields = Readonly<Record<string, (object: KubeObject) => string>>
 
 const eventFields: Fields = {
-  ...paths('involvedObject.kind', 'involvedObject.namespace', 'involvedObject.name', 'involvedObject.uid', 'involvedObject.apiVersion'),
+  ...paths(
+    'involvedObject.kind',
+    'involvedObject.namespace',
+    'involvedObject.name',
+    'involvedObject.uid',
+    'involvedObject.apiVersion',
+  ),
   ...paths('involvedObject.resourceVersion', 'involvedObject.fieldPath', 'reason', 'type'),
   reportingComponent: path('reportingComponent'),
   source: (object) => text(object, ['source', 'component']) || text(object, ['reportingComponent']),
@@ -12,7 +18,10 @@ const eventFields: Fields = {
 
 const newEventFields: Fields = {
   ...Object.fromEntries(
-    ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) => [`regarding.${field}`, path(`regarding.${field}`)]),
+    ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) => [
+      `regarding.${field}`,
+      path(`regarding.${field}`),
+    ]),
   ),
   reason: path('reason'),
   type: path('type'),
@@ -27,7 +36,14 @@ const fields: Readonly<Record<string, Fields>> = {
   '/PersistentVolume': { name: path('metadata.name') },
   '/PersistentVolumeClaim': { name: path('metadata.name') },
   '/Pod': {
-    ...paths('spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'status.phase', 'status.podIP'),
+    ...paths(
+      'spec.nodeName',
+      'spec.restartPolicy',
+      'spec.schedulerName',
+      'spec.serviceAccountName',
+      'status.phase',
+      'status.podIP',
+    ),
     ...paths('status.nominatedNodeName'),
     ...flags('spec.hostNetwork'),
     'status.podIPs': (object) => text(object, ['status', 'podIP']),

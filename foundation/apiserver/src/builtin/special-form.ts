@@ -1,6 +1,12 @@
 // Types of Kubernetes whose JSON is not the object of their fields: quantities, times, int-or-string, embedded JSON and the like.
 import type { JsonValue } from '@fairlead/kube'
-import { canonicalQuantity, formatGoDurationNanoseconds, isJsonArray, isJsonObject, parseGoDurationNanoseconds } from '@fairlead/kube'
+import {
+  canonicalQuantity,
+  formatGoDurationNanoseconds,
+  isJsonArray,
+  isJsonObject,
+  parseGoDurationNanoseconds,
+} from '@fairlead/kube'
 import type { SpecialForm } from '../protobuf/message-type.ts'
 import { TypeMismatch } from '../registry/resource.ts'
 import { formatMicroTime, formatTime, parseMicroTime, parseTime, TimeSyntaxError } from './go-time.ts'
@@ -9,7 +15,11 @@ import { formatMicroTime, formatTime, parseMicroTime, parseTime, TimeSyntaxError
  * The canonical form of a value that is not null. `readSchema` decodes a nested JSONSchemaProps.
  * @throws TypeMismatch in the words of the type's own decoder
  */
-export function specialForm(form: SpecialForm, value: JsonValue, readSchema: (schema: JsonValue) => JsonValue): JsonValue {
+export function specialForm(
+  form: SpecialForm,
+  value: JsonValue,
+  readSchema: (schema: JsonValue) => JsonValue,
+): JsonValue {
   switch (form) {
     case 'quantity':
       return quantity(value)
@@ -43,7 +53,8 @@ export function specialZero(form: SpecialForm): JsonValue {
 }
 
 function quantity(value: JsonValue): string {
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') throw new TypeMismatch(`unable to parse quantity's suffix`)
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint')
+    throw new TypeMismatch(`unable to parse quantity's suffix`)
   try {
     return canonicalQuantity(String(value))
   } catch (error) {
@@ -53,7 +64,8 @@ function quantity(value: JsonValue): string {
 
 function intOrString(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value
-  if (typeof value !== 'number' && typeof value !== 'bigint') throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type int32`)
+  if (typeof value !== 'number' && typeof value !== 'bigint')
+    throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type int32`)
   if (!Number.isInteger(value) || Number(value) > 2147483647 || Number(value) < -2147483648) {
     throw new TypeMismatch(`json: cannot unmarshal number ${String(value)} into Go value of type int32`)
   }
@@ -61,7 +73,8 @@ function intOrString(value: JsonValue): JsonValue {
 }
 
 function time(value: JsonValue, convert: (text: string) => string): string {
-  if (typeof value !== 'string') throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type string`)
+  if (typeof value !== 'string')
+    throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type string`)
   try {
     return convert(value)
   } catch (error) {
@@ -71,7 +84,8 @@ function time(value: JsonValue, convert: (text: string) => string): string {
 }
 
 function duration(value: JsonValue): string {
-  if (typeof value !== 'string') throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type string`)
+  if (typeof value !== 'string')
+    throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type string`)
   try {
     return formatGoDurationNanoseconds(parseGoDurationNanoseconds(value))
   } catch (error) {
@@ -81,7 +95,9 @@ function duration(value: JsonValue): string {
 
 function strings(value: JsonValue): JsonValue {
   if (isJsonArray(value) && value.every((item) => typeof item === 'string')) return value
-  throw new TypeMismatch(`json: cannot unmarshal ${isJsonArray(value) ? 'number' : describe(value)} into Go value of type []string`)
+  throw new TypeMismatch(
+    `json: cannot unmarshal ${isJsonArray(value) ? 'number' : describe(value)} into Go value of type []string`,
+  )
 }
 
 function describe(value: JsonValue): string {

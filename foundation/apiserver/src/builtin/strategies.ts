@@ -3,7 +3,12 @@ import type { DefinitionRules } from '@fairlead/kube'
 import { messageOfKind } from '../protobuf/message-type.ts'
 import type { Draft, Strategy } from '../registry/strategy.ts'
 import { bindingStrategy, clusterRoleStrategy, roleStrategy, serviceAccountStrategy } from './access/rbac.ts'
-import { admissionBindingStrategy, admissionPolicyStrategy, mutatingWebhooksStrategy, validatingWebhooksStrategy } from './admission/webhooks.ts'
+import {
+  admissionBindingStrategy,
+  admissionPolicyStrategy,
+  mutatingWebhooksStrategy,
+  validatingWebhooksStrategy,
+} from './admission/webhooks.ts'
 import {
   leaseStrategy,
   limitRangeStrategy,
@@ -13,7 +18,12 @@ import {
   runtimeClassStrategy,
 } from './cluster/control-plane.ts'
 import { definitionStrategy } from '../custom/definition-strategy.ts'
-import { apiServiceStrategy, certificateRequestStrategy, flowSchemaStrategy, priorityLevelStrategy } from './cluster/definitions.ts'
+import {
+  apiServiceStrategy,
+  certificateRequestStrategy,
+  flowSchemaStrategy,
+  priorityLevelStrategy,
+} from './cluster/definitions.ts'
 import { coreEventStrategy, newEventStrategy } from './core/event.ts'
 import { namespaceStrategy } from './core/namespace.ts'
 import { configMapStrategy, secretStrategy } from './core/secret.ts'
@@ -23,7 +33,14 @@ import { ingressClassStrategy, ingressStrategy, networkPolicyStrategy } from './
 import { podStrategy } from './pods/pod.ts'
 import { podTemplateStrategy } from './pods/pod-template.ts'
 import { autoscalerStrategy, disruptionBudgetStrategy } from './policy/autoscaler.ts'
-import { attachmentStrategy, attributesClassStrategy, claimStrategy, csiDriverStrategy, storageClassStrategy, volumeStrategy } from './storage/volumes.ts'
+import {
+  attachmentStrategy,
+  attributesClassStrategy,
+  claimStrategy,
+  csiDriverStrategy,
+  storageClassStrategy,
+  volumeStrategy,
+} from './storage/volumes.ts'
 import type { ResourceRow } from './tables.ts'
 import { settle, zeroStatus } from './typed-form.ts'
 import { deploymentStrategy, replicaSetStrategy, replicationControllerStrategy } from './workloads/deployment.ts'
@@ -83,7 +100,8 @@ const strategies: Readonly<Record<string, Strategy>> = {
 
 /** The behaviour of a kind: what is common to all built-in kinds, and what it adds. */
 export function strategyOf(group: string, apiVersion: string, row: ResourceRow, rules?: DefinitionRules): Strategy {
-  const own = row.kind === 'CustomResourceDefinition' ? definitionStrategy(rules) : (strategies[`${group}/${row.kind}`] ?? {})
+  const own =
+    row.kind === 'CustomResourceDefinition' ? definitionStrategy(rules) : (strategies[`${group}/${row.kind}`] ?? {})
   const hasStatus = own.hasStatus ?? row.subresources?.some(({ name }) => name === 'status') ?? false
   const finish = (object: Draft): void => {
     const type = messageOfKind(apiVersion, row.kind)

@@ -73,7 +73,9 @@ function settledValue(field: MessageField, value: JsonValue): JsonValue {
   }
   if (!field.map) return settled(value)
   const entries = Object.entries(value).map(([key, child]) => [key, child, settled(child)] as const)
-  return entries.every(([, child, next]) => next === child) ? value : Object.fromEntries(entries.map(([key, , next]) => [key, next]))
+  return entries.every(([, child, next]) => next === child)
+    ? value
+    : Object.fromEntries(entries.map(([key, , next]) => [key, next]))
 }
 
 function inOrder(type: MessageType, object: MutableJsonObject): MutableJsonObject {
@@ -114,7 +116,9 @@ class Reader {
       this.#path.pop()
     }
     const out: MutableJsonObject = {}
-    if (embedsTypeMeta) for (const name of ['kind', 'apiVersion']) if (typeof body[name] === 'string' && body[name] !== '') out[name] = body[name]
+    if (embedsTypeMeta)
+      for (const name of ['kind', 'apiVersion'])
+        if (typeof body[name] === 'string' && body[name] !== '') out[name] = body[name]
     for (const [name, field] of type.byJsonName) {
       // Go writes fields without `omitempty`, and structs that are no pointers, even when they are zero.
       const value = found[name] ?? (name === '-' ? undefined : zeroOf(field))
@@ -127,7 +131,10 @@ class Reader {
   #field(owner: MessageType, field: MessageField, value: JsonValue): JsonValue | undefined {
     if (field.map) {
       if (!isJsonObject(value)) return this.#mismatch(value, owner, undefined, `map[string]${goType(field)}`)
-      const entries = Object.entries(value).map(([key, item]): [string, JsonValue] => [key, this.#at(key, () => this.#element(owner, field, item))])
+      const entries = Object.entries(value).map(([key, item]): [string, JsonValue] => [
+        key,
+        this.#at(key, () => this.#element(owner, field, item)),
+      ])
       return entries.length === 0 ? undefined : Object.fromEntries(entries)
     }
     if (field.repeated) {
@@ -148,7 +155,9 @@ class Reader {
     const { message } = field
     if (message === undefined) return this.#scalar(owner, field, value)
     if (message.special !== undefined) return this.#special(message, message.special, value)
-    return isJsonObject(value) ? this.message(message, value, false) : this.#mismatch(value, owner, undefined, goType(field))
+    return isJsonObject(value)
+      ? this.message(message, value, false)
+      : this.#mismatch(value, owner, undefined, goType(field))
   }
 
   #special(type: MessageType, form: NonNullable<MessageType['special']>, value: JsonValue): JsonValue {
@@ -165,7 +174,9 @@ class Reader {
       case 'bool':
         return typeof value === 'boolean' ? value : this.#mismatch(value, owner, undefined, 'bool')
       case 'double':
-        return typeof value === 'number' || typeof value === 'bigint' ? value : this.#mismatch(value, owner, undefined, 'float64')
+        return typeof value === 'number' || typeof value === 'bigint'
+          ? value
+          : this.#mismatch(value, owner, undefined, 'float64')
       case 'bytes':
         return typeof value === 'string' ? canonicalBase64(value) : this.#mismatch(value, owner, undefined, '[]uint8')
       default:
@@ -183,7 +194,9 @@ class Reader {
   #mismatch(value: JsonValue, owner: MessageType, field: string | undefined, type: string): never {
     const path = field === undefined ? this.#fields : [...this.#fields, field]
     const place = `${owner.name.slice(owner.name.lastIndexOf('.') + 1)}.${path.join('.')}`
-    throw new TypeMismatch(`json: cannot unmarshal ${describe(value, type)} into Go struct field ${place} of type ${type}`)
+    throw new TypeMismatch(
+      `json: cannot unmarshal ${describe(value, type)} into Go struct field ${place} of type ${type}`,
+    )
   }
 }
 
@@ -231,18 +244,22 @@ function canonicalBase64(text: string): string {
   const valid = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?/.exec(compact)?.[0] ?? ''
   if (valid.length === compact.length) return compact
   const wrong = /[^A-Za-z0-9+/]/.exec(compact.slice(valid.length))
-  throw new TypeMismatch(`illegal base64 data at input byte ${wrong === null ? compact.length - (compact.length % 4) : valid.length + wrong.index}`)
+  throw new TypeMismatch(
+    `illegal base64 data at input byte ${wrong === null ? compact.length - (compact.length % 4) : valid.length + wrong.index}`,
+  )
 }
 
 function describe(value: JsonValue, type: string): string {
-  if (typeof value === 'number' || typeof value === 'bigint') return /^(int|float)/.test(type) ? `number ${String(value)}` : 'number'
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return /^(int|float)/.test(type) ? `number ${String(value)}` : 'number'
   if (typeof value === 'boolean') return 'bool'
   if (typeof value === 'string') return 'string'
   return isJsonArray(value) ? 'array' : 'object'
 }
 
 function goType(field: MessageField): string {
-  if (field.message === undefined) return field.type === 'bytes' ? '[]uint8' : field.type === 'double' ? 'float64' : field.type
+  if (field.message === undefined)
+    return field.type === 'bytes' ? '[]uint8' : field.type === 'double' ? 'float64' : field.type
   return field.type.split('.').slice(-2).join('.')
 }
 
@@ -252,5 +269,8 @@ function formatPath(path: readonly (string | number)[]): string {
 
 /** Types that embed TypeMeta although they stand inside others: items of lists and claim templates. */
 function isKind(type: MessageType): boolean {
-  return type.byJsonName.get('metadata')?.type === 'k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta' && !/(TemplateSpec|ClaimTemplate)$/.test(type.name)
+  return (
+    type.byJsonName.get('metadata')?.type === 'k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta' &&
+    !/(TemplateSpec|ClaimTemplate)$/.test(type.name)
+  )
 }

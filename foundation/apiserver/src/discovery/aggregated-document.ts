@@ -6,7 +6,12 @@ import type { ApiGroup, VersionedResource } from './api-groups.ts'
 
 /** The document over some groups; the core group has no name in it. */
 export function apiGroupDiscoveryList(groups: readonly ApiGroup[]): JsonObject {
-  return { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items: groups.map(groupEntry) }
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: groups.map(groupEntry),
+  }
 }
 
 function groupEntry({ name, versions }: ApiGroup): JsonObject {
@@ -32,10 +37,19 @@ function resourceEntry(group: string, version: string, { definition, version: se
     verbs: served.verbs,
     ...(shortNames.length > 0 ? { shortNames } : {}),
     ...(categories.length > 0 ? { categories } : {}),
-    ...(served.subresources.length > 0 ? { subresources: served.subresources.map((subresource) => subresourceEntry(own, subresource)) } : {}),
+    ...(served.subresources.length > 0
+      ? { subresources: served.subresources.map((subresource) => subresourceEntry(own, subresource)) }
+      : {}),
   }
 }
 
-function subresourceEntry(own: { group: string; version: string }, { name, kind, groupVersion, verbs }: SubresourceDefinition): JsonObject {
-  return { subresource: name, responseKind: { ...(groupVersion === undefined ? own : parseApiVersion(groupVersion)), kind }, verbs }
+function subresourceEntry(
+  own: { group: string; version: string },
+  { name, kind, groupVersion, verbs }: SubresourceDefinition,
+): JsonObject {
+  return {
+    subresource: name,
+    responseKind: { ...(groupVersion === undefined ? own : parseApiVersion(groupVersion)), kind },
+    verbs,
+  }
 }

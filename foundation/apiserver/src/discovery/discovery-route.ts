@@ -85,15 +85,29 @@ function resourcesOf(group: ApiGroup, version: string): JsonObject | undefined {
   return served === undefined ? undefined : apiResourceList(group.name, served)
 }
 
-function answer(request: ServerRequest, document: JsonObject, aggregated: (() => AggregatedDocument) | undefined): ServerResponse {
+function answer(
+  request: ServerRequest,
+  document: JsonObject,
+  aggregated: (() => AggregatedDocument) | undefined,
+): ServerResponse {
   const { accept } = request.headers
   const wanted = typeof accept === 'string' ? accept : ''
   if (!isAcceptableRoute(wanted, objectTypes)) {
-    throw failure(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${objectTypes.join(', ')}`, {})
+    throw failure(
+      406,
+      'NotAcceptable',
+      `406: Not Acceptable\n\nAvailable representations: ${objectTypes.join(', ')}`,
+      {},
+    )
   }
   const negotiated = negotiateObject(wanted, (transform) => aggregated !== undefined && isAggregated(transform))
-  if (negotiated === undefined) throw notAcceptable(`only the following media types are accepted: ${objectTypes.join(', ')}`)
-  const form = { encoding: negotiated.encoding, pretty: false, encodeProtobuf: (value: JsonObject) => encodeProtobuf(value) }
+  if (negotiated === undefined)
+    throw notAcceptable(`only the following media types are accepted: ${objectTypes.join(', ')}`)
+  const form = {
+    encoding: negotiated.encoding,
+    pretty: false,
+    encodeProtobuf: (value: JsonObject) => encodeProtobuf(value),
+  }
   if (negotiated.transform === undefined || aggregated === undefined) return answerValue(200, document, form)
   const { value, bytes, etag } = aggregated()
   const headers = {
@@ -102,7 +116,8 @@ function answer(request: ServerRequest, document: JsonObject, aggregated: (() =>
     etag,
     vary: 'Accept',
   }
-  if (request.headers['if-none-match'] === etag) return { status: 304, headers, body: { kind: 'bytes', bytes: new Uint8Array() } }
+  if (request.headers['if-none-match'] === etag)
+    return { status: 304, headers, body: { kind: 'bytes', bytes: new Uint8Array() } }
   const plain = answerValue(200, value, form, () => bytes)
   return { ...plain, headers }
 }

@@ -31,7 +31,10 @@ export function apiResourceList(group: string, { version, resources }: ApiGroupV
     kind: 'APIResourceList',
     ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: formatApiVersion(group, version),
-    resources: resources.flatMap((resource) => [resourceEntry(resource), ...resource.version.subresources.map((sub) => subresourceEntry(resource, sub))]),
+    resources: resources.flatMap((resource) => [
+      resourceEntry(resource),
+      ...resource.version.subresources.map((sub) => subresourceEntry(resource, sub)),
+    ]),
   }
 }
 
@@ -55,7 +58,10 @@ function resourceEntry({ definition, version }: VersionedResource): JsonObject {
   }
 }
 
-function subresourceEntry({ definition }: VersionedResource, { name, kind, groupVersion, verbs }: SubresourceDefinition): JsonObject {
+function subresourceEntry(
+  { definition }: VersionedResource,
+  { name, kind, groupVersion, verbs }: SubresourceDefinition,
+): JsonObject {
   return {
     name: `${definition.plural}/${name}`,
     singularName: '',

@@ -34,7 +34,13 @@ function readInto(type: MessageType, bytes: Uint8Array, out: MutableJsonObject, 
   }
 }
 
-function readField(field: MessageField, wireType: number, reader: BinaryReader, out: MutableJsonObject, depth: number): void {
+function readField(
+  field: MessageField,
+  wireType: number,
+  reader: BinaryReader,
+  out: MutableJsonObject,
+  depth: number,
+): void {
   const { name, message } = field
   if (field.inline && message !== undefined) {
     expectWire(field, wireType, wireDelimited)
@@ -48,7 +54,8 @@ function readField(field: MessageField, wireType: number, reader: BinaryReader, 
     const list = ((out[name] as JsonValue[] | undefined) ?? (out[name] = [])) as JsonValue[]
     if (wireType === wireDelimited && field.type !== 'string' && field.type !== 'bytes' && message === undefined) {
       const packed = new BinaryReader(reader.bytes())
-      while (packed.pos < packed.len) list.push(readValue(field, field.type === 'double' ? wireFixed64 : wireVarint, packed, depth))
+      while (packed.pos < packed.len)
+        list.push(readValue(field, field.type === 'double' ? wireFixed64 : wireVarint, packed, depth))
     } else {
       list.push(readValue(field, wireType, reader, depth))
     }
@@ -75,9 +82,19 @@ function readValue(field: MessageField, wireType: number, reader: BinaryReader, 
   if (message !== undefined) {
     expectWire(field, wireType, wireDelimited)
     const bytes = reader.bytes()
-    return message.special === undefined ? decodeMessage(message, bytes, depth + 1) : decodeSpecial(message, message.special, bytes, depth + 1)
+    return message.special === undefined
+      ? decodeMessage(message, bytes, depth + 1)
+      : decodeSpecial(message, message.special, bytes, depth + 1)
   }
-  expectWire(field, wireType, field.type === 'double' ? wireFixed64 : field.type === 'string' || field.type === 'bytes' ? wireDelimited : wireVarint)
+  expectWire(
+    field,
+    wireType,
+    field.type === 'double'
+      ? wireFixed64
+      : field.type === 'string' || field.type === 'bytes'
+        ? wireDelimited
+        : wireVarint,
+  )
   switch (field.type) {
     case 'string':
       return reader.string()
@@ -95,7 +112,10 @@ function readValue(field: MessageField, wireType: number, reader: BinaryReader, 
 }
 
 function emptyValue(field: MessageField): JsonValue {
-  if (field.message !== undefined) return field.message.special === undefined ? {} : decodeSpecial(field.message, field.message.special, new Uint8Array(), 0)
+  if (field.message !== undefined)
+    return field.message.special === undefined
+      ? {}
+      : decodeSpecial(field.message, field.message.special, new Uint8Array(), 0)
   return field.type === 'string' || field.type === 'bytes' ? '' : field.type === 'bool' ? false : 0
 }
 
@@ -132,7 +152,7 @@ function plainSpecial(form: SpecialForm, fields: JsonObject): JsonValue {
     case 'microTime':
       return Object.keys(fields).length === 0 ? null : formatMicroTime({ seconds, nanos })
     case 'duration':
-      return formatGoDurationNanoseconds(BigInt(String(fields['duration'] ?? 0)))
+      return formatGoDurationNanoseconds(bigintOf(fields['duration']))
     default:
       return fields['items'] ?? []
   }
@@ -155,5 +175,12 @@ function embeddedJson(bytes: Uint8Array): JsonValue {
 }
 
 function expectWire(field: MessageField, wireType: number, expected: number): void {
-  if (wireType !== expected) throw new ProtobufError(`proto: wrong wireType = ${wireType} for field ${field.name.charAt(0).toUpperCase()}${field.name.slice(1)}`)
+  if (wireType !== expected)
+    throw new ProtobufError(
+      `proto: wrong wireType = ${wireType} for field ${field.name.charAt(0).toUpperCase()}${field.name.slice(1)}`,
+    )
+}
+
+function bigintOf(value: JsonValue | undefined): bigint {
+  return typeof value === 'bigint' ? value : BigInt(Number(value ?? 0))
 }

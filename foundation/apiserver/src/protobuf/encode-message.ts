@@ -50,16 +50,19 @@ function writeValue(field: MessageField, value: JsonValue, writer: BinaryWriter)
 function writeNumbered(field: MessageField, number: number, value: JsonValue, writer: BinaryWriter): void {
   const { message } = field
   if (message !== undefined) {
-    const bytes = message.special === undefined ? encodeMessage(message, isJsonObject(value) ? value : {}) : encodeSpecial(message, message.special, value)
+    const bytes =
+      message.special === undefined
+        ? encodeMessage(message, isJsonObject(value) ? value : {})
+        : encodeSpecial(message, message.special, value)
     writer.tag(number, wireDelimited).bytes(bytes)
     return
   }
   switch (field.type) {
     case 'string':
-      writer.tag(number, wireDelimited).string(String(value ?? ''))
+      writer.tag(number, wireDelimited).string(textOf(value))
       return
     case 'bytes':
-      writer.tag(number, wireDelimited).bytes(Buffer.from(String(value ?? ''), 'base64'))
+      writer.tag(number, wireDelimited).bytes(Buffer.from(textOf(value), 'base64'))
       return
     case 'bool':
       writer.tag(number, wireVarint).bool(value === true)
@@ -71,7 +74,7 @@ function writeNumbered(field: MessageField, number: number, value: JsonValue, wr
       writer.tag(number, wireVarint).int32(Number(value ?? 0))
       return
     default:
-      writer.tag(number, wireVarint).int64(BigInt(String(value ?? 0)))
+      writer.tag(number, wireVarint).int64(typeof value === 'bigint' ? value : BigInt(Number(value ?? 0)))
   }
 }
 
@@ -90,11 +93,16 @@ function writeZero(field: MessageField, writer: BinaryWriter): void {
 function encodeSpecial(type: MessageType, form: SpecialForm, value: JsonValue): Uint8Array {
   switch (form) {
     case 'quantity':
-      return fieldsOf(type, { string: String(value ?? '0') })
+      return fieldsOf(type, { string: textOf(value, '0') })
     case 'intOrString':
-      return fieldsOf(type, typeof value === 'string' ? { type: 1, intVal: 0, strVal: value } : { type: 0, intVal: value ?? 0, strVal: '' })
+      return fieldsOf(
+        type,
+        typeof value === 'string' ? { type: 1, intVal: 0, strVal: value } : { type: 0, intVal: value ?? 0, strVal: '' },
+      )
     case 'time':
-      return typeof value === 'string' ? fieldsOf(type, { seconds: parseTime(value).seconds, nanos: 0 }) : new Uint8Array()
+      return typeof value === 'string'
+        ? fieldsOf(type, { seconds: parseTime(value).seconds, nanos: 0 })
+        : new Uint8Array()
     case 'microTime':
       return typeof value === 'string' ? fieldsOf(type, { ...parseMicroTime(value) }) : new Uint8Array()
     case 'duration':
@@ -103,7 +111,12 @@ function encodeSpecial(type: MessageType, form: SpecialForm, value: JsonValue): 
       return fieldsOf(type, { items: value })
     case 'raw':
     case 'json':
-      return value === null && form === 'raw' ? new Uint8Array() : new BinaryWriter().tag(1, wireDelimited).bytes(text.encode(stringifyJson(value))).finish()
+      return value === null && form === 'raw'
+        ? new Uint8Array()
+        : new BinaryWriter()
+            .tag(1, wireDelimited)
+            .bytes(text.encode(stringifyJson(value)))
+            .finish()
     case 'schemaOrBool':
       return fieldsOf(type, typeof value === 'boolean' ? { allows: value } : { allows: true, schema: value })
     case 'schemaOrArray':
@@ -115,4 +128,8 @@ function encodeSpecial(type: MessageType, form: SpecialForm, value: JsonValue): 
 
 function fieldsOf(type: MessageType, fields: JsonObject): Uint8Array {
   return encodeMessage(type, fields)
+}
+
+function textOf(value: JsonValue, missing: string = ''): string {
+  return typeof value === 'string' ? value : missing
 }

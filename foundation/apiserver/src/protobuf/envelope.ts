@@ -18,7 +18,8 @@ export function hasEnvelope(bytes: Uint8Array): boolean {
 
 /** Reads an envelope. @throws ProtobufError */
 export function openEnvelope(bytes: Uint8Array): Envelope {
-  if (!hasEnvelope(bytes)) throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]')
+  if (!hasEnvelope(bytes))
+    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]')
   let apiVersion = ''
   let kind = ''
   let raw = new Uint8Array()
@@ -35,7 +36,16 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 /** Writes an envelope, content encoding and type as the empty strings that the server sends. */
 export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Uint8Array {
   const type = new BinaryWriter().tag(1, 2).string(apiVersion).tag(2, 2).string(kind).finish()
-  const unknown = new BinaryWriter().tag(1, 2).bytes(type).tag(2, 2).bytes(raw).tag(3, 2).string('').tag(4, 2).string('').finish()
+  const unknown = new BinaryWriter()
+    .tag(1, 2)
+    .bytes(type)
+    .tag(2, 2)
+    .bytes(raw)
+    .tag(3, 2)
+    .string('')
+    .tag(4, 2)
+    .string('')
+    .finish()
   const out = new Uint8Array(magic.length + unknown.length)
   out.set(magic)
   out.set(unknown, magic.length)

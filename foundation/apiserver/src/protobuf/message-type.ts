@@ -112,7 +112,10 @@ export function messageOfKind(apiVersion: string, kind: string): MessageType | u
 function findMessage(apiVersion: string, kind: string): MessageType | undefined {
   packages ??= JSON.parse(packageTable) as Record<string, string>
   rows ??= JSON.parse(messageTable) as Record<string, FieldRow[]>
-  for (const proto of [Object.hasOwn(packages, apiVersion) ? packages[apiVersion] : undefined, apiVersion === 'v1' ? meta : undefined]) {
+  for (const proto of [
+    Object.hasOwn(packages, apiVersion) ? packages[apiVersion] : undefined,
+    apiVersion === 'v1' ? meta : undefined,
+  ]) {
     const name = `${proto}.${kind}`
     if (Object.hasOwn(rows, name)) return messageType(name)
   }
@@ -121,7 +124,9 @@ function findMessage(apiVersion: string, kind: string): MessageType | undefined 
 
 function buildType(name: string, rows: readonly FieldRow[]): MessageType {
   const fields = rows.map(buildField)
-  const byJsonName = new Map(fields.flatMap((field) => (field.inline ? [...(field.message?.byJsonName ?? [])] : [[field.name, field] as const])))
+  const byJsonName = new Map(
+    fields.flatMap((field) => (field.inline ? [...(field.message?.byJsonName ?? [])] : [[field.name, field] as const])),
+  )
   return {
     name,
     fields,

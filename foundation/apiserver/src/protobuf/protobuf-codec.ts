@@ -36,7 +36,10 @@ export function decodeProtobuf(bytes: Uint8Array): JsonObject {
   try {
     const { apiVersion, kind, raw } = openEnvelope(bytes)
     const type = messageOf(apiVersion, kind)
-    if (type === undefined) throw new ProtobufError(`no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`)
+    if (type === undefined)
+      throw new ProtobufError(
+        `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`,
+      )
     return { kind, apiVersion, ...decodeMessage(type, raw) }
   } catch (error) {
     if (error instanceof ProtobufError) throw error
@@ -46,8 +49,8 @@ export function decodeProtobuf(bytes: Uint8Array): JsonObject {
 
 /** The object as protobuf in its envelope; undefined when its kind has no such form. */
 export function encodeProtobuf(object: JsonObject): Uint8Array | undefined {
-  const apiVersion = String(object['apiVersion'] ?? '')
-  const kind = String(object['kind'] ?? '')
+  const { apiVersion = '', kind } = object
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined
   const type = messageOf(apiVersion, kind)
   return type === undefined ? undefined : sealEnvelope({ apiVersion, kind, raw: encodeMessage(type, object) })
 }

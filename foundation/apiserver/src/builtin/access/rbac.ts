@@ -40,7 +40,9 @@ export const bindingStrategy: Strategy = {
   validateUpdate(object, old) {
     const errors = bindingErrors(object)
     const role = objectAt(object, 'roleRef')
-    return jsonEqual(role, objectAt(old, 'roleRef')) ? errors : [...errors, invalidStruct('roleRef', goRoleRef(role), 'cannot change roleRef')]
+    return jsonEqual(role, objectAt(old, 'roleRef'))
+      ? errors
+      : [...errors, invalidStruct('roleRef', goRoleRef(role), 'cannot change roleRef')]
   },
 }
 
@@ -63,16 +65,28 @@ function ruleErrors(path: string, rule: JsonObject, isNamespaced: boolean): Fiel
   const groups = stringsAt(rule, 'apiGroups')
   const urls = stringsAt(rule, 'nonResourceURLs')
   const errors: FieldError[] = []
-  if (stringsAt(rule, 'verbs').length === 0) errors.push(fieldErrors.required(`${path}.verbs`, 'verbs must contain at least one value'))
+  if (stringsAt(rule, 'verbs').length === 0)
+    errors.push(fieldErrors.required(`${path}.verbs`, 'verbs must contain at least one value'))
   if (urls.length > 0) {
-    if (isNamespaced) errors.push(fieldErrors.invalid(`${path}.nonResourceURLs`, urls, 'namespaced rules cannot apply to non-resource URLs'))
+    if (isNamespaced)
+      errors.push(
+        fieldErrors.invalid(`${path}.nonResourceURLs`, urls, 'namespaced rules cannot apply to non-resource URLs'),
+      )
     if (groups.length > 0 || resources.length > 0 || stringsAt(rule, 'resourceNames').length > 0) {
-      errors.push(fieldErrors.invalid(`${path}.nonResourceURLs`, urls, 'rules cannot apply to both regular resources and non-resource URLs'))
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.nonResourceURLs`,
+          urls,
+          'rules cannot apply to both regular resources and non-resource URLs',
+        ),
+      )
     }
     return errors
   }
-  if (groups.length === 0) errors.push(fieldErrors.required(`${path}.apiGroups`, 'resource rules must supply at least one api group'))
-  if (resources.length === 0) errors.push(fieldErrors.required(`${path}.resources`, 'resource rules must supply at least one resource'))
+  if (groups.length === 0)
+    errors.push(fieldErrors.required(`${path}.apiGroups`, 'resource rules must supply at least one api group'))
+  if (resources.length === 0)
+    errors.push(fieldErrors.required(`${path}.resources`, 'resource rules must supply at least one resource'))
   return errors
 }
 
@@ -80,22 +94,39 @@ function clusterRoleErrors(object: KubeObject): FieldError[] {
   const selectors = objectsAt(object, 'aggregationRule', 'clusterRoleSelectors')
   const errors = rulesErrors(object, false)
   if ('aggregationRule' in object && object['aggregationRule'] !== null && selectors.length === 0) {
-    errors.push(fieldErrors.required('aggregationRule.clusterRoleSelectors', 'at least one clusterRoleSelector required if aggregationRule is non-nil'))
+    errors.push(
+      fieldErrors.required(
+        'aggregationRule.clusterRoleSelectors',
+        'at least one clusterRoleSelector required if aggregationRule is non-nil',
+      ),
+    )
   }
-  return [...errors, ...selectors.flatMap((selector, index) => labelSelectorErrors(fieldPath('aggregationRule.clusterRoleSelectors', index), selector))]
+  return [
+    ...errors,
+    ...selectors.flatMap((selector, index) =>
+      labelSelectorErrors(fieldPath('aggregationRule.clusterRoleSelectors', index), selector),
+    ),
+  ]
 }
 
 function bindingErrors(object: KubeObject): FieldError[] {
   const role = objectAt(object, 'roleRef')
   const errors: FieldError[] = []
-  if (stringAt(role, 'apiGroup') !== rbacGroup) errors.push(fieldErrors.notSupported('roleRef.apiGroup', stringAt(role, 'apiGroup'), [rbacGroup]))
+  if (stringAt(role, 'apiGroup') !== rbacGroup)
+    errors.push(fieldErrors.notSupported('roleRef.apiGroup', stringAt(role, 'apiGroup'), [rbacGroup]))
   const kinds = object.kind === 'RoleBinding' ? ['ClusterRole', 'Role'] : ['ClusterRole']
-  if (!kinds.includes(stringAt(role, 'kind'))) errors.push(fieldErrors.notSupported('roleRef.kind', stringAt(role, 'kind'), kinds))
+  if (!kinds.includes(stringAt(role, 'kind')))
+    errors.push(fieldErrors.notSupported('roleRef.kind', stringAt(role, 'kind'), kinds))
   const name = stringAt(role, 'name')
   if (name === '') errors.push(fieldErrors.required('roleRef.name'))
   else errors.push(...invalidWith('roleRef.name', name, pathSegmentName(name)))
   const isNamespaced = object.kind === 'RoleBinding'
-  return [...errors, ...objectsAt(object, 'subjects').flatMap((subject, index) => subjectErrors(fieldPath('subjects', index), subject, isNamespaced))]
+  return [
+    ...errors,
+    ...objectsAt(object, 'subjects').flatMap((subject, index) =>
+      subjectErrors(fieldPath('subjects', index), subject, isNamespaced),
+    ),
+  ]
 }
 
 function subjectErrors(path: string, subject: JsonObject, isNamespaced: boolean): FieldError[] {
@@ -114,6 +145,9 @@ function subjectErrors(path: string, subject: JsonObject, isNamespaced: boolean)
       if (group !== rbacGroup) errors.push(fieldErrors.notSupported(`${path}.apiGroup`, group, [rbacGroup]))
       return errors
     default:
-      return [...errors, fieldErrors.notSupported(`${path}.kind`, stringAt(subject, 'kind'), ['ServiceAccount', 'User', 'Group'])]
+      return [
+        ...errors,
+        fieldErrors.notSupported(`${path}.kind`, stringAt(subject, 'kind'), ['ServiceAccount', 'User', 'Group']),
+      ]
   }
 }

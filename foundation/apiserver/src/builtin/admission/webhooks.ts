@@ -3,7 +3,19 @@ import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fai
 import { dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import { invalidWith, labelSelectorErrors, oneOf } from '../checks.ts'
-import { draftAt, draftsAt, ensureAt, fill, fillText, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import {
+  draftAt,
+  draftsAt,
+  ensureAt,
+  fill,
+  fillText,
+  has,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+} from '../fields.ts'
 
 /** Behaviour of MutatingWebhookConfigurations. */
 export const mutatingWebhooksStrategy: Strategy = webhooksStrategy(true)
@@ -52,7 +64,11 @@ function webhooksStrategy(mutates: boolean): Strategy {
 }
 
 function defaultWebhook(webhook: MutableJsonObject, mutates: boolean): void {
-  fillText(webhook, { failurePolicy: 'Fail', matchPolicy: 'Equivalent', ...(mutates ? { reinvocationPolicy: 'Never' } : {}) })
+  fillText(webhook, {
+    failurePolicy: 'Fail',
+    matchPolicy: 'Equivalent',
+    ...(mutates ? { reinvocationPolicy: 'Never' } : {}),
+  })
   fill(webhook, { namespaceSelector: {}, objectSelector: {}, timeoutSeconds: 10 })
   fill(draftAt(webhook, 'clientConfig', 'service'), { port: 443 })
   for (const rule of draftsAt(webhook, 'rules')) fillText(rule, { scope: '*' })
@@ -61,7 +77,8 @@ function defaultWebhook(webhook: MutableJsonObject, mutates: boolean): void {
 function defaultMatchResources(resources: MutableJsonObject): void {
   fillText(resources, { matchPolicy: 'Equivalent' })
   fill(resources, { namespaceSelector: {}, objectSelector: {} })
-  for (const list of ['resourceRules', 'excludeResourceRules']) for (const rule of draftsAt(resources, list)) fillText(rule, { scope: '*' })
+  for (const list of ['resourceRules', 'excludeResourceRules'])
+    for (const rule of draftsAt(resources, list)) fillText(rule, { scope: '*' })
 }
 
 function webhooksErrors(object: KubeObject): FieldError[] {
@@ -78,38 +95,54 @@ function webhooksErrors(object: KubeObject): FieldError[] {
 
 function webhookErrors(path: string, webhook: JsonObject): FieldError[] {
   const errors = qualifiedDomain(`${path}.name`, stringAt(webhook, 'name'))
-  errors.push(...objectsAt(webhook, 'rules').flatMap((rule, index) => ruleErrors(fieldPath(path, 'rules', index), rule)))
+  errors.push(
+    ...objectsAt(webhook, 'rules').flatMap((rule, index) => ruleErrors(fieldPath(path, 'rules', index), rule)),
+  )
   errors.push(...oneOf(`${path}.failurePolicy`, stringAt(webhook, 'failurePolicy'), ['Fail', 'Ignore']))
   errors.push(...oneOf(`${path}.matchPolicy`, stringAt(webhook, 'matchPolicy'), ['Equivalent', 'Exact']))
   const sideEffects = stringAt(webhook, 'sideEffects')
-  if (!has(webhook, 'sideEffects')) errors.push(fieldErrors.required(`${path}.sideEffects`, 'must specify one of None, NoneOnDryRun'))
+  if (!has(webhook, 'sideEffects'))
+    errors.push(fieldErrors.required(`${path}.sideEffects`, 'must specify one of None, NoneOnDryRun'))
   else errors.push(...oneOf(`${path}.sideEffects`, sideEffects, ['None', 'NoneOnDryRun']))
   const timeout = numberAt(webhook, 'timeoutSeconds')
   if (timeout !== undefined && (timeout > 30 || timeout < 1)) {
-    errors.push(fieldErrors.invalid(`${path}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds'))
+    errors.push(
+      fieldErrors.invalid(`${path}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds'),
+    )
   }
-  for (const selector of ['namespaceSelector', 'objectSelector']) errors.push(...labelSelectorErrors(`${path}.${selector}`, objectAt(webhook, selector)))
+  for (const selector of ['namespaceSelector', 'objectSelector'])
+    errors.push(...labelSelectorErrors(`${path}.${selector}`, objectAt(webhook, selector)))
   errors.push(...clientErrors(`${path}.clientConfig`, objectAt(webhook, 'clientConfig')))
-  return [...errors, ...reviewVersionErrors(`${path}.admissionReviewVersions`, stringsAt(webhook, 'admissionReviewVersions'))]
+  return [
+    ...errors,
+    ...reviewVersionErrors(`${path}.admissionReviewVersions`, stringsAt(webhook, 'admissionReviewVersions')),
+  ]
 }
 
 function qualifiedDomain(field: string, name: string): FieldError[] {
   if (name === '') return [fieldErrors.required(field)]
   const messages = dns1123Subdomain(name)
   if (messages.length > 0) return invalidWith(field, name, messages)
-  return name.split('.').length < 3 ? [fieldErrors.invalid(field, name, 'should be a domain with at least three segments separated by dots')] : []
+  return name.split('.').length < 3
+    ? [fieldErrors.invalid(field, name, 'should be a domain with at least three segments separated by dots')]
+    : []
 }
 
 const reviewVersions = ['v1', 'v1beta1']
 
 function reviewVersionErrors(field: string, versions: readonly string[]): FieldError[] {
   if (versions.length === 0) return [fieldErrors.required(field, `must specify one of ${reviewVersions.join(', ')}`)]
-  return versions.some((version) => reviewVersions.includes(version)) ? [] : [fieldErrors.invalid(field, versions, `must include at least one of ${reviewVersions.join(', ')}`)]
+  return versions.some((version) => reviewVersions.includes(version))
+    ? []
+    : [fieldErrors.invalid(field, versions, `must include at least one of ${reviewVersions.join(', ')}`)]
 }
 
 function clientErrors(path: string, client: JsonObject): FieldError[] {
-  if (has(client, 'url') === has(client, 'service')) return [fieldErrors.required(path, 'exactly one of url or service is required')]
-  return has(client, 'url') ? urlErrors(`${path}.url`, stringAt(client, 'url')) : serviceErrors(`${path}.service`, objectAt(client, 'service'))
+  if (has(client, 'url') === has(client, 'service'))
+    return [fieldErrors.required(path, 'exactly one of url or service is required')]
+  return has(client, 'url')
+    ? urlErrors(`${path}.url`, stringAt(client, 'url'))
+    : serviceErrors(`${path}.service`, objectAt(client, 'service'))
 }
 
 const desiredForm = 'desired format: https://host[/path]'
@@ -119,20 +152,28 @@ function urlErrors(field: string, text: string): FieldError[] {
   const url = new URL(text)
   const scheme = url.protocol.slice(0, -1)
   const errors: FieldError[] = []
-  if (scheme !== 'https') errors.push(fieldErrors.invalid(field, scheme, `'https' is the only allowed URL scheme; ${desiredForm}`))
+  if (scheme !== 'https')
+    errors.push(fieldErrors.invalid(field, scheme, `'https' is the only allowed URL scheme; ${desiredForm}`))
   if (url.host === '') errors.push(fieldErrors.invalid(field, url.host, `host must be specified; ${desiredForm}`))
-  if (url.username !== '') errors.push(fieldErrors.invalid(field, url.username, 'user information is not permitted in the URL'))
-  if (url.hash !== '') errors.push(fieldErrors.invalid(field, url.hash.slice(1), 'fragments are not permitted in the URL'))
-  if (url.search !== '') errors.push(fieldErrors.invalid(field, url.search.slice(1), 'query parameters are not permitted in the URL'))
+  if (url.username !== '')
+    errors.push(fieldErrors.invalid(field, url.username, 'user information is not permitted in the URL'))
+  if (url.hash !== '')
+    errors.push(fieldErrors.invalid(field, url.hash.slice(1), 'fragments are not permitted in the URL'))
+  if (url.search !== '')
+    errors.push(fieldErrors.invalid(field, url.search.slice(1), 'query parameters are not permitted in the URL'))
   return errors
 }
 
 function serviceErrors(path: string, service: JsonObject): FieldError[] {
-  const errors = ['name', 'namespace'].filter((field) => stringAt(service, field) === '').map((field) => fieldErrors.required(`${path}.${field}`, `service ${field} is required`))
+  const errors = ['name', 'namespace']
+    .filter((field) => stringAt(service, field) === '')
+    .map((field) => fieldErrors.required(`${path}.${field}`, `service ${field} is required`))
   const port = numberAt(service, 'port')
-  if (port !== undefined && (port < 1 || port > 65535)) errors.push(fieldErrors.invalid(`${path}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'))
+  if (port !== undefined && (port < 1 || port > 65535))
+    errors.push(fieldErrors.invalid(`${path}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'))
   const urlPath = stringAt(service, 'path')
-  if (urlPath !== '' && !urlPath.startsWith('/')) errors.push(fieldErrors.invalid(`${path}.path`, urlPath, "must start with a '/'"))
+  if (urlPath !== '' && !urlPath.startsWith('/'))
+    errors.push(fieldErrors.invalid(`${path}.path`, urlPath, "must start with a '/'"))
   return errors
 }
 
@@ -144,13 +185,23 @@ function ruleErrors(path: string, rule: JsonObject): FieldError[] {
     const values = stringsAt(rule, field)
     if (values.length === 0) errors.push(fieldErrors.required(`${path}.${field}`))
     else if (values.length > 1 && values.includes('*') && field !== 'resources') {
-      errors.push(fieldErrors.invalid(`${path}.${field}`, values, "if '*' is present, must not specify other " + (field === 'operations' ? 'operations' : field === 'apiGroups' ? 'API groups' : 'API versions')))
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.${field}`,
+          values,
+          "if '*' is present, must not specify other " +
+            (field === 'operations' ? 'operations' : field === 'apiGroups' ? 'API groups' : 'API versions'),
+        ),
+      )
     }
   }
   for (const [index, operation] of stringsAt(rule, 'operations').entries()) {
-    if (!operations.includes(operation)) errors.push(fieldErrors.notSupported(fieldPath(path, 'operations', index), operation, operations))
+    if (!operations.includes(operation))
+      errors.push(fieldErrors.notSupported(fieldPath(path, 'operations', index), operation, operations))
   }
-  return has(rule, 'scope') ? [...errors, ...oneOf(`${path}.scope`, stringAt(rule, 'scope'), ['*', 'Cluster', 'Namespaced'])] : errors
+  return has(rule, 'scope')
+    ? [...errors, ...oneOf(`${path}.scope`, stringAt(rule, 'scope'), ['*', 'Cluster', 'Namespaced'])]
+    : errors
 }
 
 function policyErrors(object: KubeObject): FieldError[] {
@@ -159,17 +210,25 @@ function policyErrors(object: KubeObject): FieldError[] {
   const errors: FieldError[] = []
   errors.push(...oneOf('spec.failurePolicy', stringAt(spec, 'failurePolicy'), ['Fail', 'Ignore']))
   if (has(spec, 'paramKind')) {
-    for (const field of ['apiVersion', 'kind']) if (stringAt(spec, 'paramKind', field) === '') errors.push(fieldErrors.required(`spec.paramKind.${field}`))
+    for (const field of ['apiVersion', 'kind'])
+      if (stringAt(spec, 'paramKind', field) === '') errors.push(fieldErrors.required(`spec.paramKind.${field}`))
   }
   if (!has(spec, 'matchConstraints')) errors.push(fieldErrors.required('spec.matchConstraints'))
   else errors.push(...matchErrors('spec.matchConstraints', objectAt(spec, 'matchConstraints'), true))
   if (validations.length === 0 && objectsAt(spec, 'auditAnnotations').length === 0) {
-    errors.push(fieldErrors.required('spec.validations', 'validations or auditAnnotations must be non-empty; neither is provided'))
+    errors.push(
+      fieldErrors.required(
+        'spec.validations',
+        'validations or auditAnnotations must be non-empty; neither is provided',
+      ),
+    )
   }
   return [
     ...errors,
     ...validations.flatMap((validation, index) =>
-      stringAt(validation, 'expression').trim() === '' ? [fieldErrors.required(fieldPath('spec.validations', index, 'expression'), 'expression is not specified')] : [],
+      stringAt(validation, 'expression').trim() === ''
+        ? [fieldErrors.required(fieldPath('spec.validations', index, 'expression'), 'expression is not specified')]
+        : [],
     ),
   ]
 }
@@ -177,7 +236,8 @@ function policyErrors(object: KubeObject): FieldError[] {
 function matchErrors(path: string, match: JsonObject, needsRules: boolean): FieldError[] {
   const rules = objectsAt(match, 'resourceRules')
   const errors: FieldError[] = needsRules && rules.length === 0 ? [fieldErrors.required(`${path}.resourceRules`)] : []
-  for (const selector of ['namespaceSelector', 'objectSelector']) errors.push(...labelSelectorErrors(`${path}.${selector}`, objectAt(match, selector)))
+  for (const selector of ['namespaceSelector', 'objectSelector'])
+    errors.push(...labelSelectorErrors(`${path}.${selector}`, objectAt(match, selector)))
   return [...errors, ...rules.flatMap((rule, index) => ruleErrors(fieldPath(path, 'resourceRules', index), rule))]
 }
 
@@ -190,17 +250,24 @@ function bindingErrors(object: KubeObject): FieldError[] {
   if (stringAt(spec, 'policyName') === '') errors.push(fieldErrors.required('spec.policyName'))
   if (has(spec, 'paramRef')) {
     const param = objectAt(spec, 'paramRef')
-    if (stringAt(param, 'name') === '' && !has(param, 'selector')) errors.push(fieldErrors.required('spec.paramRef', 'one of name or selector must be specified'))
-    if (!has(param, 'parameterNotFoundAction')) errors.push(fieldErrors.required('spec.paramRef.parameterNotFoundAction'))
+    if (stringAt(param, 'name') === '' && !has(param, 'selector'))
+      errors.push(fieldErrors.required('spec.paramRef', 'one of name or selector must be specified'))
+    if (!has(param, 'parameterNotFoundAction'))
+      errors.push(fieldErrors.required('spec.paramRef.parameterNotFoundAction'))
   }
-  if (has(spec, 'matchResources')) errors.push(...matchErrors('spec.matchResources', objectAt(spec, 'matchResources'), false))
-  if (given.length === 0) return [...errors, fieldErrors.required('spec.validationActions', 'at least one validation action is required')]
+  if (has(spec, 'matchResources'))
+    errors.push(...matchErrors('spec.matchResources', objectAt(spec, 'matchResources'), false))
+  if (given.length === 0)
+    return [...errors, fieldErrors.required('spec.validationActions', 'at least one validation action is required')]
   for (const [index, action] of given.entries()) {
-    if (!actions.includes(action)) errors.push(fieldErrors.notSupported(fieldPath('spec.validationActions', index), action, actions))
-    if (given.indexOf(action) !== index) errors.push(fieldErrors.duplicate(fieldPath('spec.validationActions', index), action))
+    if (!actions.includes(action))
+      errors.push(fieldErrors.notSupported(fieldPath('spec.validationActions', index), action, actions))
+    if (given.indexOf(action) !== index)
+      errors.push(fieldErrors.duplicate(fieldPath('spec.validationActions', index), action))
   }
   if (given.includes('Deny') && given.includes('Warn')) {
-    const detail = 'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)'
+    const detail =
+      'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)'
     errors.push(fieldErrors.invalid('spec.validationActions', given, detail))
   }
   return errors

@@ -3,7 +3,20 @@ import type { FieldError, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import type { Draft, Strategy } from '../../registry/strategy.ts'
 import { immutable, invalidWith, labelName, nonNegative, oneOf, positive } from '../checks.ts'
-import { draftAt, draftsAt, ensureAt, fill, fillText, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import {
+  draftAt,
+  draftsAt,
+  ensureAt,
+  fill,
+  fillText,
+  has,
+  mapAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+} from '../fields.ts'
 
 /** Behaviour of Leases. Coordinated leader election is off by default in Kubernetes: its fields are taken and dropped. */
 export const leaseStrategy: Strategy = {
@@ -20,12 +33,15 @@ export const nodeStrategy: Strategy = {
   hasStatus: true,
   applyDefaults(object) {
     const status = draftAt(object, 'status')
-    if (status !== undefined && !has(status, 'allocatable') && has(status, 'capacity')) status['allocatable'] = { ...mapAt(status, 'capacity') }
+    if (status !== undefined && !has(status, 'allocatable') && has(status, 'capacity'))
+      status['allocatable'] = { ...mapAt(status, 'capacity') }
   },
   validate: (object) => taintErrors(object),
   validateUpdate: (object, old) => [
     ...taintErrors(object),
-    ...(stringAt(old, 'spec', 'providerID') === '' ? [] : unchanged('spec.providerID', stringAt(object, 'spec', 'providerID'), stringAt(old, 'spec', 'providerID'))),
+    ...(stringAt(old, 'spec', 'providerID') === ''
+      ? []
+      : unchanged('spec.providerID', stringAt(object, 'spec', 'providerID'), stringAt(old, 'spec', 'providerID'))),
   ],
 }
 
@@ -38,7 +54,11 @@ export const resourceQuotaStrategy: Strategy = {
   validate: (object) => quotaErrors('spec.hard', mapAt(object, 'spec', 'hard')),
   validateUpdate: (object, old) => [
     ...quotaErrors('spec.hard', mapAt(object, 'spec', 'hard')),
-    ...immutable('spec.scopes', [...stringsAt(object, 'spec', 'scopes')].toSorted(), [...stringsAt(old, 'spec', 'scopes')].toSorted()),
+    ...immutable(
+      'spec.scopes',
+      [...stringsAt(object, 'spec', 'scopes')].toSorted(),
+      [...stringsAt(old, 'spec', 'scopes')].toSorted(),
+    ),
   ],
 }
 
@@ -65,8 +85,12 @@ export const priorityClassStrategy: Strategy = {
   },
   validate: priorityErrors,
   validateUpdate: (object, old) => [
-    ...(numberAt(object, 'value') === numberAt(old, 'value') ? [] : [fieldErrors.forbidden('value', 'may not be changed in an update.')]),
-    ...(stringAt(object, 'preemptionPolicy') === stringAt(old, 'preemptionPolicy') ? [] : immutable('preemptionPolicy', stringAt(object, 'preemptionPolicy'), stringAt(old, 'preemptionPolicy'))),
+    ...(numberAt(object, 'value') === numberAt(old, 'value')
+      ? []
+      : [fieldErrors.forbidden('value', 'may not be changed in an update.')]),
+    ...(stringAt(object, 'preemptionPolicy') === stringAt(old, 'preemptionPolicy')
+      ? []
+      : immutable('preemptionPolicy', stringAt(object, 'preemptionPolicy'), stringAt(old, 'preemptionPolicy'))),
   ],
 }
 
@@ -95,7 +119,9 @@ function leaseErrors(object: KubeObject): FieldError[] {
 }
 
 function unchanged(field: string, value: string, old: string): FieldError[] {
-  return value === old ? [] : [fieldErrors.forbidden(field, 'node updates may not change providerID except from "" to valid')]
+  return value === old
+    ? []
+    : [fieldErrors.forbidden(field, 'node updates may not change providerID except from "" to valid')]
 }
 
 function taintErrors(object: KubeObject): FieldError[] {
@@ -117,7 +143,9 @@ function taintErrors(object: KubeObject): FieldError[] {
 function quotaErrors(field: string, amounts: Readonly<Record<string, string>>): FieldError[] {
   return Object.entries(amounts).flatMap(([name, amount]) => {
     const path = fieldPath(field, { key: name })
-    return amount.startsWith('-') ? [fieldErrors.invalid(path, amount, 'must be greater than or equal to 0')] : invalidWith(path, name, qualifiedName(name))
+    return amount.startsWith('-')
+      ? [fieldErrors.invalid(path, amount, 'must be greater than or equal to 0')]
+      : invalidWith(path, name, qualifiedName(name))
   })
 }
 
@@ -127,12 +155,14 @@ function limitErrors(object: KubeObject): FieldError[] {
     const path = fieldPath('spec.limits', index)
     const type = stringAt(limit, 'type')
     const errors: FieldError[] = []
-    if (!/^(Container|Pod|PersistentVolumeClaim)$/.test(type)) errors.push(...invalidWith(`${path}.type`, type, qualifiedName(type)))
+    if (!/^(Container|Pod|PersistentVolumeClaim)$/.test(type))
+      errors.push(...invalidWith(`${path}.type`, type, qualifiedName(type)))
     if (types.has(type)) errors.push(fieldErrors.duplicate(`${path}.type`, type))
     types.add(type)
     if (type === 'Pod') {
       for (const field of ['default', 'defaultRequest']) {
-        if (has(limit, field)) errors.push(fieldErrors.forbidden(`${path}.${field}`, "may not be specified when `type` is 'Pod'"))
+        if (has(limit, field))
+          errors.push(fieldErrors.forbidden(`${path}.${field}`, "may not be specified when `type` is 'Pod'"))
       }
     }
     return errors
@@ -147,10 +177,20 @@ function priorityErrors(object: KubeObject): FieldError[] {
   const errors: FieldError[] = []
   if (name.startsWith('system-')) {
     if (!['system-cluster-critical', 'system-node-critical'].includes(name)) {
-      errors.push(fieldErrors.forbidden('metadata.name', `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`))
+      errors.push(
+        fieldErrors.forbidden(
+          'metadata.name',
+          `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
+        ),
+      )
     }
   } else if (value > highestUserPriority) {
-    errors.push(fieldErrors.forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`))
+    errors.push(
+      fieldErrors.forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`),
+    )
   }
-  return [...errors, ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['Never', 'PreemptLowerPriority'])]
+  return [
+    ...errors,
+    ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['Never', 'PreemptLowerPriority']),
+  ]
 }

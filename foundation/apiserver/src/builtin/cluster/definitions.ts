@@ -48,7 +48,9 @@ export const flowSchemaStrategy: Strategy = {
     if ((numberAt(spec, 'matchingPrecedence') ?? 0) === 0) spec['matchingPrecedence'] = 1000
   },
   validate: (object) =>
-    stringAt(object, 'spec', 'priorityLevelConfiguration', 'name') === '' ? [fieldErrors.required('spec.priorityLevelConfiguration.name', 'must reference a priority level')] : [],
+    stringAt(object, 'spec', 'priorityLevelConfiguration', 'name') === ''
+      ? [fieldErrors.required('spec.priorityLevelConfiguration.name', 'must reference a priority level')]
+      : [],
 }
 
 /** Behaviour of PriorityLevelConfigurations. */
@@ -71,14 +73,17 @@ function apiServiceErrors(object: KubeObject): FieldError[] {
   const name = object.metadata.name ?? ''
   const required = `${stringAt(spec, 'version')}.${stringAt(spec, 'group')}`
   const errors: FieldError[] = []
-  if (name !== required) errors.push(fieldErrors.invalid('metadata.name', name, `must be \`spec.version+"."+spec.group\`: "${required}"`))
+  if (name !== required)
+    errors.push(fieldErrors.invalid('metadata.name', name, `must be \`spec.version+"."+spec.group\`: "${required}"`))
   for (const field of ['groupPriorityMinimum', 'versionPriority']) {
     const value = numberAt(spec, field) ?? 0
     const limit = field === 'versionPriority' ? 1000 : 20_000
-    if (value <= 0 || value > limit) errors.push(fieldErrors.invalid(`spec.${field}`, value, `must be positive and less than ${limit}`))
+    if (value <= 0 || value > limit)
+      errors.push(fieldErrors.invalid(`spec.${field}`, value, `must be positive and less than ${limit}`))
   }
   if (has(spec, 'service')) {
-    for (const field of ['namespace', 'name']) if (stringAt(spec, 'service', field) === '') errors.push(fieldErrors.required(`spec.service.${field}`))
+    for (const field of ['namespace', 'name'])
+      if (stringAt(spec, 'service', field) === '') errors.push(fieldErrors.required(`spec.service.${field}`))
   }
   return errors
 }

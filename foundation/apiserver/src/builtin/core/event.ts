@@ -20,7 +20,8 @@ export const newEventStrategy: Strategy = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   validate: (object) => newEventErrors(object),
-  validateUpdate: (object, old) => (has(old as unknown as JsonObject, 'eventTime') ? changeErrors(object, old) : namespaceErrors(object, 'regarding')),
+  validateUpdate: (object, old) =>
+    has(old as unknown as JsonObject, 'eventTime') ? changeErrors(object, old) : namespaceErrors(object, 'regarding'),
 }
 
 /** [core/v1, events.k8s.io/v1]. */
@@ -48,7 +49,12 @@ export function convertEvent(object: KubeObject, apiVersion: string): KubeObject
 function namespaceErrors(object: KubeObject, field: string): FieldError[] {
   const regarding = stringAt(object, field, 'namespace')
   const namespace = object.metadata.namespace ?? ''
-  if (regarding === '' ? namespace === 'default' || namespace === '' || namespace === 'kube-system' : regarding === namespace) return []
+  if (
+    regarding === ''
+      ? namespace === 'default' || namespace === '' || namespace === 'kube-system'
+      : regarding === namespace
+  )
+    return []
   return [fieldErrors.invalid('involvedObject.namespace', regarding, 'does not match event.namespace')]
 }
 
@@ -57,7 +63,8 @@ function newEventErrors(object: KubeObject): FieldError[] {
   if (!has(object as unknown as JsonObject, 'eventTime')) errors.push(fieldErrors.required('eventTime'))
   else errors.push(...requiredErrors(object))
   const type = stringAt(object, 'type')
-  if (type !== 'Normal' && type !== 'Warning') errors.push(fieldErrors.invalid('type', type, `has invalid value: ${type}`))
+  if (type !== 'Normal' && type !== 'Warning')
+    errors.push(fieldErrors.invalid('type', type, `has invalid value: ${type}`))
   return errors
 }
 
@@ -75,7 +82,8 @@ function requiredErrors(object: KubeObject): FieldError[] {
     if (text === '') errors.push(fieldErrors.required(field))
     else if (text.length > limit) errors.push(fieldErrors.invalid(field, '', `can have at most ${limit} characters`))
   }
-  if (stringAt(object, 'note').length > 1024) errors.push(fieldErrors.invalid('message', '', 'can have at most 1024 characters'))
+  if (stringAt(object, 'note').length > 1024)
+    errors.push(fieldErrors.invalid('message', '', 'can have at most 1024 characters'))
   return errors
 }
 
@@ -99,5 +107,8 @@ const fixedFields: readonly (readonly [event: string, core: string])[] = [
 function changeErrors(object: KubeObject, old: KubeObject): FieldError[] {
   const now = objectAt(object)
   const before = objectAt(old)
-  return [...namespaceErrors(object, 'regarding'), ...fixedFields.flatMap(([field, shown]) => immutable(shown, now[field], before[field]))]
+  return [
+    ...namespaceErrors(object, 'regarding'),
+    ...fixedFields.flatMap(([field, shown]) => immutable(shown, now[field], before[field])),
+  ]
 }

@@ -36,7 +36,13 @@ function finalizerErrors(object: KubeObject): FieldError[] {
   return stringsAt(object, 'spec', 'finalizers').flatMap((finalizer) => {
     const errors = invalidWith('spec.finalizers', finalizer, qualifiedName(finalizer))
     if (!finalizer.includes('/') && finalizer !== 'kubernetes') {
-      errors.push(fieldErrors.invalid('spec.finalizers', finalizer, 'name is neither a standard finalizer name nor is it fully qualified'))
+      errors.push(
+        fieldErrors.invalid(
+          'spec.finalizers',
+          finalizer,
+          'name is neither a standard finalizer name nor is it fully qualified',
+        ),
+      )
     }
     return errors
   })
@@ -45,10 +51,10 @@ function finalizerErrors(object: KubeObject): FieldError[] {
 function phaseErrors(object: KubeObject): FieldError[] {
   const phase = stringAt(object, 'status', 'phase')
   const isLeaving = object.metadata.deletionTimestamp !== undefined
-  if (!isLeaving && phase !== 'Active') return [fieldErrors.invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")]
+  if (!isLeaving && phase !== 'Active')
+    return [fieldErrors.invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")]
   if (isLeaving && phase !== 'Terminating') {
     return [fieldErrors.invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")]
   }
   return []
 }
-

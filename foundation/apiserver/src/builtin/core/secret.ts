@@ -13,7 +13,10 @@ export const secretStrategy: Strategy = {
   applyDefaults(object) {
     const text = mapAt(object, 'stringData')
     if (Object.keys(text).length > 0) {
-      const encoded = Object.entries(text).map(([key, value]): [string, string] => [key, Buffer.from(value).toString('base64')])
+      const encoded = Object.entries(text).map(([key, value]): [string, string] => [
+        key,
+        Buffer.from(value).toString('base64'),
+      ])
       object['data'] = Object.fromEntries([...Object.entries(ensureAt(object, 'data')), ...encoded])
     }
     delete object['stringData']
@@ -37,7 +40,8 @@ export const configMapStrategy: Strategy = {
 function frozenErrors(object: KubeObject, old: KubeObject, fields: readonly string[]): FieldError[] {
   if (!flagAt(old, 'immutable')) return []
   const errors: FieldError[] = []
-  if (!flagAt(object, 'immutable')) errors.push(fieldErrors.forbidden('immutable', 'field is immutable when `immutable` is set'))
+  if (!flagAt(object, 'immutable'))
+    errors.push(fieldErrors.forbidden('immutable', 'field is immutable when `immutable` is set'))
   for (const field of fields) {
     const changed = immutable(field, object[field] as JsonObject | undefined, old[field] as JsonObject | undefined)
     if (changed.length > 0) errors.push(fieldErrors.forbidden(field, 'field is immutable when `immutable` is set'))
@@ -50,7 +54,9 @@ function configMapErrors(object: KubeObject): FieldError[] {
   const binary = mapAt(object, 'binaryData')
   const errors = Object.keys(text).flatMap((key) => [
     ...keyErrors('data', key),
-    ...(Object.hasOwn(binary, key) ? [fieldErrors.invalid(fieldPath('data', { key }), key, 'duplicate of key present in binaryData')] : []),
+    ...(Object.hasOwn(binary, key)
+      ? [fieldErrors.invalid(fieldPath('data', { key }), key, 'duplicate of key present in binaryData')]
+      : []),
   ])
   errors.push(...Object.keys(binary).flatMap((key) => keyErrors('binaryData', key)))
   const size = Object.values(text).reduce((sum, value) => sum + Buffer.byteLength(value), 0) + decodedBytes(binary)
@@ -105,7 +111,8 @@ function dockerConfigErrors(data: Readonly<Record<string, string>>, key: string)
     parseJson(Buffer.from(encoded, 'base64'))
     return []
   } catch (error) {
-    if (error instanceof JsonSyntaxError) return [fieldErrors.invalid(field, '<secret contents redacted>', error.message)]
+    if (error instanceof JsonSyntaxError)
+      return [fieldErrors.invalid(field, '<secret contents redacted>', error.message)]
     throw error
   }
 }

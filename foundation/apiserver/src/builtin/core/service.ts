@@ -3,7 +3,19 @@ import type { FieldError, JsonObject, JsonValue, MutableJsonObject } from '@fair
 import { dns1035Label, dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import { duplicateStruct, labelErrors, labelName, oneOf, portNumber, portNumberOrName } from '../checks.ts'
-import { draftsAt, ensureAt, fill, fillText, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import {
+  draftsAt,
+  ensureAt,
+  fill,
+  fillText,
+  has,
+  mapAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+} from '../fields.ts'
 import { allocateClusterIp, clusterIpNetwork, isIpAddress } from './cluster-ip.ts'
 
 /** Behaviour of Services. */
@@ -14,10 +26,12 @@ export const serviceStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     fillText(spec, { sessionAffinity: 'None', type: 'ClusterIP' })
     if (spec['sessionAffinity'] === 'None') delete spec['sessionAffinityConfig']
-    else if (spec['sessionAffinity'] === 'ClientIP') fill(ensureAt(spec, 'sessionAffinityConfig', 'clientIP'), { timeoutSeconds: 10_800 })
+    else if (spec['sessionAffinity'] === 'ClientIP')
+      fill(ensureAt(spec, 'sessionAffinityConfig', 'clientIP'), { timeoutSeconds: 10_800 })
     for (const port of draftsAt(spec, 'ports')) {
       fillText(port, { protocol: 'TCP' })
-      if (port['targetPort'] === undefined || port['targetPort'] === 0 || port['targetPort'] === '') port['targetPort'] = port['port'] ?? 0
+      if (port['targetPort'] === undefined || port['targetPort'] === 0 || port['targetPort'] === '')
+        port['targetPort'] = port['port'] ?? 0
     }
     if (isExternal(spec['type'])) fillText(spec, { externalTrafficPolicy: 'Cluster' })
     if (spec['type'] !== 'ExternalName') fillText(spec, { internalTrafficPolicy: 'Cluster' })
@@ -28,7 +42,8 @@ export const serviceStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     if (spec['type'] === 'ExternalName') return
     syncClusterIps(spec)
-    if (stringAt(spec, 'clusterIP') === '' && isValidSpec(object)) setClusterIp(spec, context.dryRun ? clusterIpNetwork : allocateClusterIp(context, object))
+    if (stringAt(spec, 'clusterIP') === '' && isValidSpec(object))
+      setClusterIp(spec, context.dryRun ? clusterIpNetwork : allocateClusterIp(context, object))
     fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' })
     if (isExternal(spec['type']) && isValidSpec(object)) assignNodePorts(spec)
   },
@@ -44,8 +59,15 @@ export const serviceStrategy: Strategy = {
     const spec = objectAt(object, 'spec')
     const before = stringsAt(old, 'spec', 'clusterIPs')
     const now = stringsAt(spec, 'clusterIPs')
-    const movesIp = stringAt(old, 'spec', 'type') !== 'ExternalName' && stringAt(spec, 'type') !== 'ExternalName' && before[0] !== undefined && now[0] !== before[0]
-    return [...(movesIp ? [fieldErrors.invalid('spec.clusterIPs[0]', now, 'may not change once set')] : []), ...serviceErrors(spec)]
+    const movesIp =
+      stringAt(old, 'spec', 'type') !== 'ExternalName' &&
+      stringAt(spec, 'type') !== 'ExternalName' &&
+      before[0] !== undefined &&
+      now[0] !== before[0]
+    return [
+      ...(movesIp ? [fieldErrors.invalid('spec.clusterIPs[0]', now, 'may not change once set')] : []),
+      ...serviceErrors(spec),
+    ]
   },
   validateName: (name, prefix) => dns1035Label(prefix ? name.replace(/-$/, 'a') : name),
 }
@@ -71,11 +93,15 @@ function setClusterIp(spec: MutableJsonObject, address: string): void {
 
 /** What an update leaves out stays as it was allocated. */
 function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
-  if (!has(spec, 'clusterIP') && !has(spec, 'clusterIPs') && has(old, 'clusterIP')) setClusterIp(spec, stringAt(old, 'clusterIP'))
-  for (const field of ['ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort']) if (has(old, field)) fill(spec, { [field]: old[field] ?? null })
+  if (!has(spec, 'clusterIP') && !has(spec, 'clusterIPs') && has(old, 'clusterIP'))
+    setClusterIp(spec, stringAt(old, 'clusterIP'))
+  for (const field of ['ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort'])
+    if (has(old, field)) fill(spec, { [field]: old[field] ?? null })
   if (!isExternal(spec['type'])) return
   for (const port of draftsAt(spec, 'ports')) {
-    const before = objectsAt(old, 'ports').find((candidate) => candidate['port'] === port['port'] && candidate['protocol'] === port['protocol'])
+    const before = objectsAt(old, 'ports').find(
+      (candidate) => candidate['port'] === port['port'] && candidate['protocol'] === port['protocol'],
+    )
     if (before !== undefined && has(before, 'nodePort')) fill(port, { nodePort: before['nodePort'] ?? null })
   }
 }
@@ -104,25 +130,35 @@ function serviceErrors(spec: JsonObject): FieldError[] {
   const errors: FieldError[] = []
   if (type === 'ExternalName') errors.push(...externalNameErrors(spec))
   else if (ports.length === 0 && !isHeadless) errors.push(fieldErrors.required('spec.ports'))
-  if (type === 'LoadBalancer' && isHeadless) errors.push(fieldErrors.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for LoadBalancer services"))
-  if (type === 'NodePort' && isHeadless) errors.push(fieldErrors.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for NodePort services"))
+  if (type === 'LoadBalancer' && isHeadless)
+    errors.push(fieldErrors.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for LoadBalancer services"))
+  if (type === 'NodePort' && isHeadless)
+    errors.push(fieldErrors.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for NodePort services"))
   errors.push(...portErrors(ports, isHeadless, isExternal(type)))
   errors.push(...labelErrors('spec.selector', mapAt(spec, 'selector')))
   errors.push(...oneOf('spec.sessionAffinity', stringAt(spec, 'sessionAffinity'), ['ClientIP', 'None'], 'required'))
   errors.push(...clusterIpErrors(stringsAt(spec, 'clusterIPs')))
   errors.push(...oneOf('spec.type', type, types, 'required'))
   errors.push(...duplicatePorts(ports))
-  if (isExternal(type)) errors.push(...oneOf('spec.externalTrafficPolicy', stringAt(spec, 'externalTrafficPolicy'), ['Cluster', 'Local'], 'required'))
-  if (has(spec, 'internalTrafficPolicy')) errors.push(...oneOf('spec.internalTrafficPolicy', stringAt(spec, 'internalTrafficPolicy'), ['Cluster', 'Local']))
+  if (isExternal(type))
+    errors.push(
+      ...oneOf('spec.externalTrafficPolicy', stringAt(spec, 'externalTrafficPolicy'), ['Cluster', 'Local'], 'required'),
+    )
+  if (has(spec, 'internalTrafficPolicy'))
+    errors.push(...oneOf('spec.internalTrafficPolicy', stringAt(spec, 'internalTrafficPolicy'), ['Cluster', 'Local']))
   return errors
 }
 
 function externalNameErrors(spec: JsonObject): FieldError[] {
   const errors: FieldError[] = []
-  if (stringsAt(spec, 'clusterIPs').length > 0) errors.push(fieldErrors.forbidden('spec.clusterIPs', 'may not be set when `type` is \'ExternalName\''))
+  if (stringsAt(spec, 'clusterIPs').length > 0)
+    errors.push(fieldErrors.forbidden('spec.clusterIPs', "may not be set when `type` is 'ExternalName'"))
   const name = stringAt(spec, 'externalName').replace(/\.$/, '')
   if (name === '') return [...errors, fieldErrors.required('spec.externalName')]
-  return [...errors, ...dns1123Subdomain(name).map((message) => fieldErrors.invalid('spec.externalName', name, message))]
+  return [
+    ...errors,
+    ...dns1123Subdomain(name).map((message) => fieldErrors.invalid('spec.externalName', name, message)),
+  ]
 }
 
 function portErrors(ports: readonly JsonObject[], isHeadless: boolean, withNodePorts: boolean): FieldError[] {
@@ -141,8 +177,20 @@ function portErrors(ports: readonly JsonObject[], isHeadless: boolean, withNodeP
     errors.push(...portNumber(`${path}.port`, numberAt(port, 'port') ?? 0))
     errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['TCP', 'UDP', 'SCTP'], 'required'))
     errors.push(...portNumberOrName(`${path}.targetPort`, port['targetPort'] ?? 0))
-    if (isHeadless && has(port, 'targetPort') && typeof port['targetPort'] === 'number' && port['targetPort'] !== port['port'] && port['targetPort'] < 1) {
-      errors.push(fieldErrors.invalid(`${path}.port`, port['port'] ?? 0, 'must be equal to the value of \'targetPort\' when clusterIP = None'))
+    if (
+      isHeadless &&
+      has(port, 'targetPort') &&
+      typeof port['targetPort'] === 'number' &&
+      port['targetPort'] !== port['port'] &&
+      port['targetPort'] < 1
+    ) {
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.port`,
+          port['port'] ?? 0,
+          "must be equal to the value of 'targetPort' when clusterIP = None",
+        ),
+      )
     }
     if (!withNodePorts && has(port, 'nodePort') && port['nodePort'] !== 0) {
       errors.push(fieldErrors.forbidden(`${path}.nodePort`, "may not be used when `type` is 'ClusterIP'"))
@@ -162,7 +210,16 @@ function duplicatePorts(ports: readonly JsonObject[]): FieldError[] {
       seen.add(key)
       return []
     }
-    return [duplicateStruct(fieldPath('spec.ports', index), { Name: '', Protocol, AppProtocol: null, Port, TargetPort: 0, NodePort: 0 })]
+    return [
+      duplicateStruct(fieldPath('spec.ports', index), {
+        Name: '',
+        Protocol,
+        AppProtocol: null,
+        Port,
+        TargetPort: 0,
+        NodePort: 0,
+      }),
+    ]
   })
 }
 
@@ -170,6 +227,12 @@ function clusterIpErrors(addresses: readonly string[]): FieldError[] {
   return addresses.flatMap((address, index) =>
     address === 'None' || isIpAddress(address)
       ? []
-      : [fieldErrors.invalid(fieldPath('spec.clusterIPs', index), address, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')],
+      : [
+          fieldErrors.invalid(
+            fieldPath('spec.clusterIPs', index),
+            address,
+            'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+          ),
+        ],
   )
 }

@@ -12,7 +12,8 @@ const ipMessage = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)
 export const endpointsStrategy: Strategy = {
   allowCreateOnUpdate: true,
   applyDefaults(object) {
-    for (const subset of draftsAt(object, 'subsets')) for (const port of draftsAt(subset, 'ports')) fillText(port, { protocol: 'TCP' })
+    for (const subset of draftsAt(object, 'subsets'))
+      for (const port of draftsAt(subset, 'ports')) fillText(port, { protocol: 'TCP' })
   },
   validate: endpointsErrors,
   validateUpdate: endpointsErrors,
@@ -25,7 +26,10 @@ export const endpointSliceStrategy: Strategy = {
     for (const port of draftsAt(object, 'ports')) fill(port, { name: '', protocol: 'TCP' })
   },
   validate: sliceErrors,
-  validateUpdate: (object, old) => [...immutable('addressType', stringAt(object, 'addressType'), stringAt(old, 'addressType')), ...sliceErrors(object)],
+  validateUpdate: (object, old) => [
+    ...immutable('addressType', stringAt(object, 'addressType'), stringAt(old, 'addressType')),
+    ...sliceErrors(object),
+  ],
 }
 
 function endpointsErrors(object: KubeObject): FieldError[] {
@@ -33,9 +37,14 @@ function endpointsErrors(object: KubeObject): FieldError[] {
     const path = fieldPath('subsets', index)
     const addresses = [...objectsAt(subset, 'addresses'), ...objectsAt(subset, 'notReadyAddresses')]
     const errors: FieldError[] = []
-    if (addresses.length === 0) errors.push(fieldErrors.required(path, 'must specify `addresses` or `notReadyAddresses`'))
+    if (addresses.length === 0)
+      errors.push(fieldErrors.required(path, 'must specify `addresses` or `notReadyAddresses`'))
     for (const list of ['addresses', 'notReadyAddresses']) {
-      errors.push(...objectsAt(subset, list).flatMap((address, at) => addressErrors(fieldPath(path, list, at, 'ip'), stringAt(address, 'ip'))))
+      errors.push(
+        ...objectsAt(subset, list).flatMap((address, at) =>
+          addressErrors(fieldPath(path, list, at, 'ip'), stringAt(address, 'ip')),
+        ),
+      )
     }
     const ports = objectsAt(subset, 'ports')
     errors.push(...ports.flatMap((port, at) => portErrors(fieldPath(path, 'ports', at), port, ports.length > 1)))
@@ -59,8 +68,10 @@ function sliceErrors(object: KubeObject): FieldError[] {
   for (const [index, endpoint] of objectsAt(object, 'endpoints').entries()) {
     const path = fieldPath('endpoints', index)
     const addresses = stringsAt(endpoint, 'addresses')
-    if (addresses.length === 0) errors.push(fieldErrors.required(`${path}.addresses`, 'must contain at least 1 address'))
-    if (type === 'IPv4' || type === 'IPv6') errors.push(...addresses.flatMap((address, at) => addressErrors(fieldPath(path, 'addresses', at), address)))
+    if (addresses.length === 0)
+      errors.push(fieldErrors.required(`${path}.addresses`, 'must contain at least 1 address'))
+    if (type === 'IPv4' || type === 'IPv6')
+      errors.push(...addresses.flatMap((address, at) => addressErrors(fieldPath(path, 'addresses', at), address)))
   }
   return errors
 }

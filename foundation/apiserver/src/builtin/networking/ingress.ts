@@ -2,7 +2,15 @@
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1035Label, dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
-import { immutable, invalidWith, labelSelectorErrors, oneOf, portNumber, portNumberOrName, subdomainName } from '../checks.ts'
+import {
+  immutable,
+  invalidWith,
+  labelSelectorErrors,
+  oneOf,
+  portNumber,
+  portNumberOrName,
+  subdomainName,
+} from '../checks.ts'
 import { draftsAt, ensureAt, fillText, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { isIpAddress } from '../core/cluster-ip.ts'
 
@@ -26,7 +34,8 @@ export const ingressClassStrategy: Strategy = {
   tracksGeneration: true,
   applyDefaults(object) {
     const parameters = objectAt(object, 'spec', 'parameters')
-    if (has(objectAt(object, 'spec'), 'parameters') && !has(parameters, 'scope')) ensureAt(object, 'spec', 'parameters')['scope'] = 'Cluster'
+    if (has(objectAt(object, 'spec'), 'parameters') && !has(parameters, 'scope'))
+      ensureAt(object, 'spec', 'parameters')['scope'] = 'Cluster'
   },
   validate: (object) => ingressClassErrors(objectAt(object, 'spec')),
   validateUpdate: (object, old) => [
@@ -41,9 +50,11 @@ export const networkPolicyStrategy: Strategy = {
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
     for (const direction of ['ingress', 'egress']) {
-      for (const rule of draftsAt(spec, direction)) for (const port of draftsAt(rule, 'ports')) fillText(port, { protocol: 'TCP' })
+      for (const rule of draftsAt(spec, direction))
+        for (const port of draftsAt(rule, 'ports')) fillText(port, { protocol: 'TCP' })
     }
-    if (stringsAt(spec, 'policyTypes').length === 0) spec['policyTypes'] = objectsAt(spec, 'egress').length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
+    if (stringsAt(spec, 'policyTypes').length === 0)
+      spec['policyTypes'] = objectsAt(spec, 'egress').length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
   },
   validate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
   validateUpdate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
@@ -57,10 +68,16 @@ function ingressErrors(spec: JsonObject): FieldError[] {
   if (rules.length === 0 && !has(spec, 'defaultBackend')) {
     errors.push(fieldErrors.invalid('spec', [], 'either `defaultBackend` or `rules` must be specified'))
   }
-  if (has(spec, 'defaultBackend')) errors.push(...backendErrors('spec.defaultBackend', objectAt(spec, 'defaultBackend')))
+  if (has(spec, 'defaultBackend'))
+    errors.push(...backendErrors('spec.defaultBackend', objectAt(spec, 'defaultBackend')))
   errors.push(...rules.flatMap((rule, index) => ruleErrors(fieldPath('spec.rules', index), rule)))
-  errors.push(...objectsAt(spec, 'tls').flatMap((tls, index) => stringsAt(tls, 'hosts').flatMap((host, at) => hostErrors(fieldPath('spec.tls', index, 'hosts', at), host))))
-  if (has(spec, 'ingressClassName')) errors.push(...subdomainName('spec.ingressClassName', stringAt(spec, 'ingressClassName')))
+  errors.push(
+    ...objectsAt(spec, 'tls').flatMap((tls, index) =>
+      stringsAt(tls, 'hosts').flatMap((host, at) => hostErrors(fieldPath('spec.tls', index, 'hosts', at), host)),
+    ),
+  )
+  if (has(spec, 'ingressClassName'))
+    errors.push(...subdomainName('spec.ingressClassName', stringAt(spec, 'ingressClassName')))
   return errors
 }
 
@@ -68,7 +85,8 @@ function ruleErrors(path: string, rule: JsonObject): FieldError[] {
   const host = stringAt(rule, 'host')
   const errors: FieldError[] = []
   if (host !== '') {
-    if (isIpAddress(host)) errors.push(fieldErrors.invalid(`${path}.host`, host, 'must be a DNS name, not an IP address'))
+    if (isIpAddress(host))
+      errors.push(fieldErrors.invalid(`${path}.host`, host, 'must be a DNS name, not an IP address'))
     errors.push(...hostErrors(`${path}.host`, host))
   }
   if (!has(rule, 'http')) return errors
@@ -83,7 +101,9 @@ const wildcardMessage =
 
 function hostErrors(field: string, host: string): FieldError[] {
   if (!host.includes('*')) return subdomainName(field, host)
-  return host.startsWith('*.') && dns1123Subdomain(host.slice(2)).length === 0 ? [] : [fieldErrors.invalid(field, host, wildcardMessage)]
+  return host.startsWith('*.') && dns1123Subdomain(host.slice(2)).length === 0
+    ? []
+    : [fieldErrors.invalid(field, host, wildcardMessage)]
 }
 
 function pathErrors(path: string, entry: JsonObject): FieldError[] {
@@ -95,9 +115,11 @@ function pathErrors(path: string, entry: JsonObject): FieldError[] {
   else if (type !== 'ImplementationSpecific') {
     if (!value.startsWith('/')) errors.push(fieldErrors.invalid(`${path}.path`, value, 'must be an absolute path'))
     for (const text of ['//', '/./', '/../', '%2f', '%2F']) {
-      if (value !== '' && value.includes(text)) errors.push(fieldErrors.invalid(`${path}.path`, value, `must not contain '${text}'`))
+      if (value !== '' && value.includes(text))
+        errors.push(fieldErrors.invalid(`${path}.path`, value, `must not contain '${text}'`))
     }
-    for (const text of ['/..', '/.']) if (value.endsWith(text)) errors.push(fieldErrors.invalid(`${path}.path`, value, `cannot end with '${text}'`))
+    for (const text of ['/..', '/.'])
+      if (value.endsWith(text)) errors.push(fieldErrors.invalid(`${path}.path`, value, `cannot end with '${text}'`))
   } else if (value !== '' && !value.startsWith('/')) {
     errors.push(fieldErrors.invalid(`${path}.path`, value, 'must be an absolute path'))
   }
@@ -114,10 +136,19 @@ function backendErrors(path: string, backend: JsonObject): FieldError[] {
   const port = objectAt(backend, 'service', 'port')
   const number = numberAt(port, 'number') ?? 0
   const portName = stringAt(port, 'name')
-  const errors = name === '' ? [fieldErrors.required(`${path}.service.name`)] : invalidWith(`${path}.service.name`, name, dns1035Label(name))
-  if (portName !== '' && number !== 0) return [...errors, fieldErrors.invalid(`${path}`, '', 'cannot set both port name & port number')]
+  const errors =
+    name === ''
+      ? [fieldErrors.required(`${path}.service.name`)]
+      : invalidWith(`${path}.service.name`, name, dns1035Label(name))
+  if (portName !== '' && number !== 0)
+    return [...errors, fieldErrors.invalid(`${path}`, '', 'cannot set both port name & port number')]
   if (portName === '' && number === 0) return [...errors, fieldErrors.required(path, 'port name or number is required')]
-  return [...errors, ...(portName === '' ? portNumber(`${path}.service.port.number`, number) : portNumberOrName(`${path}.service.port.name`, portName))]
+  return [
+    ...errors,
+    ...(portName === ''
+      ? portNumber(`${path}.service.port.number`, number)
+      : portNumberOrName(`${path}.service.port.name`, portName)),
+  ]
 }
 
 function ingressClassErrors(spec: JsonObject): FieldError[] {
@@ -126,11 +157,17 @@ function ingressClassErrors(spec: JsonObject): FieldError[] {
   if (controller.length > 250) errors.push(fieldErrors.tooLong('spec.controller', 250))
   const [domain = '', ...rest] = controller.split('/')
   if (controller === '') errors.push(fieldErrors.required('spec.controller'))
-  else if (rest.join('/') === '') errors.push(fieldErrors.invalid('spec.controller', controller, 'must be a domain-prefixed path (such as "acme.io/foo")'))
+  else if (rest.join('/') === '')
+    errors.push(
+      fieldErrors.invalid('spec.controller', controller, 'must be a domain-prefixed path (such as "acme.io/foo")'),
+    )
   else errors.push(...invalidWith('spec.controller', domain, dns1123Subdomain(domain)))
   if (has(spec, 'parameters')) {
-    for (const field of ['kind', 'name']) if (stringAt(spec, 'parameters', field) === '') errors.push(fieldErrors.required(`spec.parameters.${field}`))
-    errors.push(...oneOf('spec.parameters.scope', stringAt(spec, 'parameters', 'scope'), ['Cluster', 'Namespace'], 'required'))
+    for (const field of ['kind', 'name'])
+      if (stringAt(spec, 'parameters', field) === '') errors.push(fieldErrors.required(`spec.parameters.${field}`))
+    errors.push(
+      ...oneOf('spec.parameters.scope', stringAt(spec, 'parameters', 'scope'), ['Cluster', 'Namespace'], 'required'),
+    )
   }
   return errors
 }
@@ -143,13 +180,19 @@ function networkPolicyErrors(spec: JsonObject): FieldError[] {
   ] as const) {
     for (const [index, rule] of objectsAt(spec, direction).entries()) {
       const path = fieldPath(`spec.${direction}`, index)
-      errors.push(...objectsAt(rule, 'ports').flatMap((port, at) => policyPortErrors(fieldPath(`${path}.ports`, at), port)))
+      errors.push(
+        ...objectsAt(rule, 'ports').flatMap((port, at) => policyPortErrors(fieldPath(`${path}.ports`, at), port)),
+      )
       errors.push(...objectsAt(rule, peers).flatMap((peer, at) => peerErrors(fieldPath(`${path}.${peers}`, at), peer)))
     }
   }
   const types = stringsAt(spec, 'policyTypes')
-  if (types.length > 2) return [...errors, fieldErrors.invalid('spec.policyTypes', types, 'may not specify more than two policyTypes')]
-  return [...errors, ...types.flatMap((type, index) => oneOf(fieldPath('spec.policyTypes', index), type, ['Egress', 'Ingress']))]
+  if (types.length > 2)
+    return [...errors, fieldErrors.invalid('spec.policyTypes', types, 'may not specify more than two policyTypes')]
+  return [
+    ...errors,
+    ...types.flatMap((type, index) => oneOf(fieldPath('spec.policyTypes', index), type, ['Egress', 'Ingress'])),
+  ]
 }
 
 function policyPortErrors(path: string, port: JsonObject): FieldError[] {
@@ -158,8 +201,11 @@ function policyPortErrors(path: string, port: JsonObject): FieldError[] {
   if (number !== undefined && number !== null) errors.push(...portNumberOrName(`${path}.port`, number))
   const end = numberAt(port, 'endPort')
   if (end === undefined) return errors
-  if (typeof number !== 'number') return [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'may not be specified when `port` is non-numeric')]
-  return end < number ? [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'must be greater than or equal to `port`')] : errors
+  if (typeof number !== 'number')
+    return [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'may not be specified when `port` is non-numeric')]
+  return end < number
+    ? [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'must be greater than or equal to `port`')]
+    : errors
 }
 
 function peerErrors(path: string, peer: JsonObject): FieldError[] {
@@ -171,19 +217,35 @@ function peerErrors(path: string, peer: JsonObject): FieldError[] {
     const block = objectAt(peer, 'ipBlock')
     const cidr = stringAt(block, 'cidr')
     if (cidr === '') errors.push(fieldErrors.required(`${path}.ipBlock.cidr`))
-    else if (!isCidr(cidr)) errors.push(fieldErrors.invalid(`${path}.ipBlock.cidr`, cidr, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'))
+    else if (!isCidr(cidr))
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.ipBlock.cidr`,
+          cidr,
+          'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+        ),
+      )
     for (const [index, except] of stringsAt(block, 'except').entries()) {
       const field = fieldPath(`${path}.ipBlock.except`, index)
-      if (!isCidr(except)) errors.push(fieldErrors.invalid(field, except, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'))
+      if (!isCidr(except))
+        errors.push(
+          fieldErrors.invalid(field, except, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
+        )
     }
   }
   if (given.length === 0) errors.push(fieldErrors.required(path, 'must specify a peer'))
-  else if (given.length > 1 && given.includes('ipBlock')) errors.push(fieldErrors.forbidden(path, 'may not specify both ipBlock and another peer'))
+  else if (given.length > 1 && given.includes('ipBlock'))
+    errors.push(fieldErrors.forbidden(path, 'may not specify both ipBlock and another peer'))
   return errors
 }
 
 /** An IP network in CIDR notation. */
 export function isCidr(text: string): boolean {
   const [address = '', bits = '', ...rest] = text.split('/')
-  return rest.length === 0 && isIpAddress(address) && /^\d{1,3}$/.test(bits) && Number(bits) <= (address.includes(':') ? 128 : 32)
+  return (
+    rest.length === 0 &&
+    isIpAddress(address) &&
+    /^\d{1,3}$/.test(bits) &&
+    Number(bits) <= (address.includes(':') ? 128 : 32)
+  )
 }

@@ -5,7 +5,11 @@ import { invalidWith, labelName, nonNegative, oneOf, portNumber, portNumberOrNam
 import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 
 /** Checks the containers of one list. `volumes` are the names that mounts may use. */
-export function containerErrors(field: string, containers: readonly JsonObject[], volumes: ReadonlySet<string>): FieldError[] {
+export function containerErrors(
+  field: string,
+  containers: readonly JsonObject[],
+  volumes: ReadonlySet<string>,
+): FieldError[] {
   const names = new Set<string>()
   return containers.flatMap((container, index) => {
     const path = fieldPath(field, index)
@@ -30,12 +34,22 @@ function commonErrors(path: string, container: JsonObject, volumes: ReadonlySet<
   return [
     ...(name === '' ? [fieldErrors.required(`${path}.name`)] : labelName(`${path}.name`, name)),
     ...(image === '' ? [fieldErrors.required(`${path}.image`)] : []),
-    ...oneOf(`${path}.terminationMessagePolicy`, stringAt(container, 'terminationMessagePolicy'), ['File', 'FallbackToLogsOnError'], 'required'),
+    ...oneOf(
+      `${path}.terminationMessagePolicy`,
+      stringAt(container, 'terminationMessagePolicy'),
+      ['File', 'FallbackToLogsOnError'],
+      'required',
+    ),
     ...portErrors(`${path}.ports`, objectsAt(container, 'ports')),
     ...environmentErrors(`${path}.env`, objectsAt(container, 'env')),
     ...environmentSourceErrors(`${path}.envFrom`, objectsAt(container, 'envFrom')),
     ...mountErrors(`${path}.volumeMounts`, objectsAt(container, 'volumeMounts'), volumes),
-    ...oneOf(`${path}.imagePullPolicy`, stringAt(container, 'imagePullPolicy'), ['Always', 'IfNotPresent', 'Never'], 'required'),
+    ...oneOf(
+      `${path}.imagePullPolicy`,
+      stringAt(container, 'imagePullPolicy'),
+      ['Always', 'IfNotPresent', 'Never'],
+      'required',
+    ),
     ...resourceErrors(`${path}.resources`, objectAt(container, 'resources')),
   ]
 }
@@ -53,7 +67,9 @@ function portErrors(field: string, ports: readonly JsonObject[]): FieldError[] {
       names.add(name)
     }
     const number = numberAt(port, 'containerPort') ?? 0
-    errors.push(...(number === 0 ? [fieldErrors.required(`${path}.containerPort`)] : portNumber(`${path}.containerPort`, number)))
+    errors.push(
+      ...(number === 0 ? [fieldErrors.required(`${path}.containerPort`)] : portNumber(`${path}.containerPort`, number)),
+    )
     const hostPort = numberAt(port, 'hostPort') ?? 0
     if (hostPort !== 0) errors.push(...portNumber(`${path}.hostPort`, hostPort))
     errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['TCP', 'UDP', 'SCTP'], 'required'))
@@ -70,9 +86,18 @@ function environmentErrors(field: string, variables: readonly JsonObject[]): Fie
     const errors: FieldError[] = []
     if (name === '') errors.push(fieldErrors.required(`${path}.name`))
     else if (!/^[ -<>-~]+$/.test(name)) {
-      errors.push(fieldErrors.invalid(`${path}.name`, name, "a valid environment variable name must consist only of printable ASCII characters other than '='"))
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.name`,
+          name,
+          "a valid environment variable name must consist only of printable ASCII characters other than '='",
+        ),
+      )
     }
-    if (has(variable, 'valueFrom')) errors.push(...valueSourceErrors(`${path}.valueFrom`, objectAt(variable, 'valueFrom'), stringAt(variable, 'value')))
+    if (has(variable, 'valueFrom'))
+      errors.push(
+        ...valueSourceErrors(`${path}.valueFrom`, objectAt(variable, 'valueFrom'), stringAt(variable, 'value')),
+      )
     return errors
   })
 }
@@ -84,16 +109,24 @@ function valueSourceErrors(path: string, source: JsonObject, value: string): Fie
     if (stringAt(source, name, 'name') === '') errors.push(fieldErrors.required(`${path}.${name}.name`))
     if (stringAt(source, name, 'key') === '') errors.push(fieldErrors.required(`${path}.${name}.key`))
   }
-  if (has(source, 'fieldRef') && stringAt(source, 'fieldRef', 'fieldPath') === '') errors.push(fieldErrors.required(`${path}.fieldRef.fieldPath`))
+  if (has(source, 'fieldRef') && stringAt(source, 'fieldRef', 'fieldPath') === '')
+    errors.push(fieldErrors.required(`${path}.fieldRef.fieldPath`))
   if (has(source, 'resourceFieldRef') && stringAt(source, 'resourceFieldRef', 'resource') === '') {
     errors.push(fieldErrors.required(`${path}.resourceFieldRef.resource`))
   }
   if (given.length === 0) {
-    errors.push(fieldErrors.invalid(path, '', 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'))
+    errors.push(
+      fieldErrors.invalid(
+        path,
+        '',
+        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
+      ),
+    )
   } else if (value !== '') {
     errors.push(fieldErrors.invalid(path, '', 'may not be specified when `value` is not empty'))
   }
-  if (given.length > 1) errors.push(fieldErrors.invalid(path, '', 'may not have more than one field specified at a time'))
+  if (given.length > 1)
+    errors.push(fieldErrors.invalid(path, '', 'may not have more than one field specified at a time'))
   return errors
 }
 
@@ -101,9 +134,13 @@ function environmentSourceErrors(field: string, sources: readonly JsonObject[]):
   return sources.flatMap((source, index) => {
     const path = fieldPath(field, index)
     const given = ['configMapRef', 'secretRef'].filter((name) => has(source, name))
-    const errors = given.filter((name) => stringAt(source, name, 'name') === '').map((name) => fieldErrors.required(`${path}.${name}.name`))
-    if (given.length === 0) errors.push(fieldErrors.invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'))
-    if (given.length > 1) errors.push(fieldErrors.invalid(path, '', 'may not have more than one field specified at a time'))
+    const errors = given
+      .filter((name) => stringAt(source, name, 'name') === '')
+      .map((name) => fieldErrors.required(`${path}.${name}.name`))
+    if (given.length === 0)
+      errors.push(fieldErrors.invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'))
+    if (given.length > 1)
+      errors.push(fieldErrors.invalid(path, '', 'may not have more than one field specified at a time'))
     return errors
   })
 }
@@ -130,7 +167,9 @@ function resourceErrors(path: string, resources: JsonObject): FieldError[] {
   const negative = (field: string, amounts: Readonly<Record<string, string>>): FieldError[] =>
     Object.entries(amounts)
       .filter(([, amount]) => amount.startsWith('-'))
-      .map(([name, amount]) => fieldErrors.invalid(fieldPath(field, { key: name }), amount, 'must be greater than or equal to 0'))
+      .map(([name, amount]) =>
+        fieldErrors.invalid(fieldPath(field, { key: name }), amount, 'must be greater than or equal to 0'),
+      )
   const tooMuch = Object.entries(requests).flatMap(([name, request]) => {
     const limit = limits[name]
     if (limit === undefined || compareQuantities(parseQuantity(request), parseQuantity(limit)) <= 0) return []
@@ -144,10 +183,18 @@ const handlers = ['exec', 'httpGet', 'tcpSocket', 'grpc']
 function probeErrors(path: string, probe: JsonObject, onlyOnce: boolean): FieldError[] {
   const given = handlers.filter((name) => has(probe, name))
   const errors: FieldError[] = given.flatMap((name, index) =>
-    index === 0 ? handlerErrors(`${path}.${name}`, name, objectAt(probe, name)) : [fieldErrors.forbidden(`${path}.${name}`, 'may not specify more than 1 handler type')],
+    index === 0
+      ? handlerErrors(`${path}.${name}`, name, objectAt(probe, name))
+      : [fieldErrors.forbidden(`${path}.${name}`, 'may not specify more than 1 handler type')],
   )
   if (given.length === 0) errors.push(fieldErrors.required(path, 'must specify a handler type'))
-  for (const field of ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold']) {
+  for (const field of [
+    'initialDelaySeconds',
+    'timeoutSeconds',
+    'periodSeconds',
+    'successThreshold',
+    'failureThreshold',
+  ]) {
     errors.push(...nonNegative(`${path}.${field}`, numberAt(probe, field)))
   }
   errors.push(...positive(`${path}.terminationGracePeriodSeconds`, numberAt(probe, 'terminationGracePeriodSeconds')))

@@ -1,6 +1,6 @@
 // What the API server fills into a pod's spec, alone or in a template (pkg/apis/core/v1/defaults.go, v1.35).
 import type { MutableJsonObject } from '@fairlead/kube'
-import { draftAt, draftsAt, fill, fillText, has } from '../fields.ts'
+import { draftAt, draftsAt, fill, fillText, has, stringAt } from '../fields.ts'
 
 /** Fills a PodSpec in place. Idempotent. */
 export function defaultPodSpec(spec: MutableJsonObject): void {
@@ -34,12 +34,13 @@ function defaultContainer(container: MutableJsonObject): void {
   fillText(container, {
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'File',
-    imagePullPolicy: isLatest(String(container['image'] ?? '')) ? 'Always' : 'IfNotPresent',
+    imagePullPolicy: isLatest(stringAt(container, 'image')) ? 'Always' : 'IfNotPresent',
   })
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(draftAt(container, probe))
   for (const hook of ['postStart', 'preStop']) defaultHttpGet(draftAt(container, 'lifecycle', hook, 'httpGet'))
   for (const port of draftsAt(container, 'ports')) fillText(port, { protocol: 'TCP' })
-  for (const variable of draftsAt(container, 'env')) fillText(draftAt(variable, 'valueFrom', 'fieldRef'), { apiVersion: 'v1' })
+  for (const variable of draftsAt(container, 'env'))
+    fillText(draftAt(variable, 'valueFrom', 'fieldRef'), { apiVersion: 'v1' })
 }
 
 function defaultProbe(probe: MutableJsonObject | undefined): void {
@@ -71,7 +72,8 @@ const defaultMode = 0o644
 
 function defaultVolume(volume: MutableJsonObject): void {
   if (Object.keys(volume).every((field) => field === 'name' || !has(volume, field))) volume['emptyDir'] = {}
-  for (const source of ['secret', 'configMap', 'downwardAPI', 'projected']) fill(draftAt(volume, source), { defaultMode })
+  for (const source of ['secret', 'configMap', 'downwardAPI', 'projected'])
+    fill(draftAt(volume, source), { defaultMode })
   fill(draftAt(volume, 'hostPath'), { type: '' })
   fillText(draftAt(volume, 'iscsi'), { iscsiInterface: 'default' })
   fillText(draftAt(volume, 'rbd'), { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' })
@@ -81,6 +83,7 @@ function defaultVolume(volume: MutableJsonObject): void {
   for (const item of draftsAt(volume, 'downwardAPI', 'items')) fillText(draftAt(item, 'fieldRef'), { apiVersion: 'v1' })
   for (const source of draftsAt(volume, 'projected', 'sources')) {
     fill(draftAt(source, 'serviceAccountToken'), { expirationSeconds: 3600 })
-    for (const item of draftsAt(source, 'downwardAPI', 'items')) fillText(draftAt(item, 'fieldRef'), { apiVersion: 'v1' })
+    for (const item of draftsAt(source, 'downwardAPI', 'items'))
+      fillText(draftAt(item, 'fieldRef'), { apiVersion: 'v1' })
   }
 }

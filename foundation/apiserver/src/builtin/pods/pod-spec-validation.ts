@@ -12,10 +12,17 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
   const containers = objectsAt(spec, 'containers')
   return [
     ...volumeErrors(`${path}.volumes`, volumes),
-    ...(containers.length === 0 ? [fieldErrors.required(`${path}.containers`)] : containerErrors(`${path}.containers`, containers, names)),
+    ...(containers.length === 0
+      ? [fieldErrors.required(`${path}.containers`)]
+      : containerErrors(`${path}.containers`, containers, names)),
     ...initContainerErrors(`${path}.initContainers`, spec, names),
     ...oneOf(`${path}.restartPolicy`, stringAt(spec, 'restartPolicy'), ['Always', 'OnFailure', 'Never'], 'required'),
-    ...oneOf(`${path}.dnsPolicy`, stringAt(spec, 'dnsPolicy'), ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'], 'required'),
+    ...oneOf(
+      `${path}.dnsPolicy`,
+      stringAt(spec, 'dnsPolicy'),
+      ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'],
+      'required',
+    ),
     ...labelErrors(`${path}.nodeSelector`, mapAt(spec, 'nodeSelector')),
     ...securityContextErrors(`${path}.securityContext`, objectAt(spec, 'securityContext')),
     ...named(`${path}.serviceAccountName`, stringAt(spec, 'serviceAccountName')),
@@ -43,7 +50,13 @@ function initContainerErrors(path: string, spec: JsonObject, volumes: ReadonlySe
     if (name !== '' && regular.has(name)) errors.push(fieldErrors.duplicate(fieldPath(path, index, 'name'), name))
     if (stringAt(container, 'restartPolicy') === 'Always') continue
     for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe']) {
-      if (has(container, field)) errors.push(fieldErrors.forbidden(fieldPath(path, index, field), 'may not be set for init containers without restartPolicy=Always'))
+      if (has(container, field))
+        errors.push(
+          fieldErrors.forbidden(
+            fieldPath(path, index, field),
+            'may not be set for init containers without restartPolicy=Always',
+          ),
+        )
     }
   }
   return errors
@@ -78,10 +91,19 @@ function volumeSourceErrors(path: string, volume: JsonObject): FieldError[] {
   return sources.flatMap((source, index) => {
     if (index > 0) return [fieldErrors.forbidden(`${path}.${source}`, 'may not specify more than 1 volume type')]
     const required = requiredOfSource[source]
-    const errors: FieldError[] = required !== undefined && stringAt(volume, source, required) === '' ? [fieldErrors.required(`${path}.${source}.${required}`)] : []
+    const errors: FieldError[] =
+      required !== undefined && stringAt(volume, source, required) === ''
+        ? [fieldErrors.required(`${path}.${source}.${required}`)]
+        : []
     const mode = numberAt(volume, source, 'defaultMode')
     if (mode !== undefined && (mode < 0 || mode > 0o777)) {
-      errors.push(fieldErrors.invalid(`${path}.${source}.defaultMode`, mode, 'must be a number between 0 and 0777 (octal), both inclusive'))
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.${source}.defaultMode`,
+          mode,
+          'must be a number between 0 and 0777 (octal), both inclusive',
+        ),
+      )
     }
     return errors
   })
@@ -90,7 +112,9 @@ function volumeSourceErrors(path: string, volume: JsonObject): FieldError[] {
 function securityContextErrors(path: string, context: JsonObject): FieldError[] {
   return ['runAsUser', 'runAsGroup', 'fsGroup'].flatMap((field) => {
     const id = numberAt(context, field)
-    return id !== undefined && (id < 0 || id > 2147483647) ? [fieldErrors.invalid(`${path}.${field}`, id, 'must be between 0 and 2147483647, inclusive')] : []
+    return id !== undefined && (id < 0 || id > 2147483647)
+      ? [fieldErrors.invalid(`${path}.${field}`, id, 'must be between 0 and 2147483647, inclusive')]
+      : []
   })
 }
 
@@ -106,15 +130,36 @@ function tolerationErrors(field: string, tolerations: readonly JsonObject[]): Fi
     const key = stringAt(toleration, 'key')
     const operator = stringAt(toleration, 'operator')
     const errors: FieldError[] = key === '' ? [] : invalidWith(`${path}.key`, key, qualifiedName(key))
-    if (key === '' && operator !== 'Exists') errors.push(fieldErrors.invalid(`${path}.operator`, operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
+    if (key === '' && operator !== 'Exists')
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.operator`,
+          operator,
+          'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+        ),
+      )
     if (has(toleration, 'tolerationSeconds') && stringAt(toleration, 'effect') !== 'NoExecute') {
-      errors.push(fieldErrors.invalid(`${path}.effect`, stringAt(toleration, 'effect'), "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+      errors.push(
+        fieldErrors.invalid(
+          `${path}.effect`,
+          stringAt(toleration, 'effect'),
+          "effect must be 'NoExecute' when `tolerationSeconds` is set",
+        ),
+      )
     }
     if (operator === 'Exists' && stringAt(toleration, 'value') !== '') {
-      errors.push(fieldErrors.invalid(`${path}.operator`, key, 'value must be empty when `operator` is \'Exists\''))
+      errors.push(fieldErrors.invalid(`${path}.operator`, key, "value must be empty when `operator` is 'Exists'"))
     }
-    if (!['', 'Equal', 'Exists'].includes(operator)) errors.push(fieldErrors.notSupported(`${path}.operator`, operator, ['Equal', 'Exists']))
-    errors.push(...oneOf(`${path}.effect`, stringAt(toleration, 'effect'), ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], 'fine'))
+    if (!['', 'Equal', 'Exists'].includes(operator))
+      errors.push(fieldErrors.notSupported(`${path}.operator`, operator, ['Equal', 'Exists']))
+    errors.push(
+      ...oneOf(
+        `${path}.effect`,
+        stringAt(toleration, 'effect'),
+        ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
+        'fine',
+      ),
+    )
     return errors
   })
 }

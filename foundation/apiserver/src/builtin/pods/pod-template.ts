@@ -9,7 +9,10 @@ import { podSpecErrors } from './pod-spec-validation.ts'
 
 /** Checks a PodTemplateSpec: its labels, then its spec. */
 export function podTemplateErrors(path: string, template: JsonObject): FieldError[] {
-  return [...labelErrors(`${path}.labels`, mapAt(template, 'metadata', 'labels')), ...podSpecErrors(`${path}.spec`, objectAt(template, 'spec'))]
+  return [
+    ...labelErrors(`${path}.labels`, mapAt(template, 'metadata', 'labels')),
+    ...podSpecErrors(`${path}.spec`, objectAt(template, 'spec')),
+  ]
 }
 
 /**
@@ -23,9 +26,17 @@ export function selectedTemplateErrors(spec: JsonObject, owner: string): FieldEr
     errors.push(fieldErrors.required('spec.selector'))
   } else {
     errors.push(...labelSelectorErrors('spec.selector', selector))
-    if (isEmptySelector(selector)) errors.push(fieldErrors.invalid('spec.selector', selector, `empty selector is invalid for ${owner}`))
+    if (isEmptySelector(selector))
+      errors.push(fieldErrors.invalid('spec.selector', selector, `empty selector is invalid for ${owner}`))
   }
-  return [...errors, ...matchingTemplateErrors('spec.template', objectAt(spec, 'template'), has(spec, 'selector') ? selector : undefined)]
+  return [
+    ...errors,
+    ...matchingTemplateErrors(
+      'spec.template',
+      objectAt(spec, 'template'),
+      has(spec, 'selector') ? selector : undefined,
+    ),
+  ]
 }
 
 /** A missing selector selects nothing, so it never matches. */
@@ -35,13 +46,25 @@ function matchingTemplateErrors(path: string, template: JsonObject, selector: Js
   const parsed = parseSelector(selector)
   if (parsed === undefined) return [fieldErrors.invalid('spec.selector', selector ?? null, 'invalid label selector')]
   if (!parsed.isEmpty && !parsed.matches(labels)) {
-    errors.push(fieldErrors.invalid(`${path}.metadata.labels`, Object.keys(labels).length === 0 ? null : labels, '`selector` does not match template `labels`'))
+    errors.push(
+      fieldErrors.invalid(
+        `${path}.metadata.labels`,
+        Object.keys(labels).length === 0 ? null : labels,
+        '`selector` does not match template `labels`',
+      ),
+    )
   }
   errors.push(...podTemplateErrors(path, template))
   const restartPolicy = stringAt(template, 'spec', 'restartPolicy')
-  if (restartPolicy !== 'Always') errors.push(fieldErrors.notSupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']))
+  if (restartPolicy !== 'Always')
+    errors.push(fieldErrors.notSupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']))
   if (has(objectAt(template, 'spec'), 'activeDeadlineSeconds')) {
-    errors.push(fieldErrors.forbidden(`${path}.spec.activeDeadlineSeconds`, 'activeDeadlineSeconds in ReplicaSet is not Supported'))
+    errors.push(
+      fieldErrors.forbidden(
+        `${path}.spec.activeDeadlineSeconds`,
+        'activeDeadlineSeconds in ReplicaSet is not Supported',
+      ),
+    )
   }
   return errors
 }

@@ -12,7 +12,10 @@ export const podStrategy: Strategy = {
   returnsDeletedObject: true,
   hasStatus: true,
   tracksGeneration: true,
-  resetFields: { '': [['status']], status: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']] },
+  resetFields: {
+    '': [['status']],
+    status: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
+  },
   applyDefaults(object) {
     const spec = draftAt(object, 'spec')
     if (spec === undefined) return
@@ -28,7 +31,10 @@ export const podStrategy: Strategy = {
     object['status'] = { phase: 'Pending', qosClass: qualityOfService(spec) }
   },
   validate: (object) => podSpecErrors('spec', objectAt(object, 'spec')),
-  validateUpdate: (object, old) => [...podSpecErrors('spec', objectAt(object, 'spec')), ...specChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec'))],
+  validateUpdate: (object, old) => [
+    ...podSpecErrors('spec', objectAt(object, 'spec')),
+    ...specChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
+  ],
   gracePeriodSeconds: podGracePeriod,
 }
 
@@ -50,7 +56,8 @@ function requestsFromLimits(spec: MutableJsonObject): void {
 
 function hostPortsFromContainerPorts(spec: MutableJsonObject): void {
   for (const list of ['initContainers', 'containers']) {
-    for (const container of draftsAt(spec, list)) for (const port of draftsAt(container, 'ports')) fill(port, { hostPort: port['containerPort'] ?? 0 })
+    for (const container of draftsAt(spec, list))
+      for (const port of draftsAt(container, 'ports')) fill(port, { hostPort: port['containerPort'] ?? 0 })
   }
 }
 
@@ -69,7 +76,10 @@ function tolerates(toleration: JsonObject, key: string): boolean {
 }
 
 /** Priority classes that exist without being stored. */
-const systemPriorities: Readonly<Record<string, number>> = { 'system-cluster-critical': 2_000_000_000, 'system-node-critical': 2_000_001_000 }
+const systemPriorities: Readonly<Record<string, number>> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+}
 
 /** The admission plugin Priority: a class name becomes a number. */
 function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: WriteContext): void {
@@ -77,12 +87,13 @@ function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: W
   const stored = className === '' ? undefined : context.read('priorityclasses.scheduling.k8s.io', className)
   const priority = className === '' ? 0 : (numberAt(stored, 'value') ?? systemPriorities[className])
   const name = stringAt(object, 'metadata', 'name')
-  if (priority === undefined) throw forbidden({ group: '', plural: 'pods' }, name, `no PriorityClass with name ${className} was found`)
+  if (priority === undefined)
+    throw forbidden({ group: '', plural: 'pods' }, name, `no PriorityClass with name ${className} was found`)
   if (has(spec, 'priority') && numberAt(spec, 'priority') !== priority) {
     throw forbidden(
       { group: '', plural: 'pods' },
       name,
-      `the integer value of priority (${String(spec['priority'])}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
+      `the integer value of priority (${numberAt(spec, 'priority')}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
     )
   }
   spec['priority'] = priority
@@ -97,13 +108,25 @@ function specChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const errors: FieldError[] = []
   for (const list of ['containers', 'initContainers']) {
     if (objectsAt(spec, list).length !== objectsAt(old, list).length) {
-      return [fieldErrors.forbidden(`spec.${list}`, list === 'containers' ? 'pod updates may not add or remove containers' : 'pod updates may not add or remove init containers')]
+      return [
+        fieldErrors.forbidden(
+          `spec.${list}`,
+          list === 'containers'
+            ? 'pod updates may not add or remove containers'
+            : 'pod updates may not add or remove init containers',
+        ),
+      ]
     }
   }
   errors.push(...deadlineChangeErrors(numberAt(spec, 'activeDeadlineSeconds'), numberAt(old, 'activeDeadlineSeconds')))
   const added = objectsAt(spec, 'tolerations')
-  const kept = objectsAt(old, 'tolerations').every((toleration) => added.some((candidate) => jsonEqual(candidate, toleration)))
-  if (!kept) errors.push(fieldErrors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'))
+  const kept = objectsAt(old, 'tolerations').every((toleration) =>
+    added.some((candidate) => jsonEqual(candidate, toleration)),
+  )
+  if (!kept)
+    errors.push(
+      fieldErrors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'),
+    )
   if (errors.length > 0) return errors
   const allowed = withAllowedChanges(spec, old)
   return jsonEqual(allowed, spec) ? [] : [fieldErrors.forbidden('spec', changeable)]
@@ -112,7 +135,8 @@ function specChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
 function deadlineChangeErrors(seconds: number | undefined, old: number | undefined): FieldError[] {
   if (old === undefined || seconds === old) return []
   const field = 'spec.activeDeadlineSeconds'
-  if (seconds === undefined) return [fieldErrors.invalid(field, null, 'must not update from a positive integer to nil value')]
+  if (seconds === undefined)
+    return [fieldErrors.invalid(field, null, 'must not update from a positive integer to nil value')]
   return seconds > old ? [fieldErrors.invalid(field, seconds, 'must be less than or equal to previous value')] : []
 }
 
@@ -121,11 +145,17 @@ function withAllowedChanges(spec: JsonObject, old: JsonObject): JsonObject {
   const next: MutableJsonObject = { ...old }
   for (const list of ['containers', 'initContainers']) {
     if (!has(old, list)) continue
-    next[list] = objectsAt(old, list).map((container, index) => withField(container, 'image', objectsAt(spec, list)[index]?.['image']))
+    next[list] = objectsAt(old, list).map((container, index) =>
+      withField(container, 'image', objectsAt(spec, list)[index]?.['image']),
+    )
   }
   for (const field of ['activeDeadlineSeconds', 'tolerations']) Object.assign(next, withField({}, field, spec[field]))
   if (spec['activeDeadlineSeconds'] === undefined) delete next['activeDeadlineSeconds']
-  if ((numberAt(old, 'terminationGracePeriodSeconds') ?? 0) < 0 && numberAt(spec, 'terminationGracePeriodSeconds') === 1) next['terminationGracePeriodSeconds'] = 1
+  if (
+    (numberAt(old, 'terminationGracePeriodSeconds') ?? 0) < 0 &&
+    numberAt(spec, 'terminationGracePeriodSeconds') === 1
+  )
+    next['terminationGracePeriodSeconds'] = 1
   return next
 }
 

@@ -16,7 +16,10 @@ export function qualityOfService(spec: JsonObject): 'Guaranteed' | 'Burstable' |
     counted.every((name) => {
       const limit = limits.get(name)
       const request = requests.get(name)
-      return limit !== undefined && (request === undefined || compareQuantities(parseQuantity(request), parseQuantity(limit)) === 0)
+      return (
+        limit !== undefined &&
+        (request === undefined || compareQuantities(parseQuantity(request), parseQuantity(limit)) === 0)
+      )
     }),
   )
   return guaranteed ? 'Guaranteed' : 'Burstable'
@@ -24,5 +27,9 @@ export function qualityOfService(spec: JsonObject): 'Guaranteed' | 'Burstable' |
 
 function amounts(list: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const zero = parseQuantity('0')
-  return new Map(Object.entries(list).filter(([name, amount]) => counted.includes(name) && compareQuantities(parseQuantity(amount), zero) > 0))
+  return new Map(
+    Object.entries(list).filter(
+      ([name, amount]) => counted.includes(name) && compareQuantities(parseQuantity(amount), zero) > 0,
+    ),
+  )
 }

@@ -1,6 +1,14 @@
 // HorizontalPodAutoscalers (v2 stored, v1 served from it) and PodDisruptionBudgets.
 import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { asObject, fieldErrors, fieldPath, isJsonArray, parseJson, pathSegmentName, stringifyJson } from '@fairlead/kube'
+import {
+  asObject,
+  fieldErrors,
+  fieldPath,
+  isJsonArray,
+  parseJson,
+  pathSegmentName,
+  stringifyJson,
+} from '@fairlead/kube'
 import { messageOfKind } from '../../protobuf/message-type.ts'
 import type { Strategy } from '../../registry/strategy.ts'
 import { countOrPercent, invalidWith, labelSelectorErrors, oneOf, positive } from '../checks.ts'
@@ -15,7 +23,8 @@ export const autoscalerStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     fill(spec, { minReplicas: 1 })
     if (object['apiVersion'] === 'autoscaling/v1') fill(spec, { targetCPUUtilizationPercentage: 80 })
-    else if (objectsAt(spec, 'metrics').length === 0) spec['metrics'] = [cpu({ type: 'Utilization', averageUtilization: 80 })]
+    else if (objectsAt(spec, 'metrics').length === 0)
+      spec['metrics'] = [cpu({ type: 'Utilization', averageUtilization: 80 })]
   },
   validate: (object) => autoscalerErrors(objectAt(object, 'spec')),
   validateUpdate: (object) => autoscalerErrors(objectAt(object, 'spec')),
@@ -33,9 +42,11 @@ function autoscalerErrors(spec: JsonObject): FieldError[] {
   const errors: FieldError[] = []
   const min = numberAt(spec, 'minReplicas')
   const max = numberAt(spec, 'maxReplicas') ?? 0
-  if (min !== undefined && min < 1) errors.push(fieldErrors.invalid('spec.minReplicas', min, 'must be greater than or equal to 1'))
+  if (min !== undefined && min < 1)
+    errors.push(fieldErrors.invalid('spec.minReplicas', min, 'must be greater than or equal to 1'))
   if (max < 1) errors.push(fieldErrors.invalid('spec.maxReplicas', max, 'must be greater than 0'))
-  if (min !== undefined && max < min) errors.push(fieldErrors.invalid('spec.maxReplicas', max, 'must be greater than or equal to `minReplicas`'))
+  if (min !== undefined && max < min)
+    errors.push(fieldErrors.invalid('spec.maxReplicas', max, 'must be greater than or equal to `minReplicas`'))
   const target = objectAt(spec, 'scaleTargetRef')
   for (const field of ['kind', 'name']) {
     const value = stringAt(target, field)
@@ -43,7 +54,10 @@ function autoscalerErrors(spec: JsonObject): FieldError[] {
     else errors.push(...invalidWith(`spec.scaleTargetRef.${field}`, value, pathSegmentName(value)))
   }
   errors.push(...positive('spec.targetCPUUtilizationPercentage', numberAt(spec, 'targetCPUUtilizationPercentage')))
-  return [...errors, ...objectsAt(spec, 'metrics').flatMap((metric, index) => metricErrors(fieldPath('spec.metrics', index), metric))]
+  return [
+    ...errors,
+    ...objectsAt(spec, 'metrics').flatMap((metric, index) => metricErrors(fieldPath('spec.metrics', index), metric)),
+  ]
 }
 
 const metricSources: Readonly<Record<string, string>> = {
@@ -59,11 +73,16 @@ function metricErrors(path: string, metric: JsonObject): FieldError[] {
   if (type === '') return [fieldErrors.required(`${path}.type`, 'must specify a metric source type')]
   const source = metricSources[type]
   if (source === undefined) return oneOf(`${path}.type`, type, Object.keys(metricSources))
-  if (!has(metric, source)) return [fieldErrors.required(`${path}.${source}`, 'must populate information for the given metric source')]
+  if (!has(metric, source))
+    return [fieldErrors.required(`${path}.${source}`, 'must populate information for the given metric source')]
   const target = objectAt(metric, source, 'target')
   const errors: FieldError[] = []
-  if (stringAt(target, 'type') === '') errors.push(fieldErrors.required(`${path}.${source}.target.type`, 'must specify a metric target type'))
-  else errors.push(...oneOf(`${path}.${source}.target.type`, stringAt(target, 'type'), ['AverageValue', 'Utilization', 'Value']))
+  if (stringAt(target, 'type') === '')
+    errors.push(fieldErrors.required(`${path}.${source}.target.type`, 'must specify a metric target type'))
+  else
+    errors.push(
+      ...oneOf(`${path}.${source}.target.type`, stringAt(target, 'type'), ['AverageValue', 'Utilization', 'Value']),
+    )
   return [...errors, ...positive(`${path}.${source}.target.averageUtilization`, numberAt(target, 'averageUtilization'))]
 }
 
@@ -75,7 +94,13 @@ function budgetErrors(spec: JsonObject): FieldError[] {
   for (const field of ['minAvailable', 'maxUnavailable']) errors.push(...countOrPercent(`spec.${field}`, spec[field]))
   errors.push(...labelSelectorErrors('spec.selector', objectAt(spec, 'selector')))
   if (!has(spec, 'unhealthyPodEvictionPolicy')) return errors
-  return [...errors, ...oneOf('spec.unhealthyPodEvictionPolicy', stringAt(spec, 'unhealthyPodEvictionPolicy'), ['AlwaysAllow', 'IfHealthyBudget'])]
+  return [
+    ...errors,
+    ...oneOf('spec.unhealthyPodEvictionPolicy', stringAt(spec, 'unhealthyPodEvictionPolicy'), [
+      'AlwaysAllow',
+      'IfHealthyBudget',
+    ]),
+  ]
 }
 
 const metricsAnnotation = 'autoscaling.alpha.kubernetes.io/metrics'
@@ -86,7 +111,10 @@ export function convertAutoscaler(object: KubeObject, apiVersion: string): KubeO
   const body: MutableJsonObject = { ...(object as unknown as JsonObject), apiVersion }
   body['spec'] = apiVersion === 'autoscaling/v1' ? toV1(body) : toV2(body)
   const status = objectAt(object, 'status')
-  body['status'] = apiVersion === 'autoscaling/v1' ? withoutKeys(status, ['currentMetrics', 'conditions']) : withoutKeys(status, ['currentCPUUtilizationPercentage'])
+  body['status'] =
+    apiVersion === 'autoscaling/v1'
+      ? withoutKeys(status, ['currentMetrics', 'conditions'])
+      : withoutKeys(status, ['currentCPUUtilizationPercentage'])
   const type = messageOfKind(apiVersion, 'HorizontalPodAutoscaler')
   return asObject(type === undefined ? body : typedForm(type, body).object)
 }
@@ -94,17 +122,22 @@ export function convertAutoscaler(object: KubeObject, apiVersion: string): KubeO
 function toV1(body: MutableJsonObject): JsonObject {
   const spec = objectAt(body, 'spec')
   const metrics = objectsAt(spec, 'metrics')
-  const isCpu = (metric: JsonObject): boolean => stringAt(metric, 'resource', 'name') === 'cpu' && has(objectAt(metric, 'resource', 'target'), 'averageUtilization')
+  const isCpu = (metric: JsonObject): boolean =>
+    stringAt(metric, 'resource', 'name') === 'cpu' && has(objectAt(metric, 'resource', 'target'), 'averageUtilization')
   const percentage = numberAt(metrics.find(isCpu), 'resource', 'target', 'averageUtilization')
   const others = metrics.filter((metric) => !isCpu(metric))
   if (others.length > 0) annotate(body, { [metricsAnnotation]: stringifyJson(others) })
-  return { ...withoutKeys(spec, ['metrics', 'behavior']), ...(percentage === undefined ? {} : { targetCPUUtilizationPercentage: percentage }) }
+  return {
+    ...withoutKeys(spec, ['metrics', 'behavior']),
+    ...(percentage === undefined ? {} : { targetCPUUtilizationPercentage: percentage }),
+  }
 }
 
 function toV2(body: MutableJsonObject): JsonObject {
   const spec = objectAt(body, 'spec')
   const percentage = numberAt(spec, 'targetCPUUtilizationPercentage')
-  const metrics: JsonValue[] = percentage === undefined ? [] : [cpu({ type: 'Utilization', averageUtilization: percentage })]
+  const metrics: JsonValue[] =
+    percentage === undefined ? [] : [cpu({ type: 'Utilization', averageUtilization: percentage })]
   const annotation = stringAt(body, 'metadata', 'annotations', metricsAnnotation)
   if (annotation !== '') {
     metrics.push(...parseMetrics(annotation))
@@ -126,7 +159,10 @@ function parseMetrics(text: string): readonly JsonValue[] {
 function annotate(body: MutableJsonObject, added: Readonly<Record<string, string>>, removed?: string): void {
   const metadata = objectAt(body, 'metadata')
   const annotations = { ...objectAt(metadata, 'annotations'), ...added }
-  body['metadata'] = { ...metadata, annotations: removed === undefined ? annotations : withoutKeys(annotations, [removed]) }
+  body['metadata'] = {
+    ...metadata,
+    annotations: removed === undefined ? annotations : withoutKeys(annotations, [removed]),
+  }
 }
 
 function withoutKeys(object: JsonObject, keys: readonly string[]): JsonObject {

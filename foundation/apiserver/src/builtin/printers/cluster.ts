@@ -5,32 +5,55 @@ import { flagAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from 
 import { column, nameColumn, none, objectAge, orNone, printer } from './column.ts'
 
 /** Leases. */
-export const leasePrinter: TablePrinter = printer(['Holder', 'Age'], [], (object, now) => [stringAt(object, 'spec', 'holderIdentity'), objectAge(object, now)])
-
-/** PriorityClasses. */
-export const priorityClassPrinter: TablePrinter = printer(['Value:integer', 'Global-Default:boolean', 'Age', 'PreemptionPolicy'], [], (object, now) => [
-  numberAt(object, 'value') ?? 0,
-  flagAt(object, 'globalDefault'),
+export const leasePrinter: TablePrinter = printer(['Holder', 'Age'], [], (object, now) => [
+  stringAt(object, 'spec', 'holderIdentity'),
   objectAge(object, now),
-  stringAt(object, 'preemptionPolicy'),
 ])
 
+/** PriorityClasses. */
+export const priorityClassPrinter: TablePrinter = printer(
+  ['Value:integer', 'Global-Default:boolean', 'Age', 'PreemptionPolicy'],
+  [],
+  (object, now) => [
+    numberAt(object, 'value') ?? 0,
+    flagAt(object, 'globalDefault'),
+    objectAge(object, now),
+    stringAt(object, 'preemptionPolicy'),
+  ],
+)
+
 /** RuntimeClasses. */
-export const runtimeClassPrinter: TablePrinter = printer(['Handler', 'Age'], [], (object, now) => [stringAt(object, 'handler'), objectAge(object, now)])
+export const runtimeClassPrinter: TablePrinter = printer(['Handler', 'Age'], [], (object, now) => [
+  stringAt(object, 'handler'),
+  objectAge(object, now),
+])
 
 /** Webhook configurations. */
-export const webhooksPrinter: TablePrinter = printer(['Webhooks:integer', 'Age'], [], (object, now) => [objectsAt(object, 'webhooks').length, objectAge(object, now)])
+export const webhooksPrinter: TablePrinter = printer(['Webhooks:integer', 'Age'], [], (object, now) => [
+  objectsAt(object, 'webhooks').length,
+  objectAge(object, now),
+])
 
 /** ValidatingAdmissionPolicies. */
-export const admissionPolicyPrinter: TablePrinter = printer(['Validations:integer', 'ParamKind', 'Age'], [], (object, now) => {
-  const param = objectAt(object, 'spec', 'paramKind')
-  return [objectsAt(object, 'spec', 'validations').length, has(param, 'kind') ? `${stringAt(param, 'apiVersion')}/${stringAt(param, 'kind')}` : '<unset>', objectAge(object, now)]
-})
+export const admissionPolicyPrinter: TablePrinter = printer(
+  ['Validations:integer', 'ParamKind', 'Age'],
+  [],
+  (object, now) => {
+    const param = objectAt(object, 'spec', 'paramKind')
+    return [
+      objectsAt(object, 'spec', 'validations').length,
+      has(param, 'kind') ? `${stringAt(param, 'apiVersion')}/${stringAt(param, 'kind')}` : '<unset>',
+      objectAge(object, now),
+    ]
+  },
+)
 
 /** ValidatingAdmissionPolicyBindings. */
 export const admissionBindingPrinter: TablePrinter = printer(['PolicyName', 'ParamRef', 'Age'], [], (object, now) => {
   const param = objectAt(object, 'spec', 'paramRef')
-  const shown = has(param, 'name') ? (stringAt(param, 'namespace') === '' ? '*' : stringAt(param, 'namespace')) + `/${stringAt(param, 'name')}` : '<unset>'
+  const shown = has(param, 'name')
+    ? (stringAt(param, 'namespace') === '' ? '*' : stringAt(param, 'namespace')) + `/${stringAt(param, 'name')}`
+    : '<unset>'
   return [stringAt(object, 'spec', 'policyName'), shown, objectAge(object, now)]
 })
 
@@ -39,7 +62,9 @@ export const apiServicePrinter: TablePrinter = {
   columns: [nameColumn, column('Service'), column('Available'), column('Age')],
   cells(object, now) {
     const service = objectAt(object, 'spec', 'service')
-    const available = objectsAt(object, 'status', 'conditions').find((condition) => stringAt(condition, 'type') === 'Available')
+    const available = objectsAt(object, 'status', 'conditions').find(
+      (condition) => stringAt(condition, 'type') === 'Available',
+    )
     const status = stringAt(available, 'status') || 'Unknown'
     return [
       object.metadata.name ?? '',
@@ -51,13 +76,19 @@ export const apiServicePrinter: TablePrinter = {
 }
 
 /** CertificateSigningRequests. */
-export const certificateRequestPrinter: TablePrinter = printer(['Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition'], [], (object, now) => [
-  objectAge(object, now),
-  orNone(stringAt(object, 'spec', 'signerName')),
-  stringAt(object, 'spec', 'username'),
-  numberAt(object, 'spec', 'expirationSeconds') === undefined ? none : `${numberAt(object, 'spec', 'expirationSeconds')}s`,
-  requestCondition(object),
-])
+export const certificateRequestPrinter: TablePrinter = printer(
+  ['Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition'],
+  [],
+  (object, now) => [
+    objectAge(object, now),
+    orNone(stringAt(object, 'spec', 'signerName')),
+    stringAt(object, 'spec', 'username'),
+    numberAt(object, 'spec', 'expirationSeconds') === undefined
+      ? none
+      : `${numberAt(object, 'spec', 'expirationSeconds')}s`,
+    requestCondition(object),
+  ],
+)
 
 function requestCondition(object: KubeObject): string {
   const types = objectsAt(object, 'status', 'conditions').map((condition) => stringAt(condition, 'type'))
@@ -68,7 +99,15 @@ function requestCondition(object: KubeObject): string {
 
 /** CSIDrivers. */
 export const csiDriverPrinter: TablePrinter = printer(
-  ['AttachRequired:boolean', 'PodInfoOnMount:boolean', 'StorageCapacity:boolean', 'TokenRequests', 'RequiresRepublish:boolean', 'Modes', 'Age'],
+  [
+    'AttachRequired:boolean',
+    'PodInfoOnMount:boolean',
+    'StorageCapacity:boolean',
+    'TokenRequests',
+    'RequiresRepublish:boolean',
+    'Modes',
+    'Age',
+  ],
   [],
   (object, now) => {
     const spec = objectAt(object, 'spec')
@@ -86,7 +125,10 @@ export const csiDriverPrinter: TablePrinter = printer(
 )
 
 /** CSINodes. */
-export const csiNodePrinter: TablePrinter = printer(['Drivers:integer', 'Age'], [], (object, now) => [objectsAt(object, 'spec', 'drivers').length, objectAge(object, now)])
+export const csiNodePrinter: TablePrinter = printer(['Drivers:integer', 'Age'], [], (object, now) => [
+  objectsAt(object, 'spec', 'drivers').length,
+  objectAge(object, now),
+])
 
 /** CSIStorageCapacities. */
 export const storageCapacityPrinter: TablePrinter = printer(['StorageClassName', 'Capacity'], [], (object) => [
@@ -95,29 +137,42 @@ export const storageCapacityPrinter: TablePrinter = printer(['StorageClassName',
 ])
 
 /** VolumeAttachments. */
-export const attachmentPrinter: TablePrinter = printer(['Attacher', 'PV', 'Node', 'Attached:boolean', 'Age'], [], (object, now) => [
-  stringAt(object, 'spec', 'attacher'),
-  stringAt(object, 'spec', 'source', 'persistentVolumeName'),
-  stringAt(object, 'spec', 'nodeName'),
-  flagAt(object, 'status', 'attached'),
+export const attachmentPrinter: TablePrinter = printer(
+  ['Attacher', 'PV', 'Node', 'Attached:boolean', 'Age'],
+  [],
+  (object, now) => [
+    stringAt(object, 'spec', 'attacher'),
+    stringAt(object, 'spec', 'source', 'persistentVolumeName'),
+    stringAt(object, 'spec', 'nodeName'),
+    flagAt(object, 'status', 'attached'),
+    objectAge(object, now),
+  ],
+)
+
+/** VolumeAttributesClasses. */
+export const attributesClassPrinter: TablePrinter = printer(['DriverName', 'Age'], [], (object, now) => [
+  stringAt(object, 'driverName'),
   objectAge(object, now),
 ])
 
-/** VolumeAttributesClasses. */
-export const attributesClassPrinter: TablePrinter = printer(['DriverName', 'Age'], [], (object, now) => [stringAt(object, 'driverName'), objectAge(object, now)])
-
 /** FlowSchemas. */
-export const flowSchemaPrinter: TablePrinter = printer(['PriorityLevel', 'MatchingPrecedence', 'DistinguisherMethod', 'Age', 'MissingPL'], [], (object, now) => {
-  const spec = objectAt(object, 'spec')
-  const dangling = objectsAt(object, 'status', 'conditions').find((condition) => stringAt(condition, 'type') === 'Dangling')
-  return [
-    orNone(stringAt(spec, 'priorityLevelConfiguration', 'name')),
-    numberAt(spec, 'matchingPrecedence') ?? 0,
-    orNone(stringAt(spec, 'distinguisherMethod', 'type')),
-    objectAge(object, now),
-    stringAt(dangling, 'status') || '?',
-  ]
-})
+export const flowSchemaPrinter: TablePrinter = printer(
+  ['PriorityLevel', 'MatchingPrecedence', 'DistinguisherMethod', 'Age', 'MissingPL'],
+  [],
+  (object, now) => {
+    const spec = objectAt(object, 'spec')
+    const dangling = objectsAt(object, 'status', 'conditions').find(
+      (condition) => stringAt(condition, 'type') === 'Dangling',
+    )
+    return [
+      orNone(stringAt(spec, 'priorityLevelConfiguration', 'name')),
+      numberAt(spec, 'matchingPrecedence') ?? 0,
+      orNone(stringAt(spec, 'distinguisherMethod', 'type')),
+      objectAge(object, now),
+      stringAt(dangling, 'status') || '?',
+    ]
+  },
+)
 
 /** PriorityLevelConfigurations. */
 export const priorityLevelPrinter: TablePrinter = printer(

@@ -8,7 +8,13 @@ import { objectsAt, stringAt } from '../fields.ts'
 export type Cell = string | number | boolean | null
 
 /** The name column that most tables begin with. */
-export const nameColumn: ColumnDefinition = { name: 'Name', type: 'string', format: 'name', description: 'Name of the object', priority: 0 }
+export const nameColumn: ColumnDefinition = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  description: 'Name of the object',
+  priority: 0,
+}
 
 /** What a column without a value shows. */
 export const none = '<none>'
@@ -22,7 +28,11 @@ export function column(name: string, priority: number = 0, type: string = 'strin
  * A printer for a kind whose first column is its name: `narrow` and `wide` name the others (`Desired:integer` where the type is not string),
  * `cells` gives their values.
  */
-export function printer(narrow: readonly string[], wide: readonly string[], cells: (object: KubeObject, now: number) => readonly Cell[]): TablePrinter {
+export function printer(
+  narrow: readonly string[],
+  wide: readonly string[],
+  cells: (object: KubeObject, now: number) => readonly Cell[],
+): TablePrinter {
   const columns = [nameColumn, ...narrow.map((name) => named(name, 0)), ...wide.map((name) => named(name, 1))]
   return { columns, cells: (object, now) => [object.metadata.name ?? '', ...cells(object, now)] }
 }
@@ -51,7 +61,10 @@ export function orNone(text: string): string {
 /** Names and images of containers, each joined by commas. */
 export function containerCells(template: JsonObject): [names: string, images: string] {
   const containers = objectsAt(template, 'spec', 'containers')
-  return [containers.map((container) => stringAt(container, 'name')).join(','), containers.map((container) => stringAt(container, 'image')).join(',')]
+  return [
+    containers.map((container) => stringAt(container, 'name')).join(','),
+    containers.map((container) => stringAt(container, 'image')).join(','),
+  ]
 }
 
 /** A label selector as `kubectl get -o wide` shows it. */

@@ -21,7 +21,10 @@ export const secretPrinter: TablePrinter = printer(['Type', 'Data', 'Age'], [], 
 export const agePrinter: TablePrinter = printer(['Age'], [], (object, now) => [objectAge(object, now)])
 
 /** Namespaces. */
-export const namespacePrinter: TablePrinter = printer(['Status', 'Age'], [], (object, now) => [stringAt(object, 'status', 'phase'), objectAge(object, now)])
+export const namespacePrinter: TablePrinter = printer(['Status', 'Age'], [], (object, now) => [
+  stringAt(object, 'status', 'phase'),
+  objectAge(object, now),
+])
 
 /** Nodes. */
 export const nodePrinter: TablePrinter = printer(
@@ -59,7 +62,12 @@ function nodeRoles(object: KubeObject): string {
 }
 
 function nodeAddress(object: KubeObject, type: string): string {
-  return orNone(stringAt(objectsAt(object, 'status', 'addresses').find((address) => stringAt(address, 'type') === type), 'address'))
+  return orNone(
+    stringAt(
+      objectsAt(object, 'status', 'addresses').find((address) => stringAt(address, 'type') === type),
+      'address',
+    ),
+  )
 }
 
 /** Events, of either group: when, what, about what. */
@@ -93,7 +101,14 @@ export const eventPrinter: TablePrinter = {
   },
 }
 
-function eventOf(object: KubeObject): { regarding: JsonObject; source: string; message: string; first: string; last: string; count: number } {
+function eventOf(object: KubeObject): {
+  regarding: JsonObject
+  source: string
+  message: string
+  first: string
+  last: string
+  count: number
+} {
   const isCore = object.apiVersion === 'v1'
   const text = (core: string, event: string): string => stringAt(object, isCore ? core : event)
   const time = stringAt(object, 'eventTime')
@@ -125,7 +140,12 @@ export const resourceQuotaPrinter: TablePrinter = printer(['Request', 'Limit', '
   return [part(false), part(true), objectAge(object, now)]
 })
 
-const shortModes: Readonly<Record<string, string>> = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' }
+const shortModes: Readonly<Record<string, string>> = {
+  ReadWriteOnce: 'RWO',
+  ReadOnlyMany: 'ROX',
+  ReadWriteMany: 'RWX',
+  ReadWriteOncePod: 'RWOP',
+}
 const modeOrder = Object.keys(shortModes)
 
 function accessModes(object: KubeObject, part: 'spec' | 'status'): string {
@@ -138,7 +158,17 @@ function accessModes(object: KubeObject, part: 'spec' | 'status'): string {
 
 /** PersistentVolumes. */
 export const volumePrinter: TablePrinter = printer(
-  ['Capacity', 'Access Modes', 'Reclaim Policy', 'Status', 'Claim', 'StorageClass', 'VolumeAttributesClass', 'Reason', 'Age'],
+  [
+    'Capacity',
+    'Access Modes',
+    'Reclaim Policy',
+    'Status',
+    'Claim',
+    'StorageClass',
+    'VolumeAttributesClass',
+    'Reason',
+    'Age',
+  ],
   ['VolumeMode'],
   (object, now) => {
     const claim = objectAt(object, 'spec', 'claimRef')
@@ -191,20 +221,30 @@ export const storageClassPrinter: TablePrinter = {
 
 function isDefaultClass(object: KubeObject): boolean {
   const annotations = object.metadata.annotations ?? {}
-  return ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'].some((key) => annotations[key] === 'true')
+  return ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'].some(
+    (key) => annotations[key] === 'true',
+  )
 }
 
 /** RoleBindings and ClusterRoleBindings. */
-export const bindingPrinter: TablePrinter = printer(['Role', 'Age'], ['Users', 'Groups', 'ServiceAccounts'], (object, now) => {
-  const subjects = objectsAt(object, 'subjects')
-  const names = (kind: string): string =>
-    subjects
-      .filter((subject) => stringAt(subject, 'kind') === kind)
-      .map((subject) => (kind === 'ServiceAccount' ? `${stringAt(subject, 'namespace')}/${stringAt(subject, 'name')}` : stringAt(subject, 'name')))
-      .join(', ')
-  const role = `${stringAt(object, 'roleRef', 'kind')}/${stringAt(object, 'roleRef', 'name')}`
-  return [role, objectAge(object, now), names('User'), names('Group'), names('ServiceAccount')]
-})
+export const bindingPrinter: TablePrinter = printer(
+  ['Role', 'Age'],
+  ['Users', 'Groups', 'ServiceAccounts'],
+  (object, now) => {
+    const subjects = objectsAt(object, 'subjects')
+    const names = (kind: string): string =>
+      subjects
+        .filter((subject) => stringAt(subject, 'kind') === kind)
+        .map((subject) =>
+          kind === 'ServiceAccount'
+            ? `${stringAt(subject, 'namespace')}/${stringAt(subject, 'name')}`
+            : stringAt(subject, 'name'),
+        )
+        .join(', ')
+    const role = `${stringAt(object, 'roleRef', 'kind')}/${stringAt(object, 'roleRef', 'name')}`
+    return [role, objectAge(object, now), names('User'), names('Group'), names('ServiceAccount')]
+  },
+)
 
 /** ComponentStatuses. */
 export const componentStatusPrinter: TablePrinter = printer(['Status', 'Message', 'Error'], [], (object) => {

@@ -10,7 +10,10 @@ export const podPrinter: TablePrinter = printer(
   ['IP', 'Node', 'Nominated Node', 'Readiness Gates'],
   (pod, now) => {
     const summary = summarize(pod)
-    const restarts = summary.restarts !== 0 && summary.lastRestart !== '' ? `${summary.restarts} (${age(summary.lastRestart, now)} ago)` : String(summary.restarts)
+    const restarts =
+      summary.restarts !== 0 && summary.lastRestart !== ''
+        ? `${summary.restarts} (${age(summary.lastRestart, now)} ago)`
+        : String(summary.restarts)
     return [
       `${summary.ready}/${summary.total}`,
       summary.reason,
@@ -58,10 +61,26 @@ interface InitSummary extends Summary {
 function summarizeInit(pod: KubeObject): InitSummary {
   const status = objectAt(pod, 'status')
   const containers = objectsAt(pod, 'spec', 'initContainers')
-  const sidecars = new Set(containers.filter((container) => stringAt(container, 'restartPolicy') === 'Always').map((container) => stringAt(container, 'name')))
-  const isGated = objectsAt(status, 'conditions').some((condition) => stringAt(condition, 'type') === 'PodScheduled' && stringAt(condition, 'reason') === 'SchedulingGated')
+  const sidecars = new Set(
+    containers
+      .filter((container) => stringAt(container, 'restartPolicy') === 'Always')
+      .map((container) => stringAt(container, 'name')),
+  )
+  const isGated = objectsAt(status, 'conditions').some(
+    (condition) =>
+      stringAt(condition, 'type') === 'PodScheduled' && stringAt(condition, 'reason') === 'SchedulingGated',
+  )
   const reason = isGated ? 'SchedulingGated' : stringAt(status, 'reason') || stringAt(status, 'phase')
-  const summary = { reason, restarts: 0, lastRestart: '', ready: 0, total: sidecars.size, isInitializing: false, sidecarRestarts: 0, sidecarLastRestart: '' }
+  const summary = {
+    reason,
+    restarts: 0,
+    lastRestart: '',
+    ready: 0,
+    total: sidecars.size,
+    isInitializing: false,
+    sidecarRestarts: 0,
+    sidecarLastRestart: '',
+  }
   for (const [index, container] of objectsAt(status, 'initContainerStatuses').entries()) {
     const isSidecar = sidecars.has(stringAt(container, 'name'))
     const finished = stringAt(container, 'lastState', 'terminated', 'finishedAt')
@@ -114,11 +133,14 @@ function summarizeContainers(summary: Summary, status: JsonObject, init: InitSum
       summary.ready += 1
     }
   }
-  if (summary.reason === 'Completed' && isRunning) summary.reason = hasCondition(status, 'Ready') ? 'Running' : 'NotReady'
+  if (summary.reason === 'Completed' && isRunning)
+    summary.reason = hasCondition(status, 'Ready') ? 'Running' : 'NotReady'
 }
 
 function hasCondition(status: JsonObject, type: string): boolean {
-  return objectsAt(status, 'conditions').some((condition) => stringAt(condition, 'type') === type && stringAt(condition, 'status') === 'True')
+  return objectsAt(status, 'conditions').some(
+    (condition) => stringAt(condition, 'type') === type && stringAt(condition, 'status') === 'True',
+  )
 }
 
 function readinessGates(pod: KubeObject): string {

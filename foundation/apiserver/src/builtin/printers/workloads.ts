@@ -9,37 +9,58 @@ import { age, containerCells, labelsCell, none, objectAge, printer, selectorCell
 const wide = ['Containers', 'Images', 'Selector']
 
 /** Deployments. */
-export const deploymentPrinter: TablePrinter = printer(['Ready', 'Up-to-date', 'Available', 'Age'], wide, (object, now) => [
-  `${statusCount(object, 'readyReplicas')}/${numberAt(object, 'spec', 'replicas') ?? 0}`,
-  statusCount(object, 'updatedReplicas'),
-  statusCount(object, 'availableReplicas'),
-  objectAge(object, now),
-  ...templateCells(object),
-  selectorOf(object),
-])
+export const deploymentPrinter: TablePrinter = printer(
+  ['Ready', 'Up-to-date', 'Available', 'Age'],
+  wide,
+  (object, now) => [
+    `${statusCount(object, 'readyReplicas')}/${numberAt(object, 'spec', 'replicas') ?? 0}`,
+    statusCount(object, 'updatedReplicas'),
+    statusCount(object, 'availableReplicas'),
+    objectAge(object, now),
+    ...templateCells(object),
+    selectorOf(object),
+  ],
+)
 
 /** ReplicaSets. */
-export const replicaSetPrinter: TablePrinter = printer(['Desired:integer', 'Current:integer', 'Ready:integer', 'Age'], wide, (object, now) => [
-  ...replicaCells(object),
-  objectAge(object, now),
-  ...templateCells(object),
-  selectorOf(object),
-])
+export const replicaSetPrinter: TablePrinter = printer(
+  ['Desired:integer', 'Current:integer', 'Ready:integer', 'Age'],
+  wide,
+  (object, now) => [...replicaCells(object), objectAge(object, now), ...templateCells(object), selectorOf(object)],
+)
 
 /** ReplicationControllers: their selector is a plain map. */
-export const replicationControllerPrinter: TablePrinter = printer(['Desired:integer', 'Current:integer', 'Ready:integer', 'Age'], wide, (object, now) => [
-  ...replicaCells(object),
-  objectAge(object, now),
-  ...templateCells(object),
-  labelsCell(mapAt(object, 'spec', 'selector')),
-])
+export const replicationControllerPrinter: TablePrinter = printer(
+  ['Desired:integer', 'Current:integer', 'Ready:integer', 'Age'],
+  wide,
+  (object, now) => [
+    ...replicaCells(object),
+    objectAge(object, now),
+    ...templateCells(object),
+    labelsCell(mapAt(object, 'spec', 'selector')),
+  ],
+)
 
 /** DaemonSets. */
 export const daemonSetPrinter: TablePrinter = printer(
-  ['Desired:integer', 'Current:integer', 'Ready:integer', 'Up-to-date:integer', 'Available:integer', 'Node Selector', 'Age'],
+  [
+    'Desired:integer',
+    'Current:integer',
+    'Ready:integer',
+    'Up-to-date:integer',
+    'Available:integer',
+    'Node Selector',
+    'Age',
+  ],
   wide,
   (object, now) => [
-    ...['desiredNumberScheduled', 'currentNumberScheduled', 'numberReady', 'updatedNumberScheduled', 'numberAvailable'].map((field) => statusCount(object, field)),
+    ...[
+      'desiredNumberScheduled',
+      'currentNumberScheduled',
+      'numberReady',
+      'updatedNumberScheduled',
+      'numberAvailable',
+    ].map((field) => statusCount(object, field)),
     labelsCell(mapAt(object, 'spec', 'template', 'spec', 'nodeSelector')),
     objectAge(object, now),
     ...templateCells(object),
@@ -75,7 +96,9 @@ export const cronJobPrinter: TablePrinter = printer(
       stringAt(object, 'spec', 'timeZone') || none,
       flagAt(object, 'spec', 'suspend') ? 'True' : 'False',
       objectsAt(object, 'status', 'active').length,
-      stringAt(object, 'status', 'lastScheduleTime') === '' ? none : age(stringAt(object, 'status', 'lastScheduleTime'), now),
+      stringAt(object, 'status', 'lastScheduleTime') === ''
+        ? none
+        : age(stringAt(object, 'status', 'lastScheduleTime'), now),
       objectAge(object, now),
       ...containerCells(objectAt(job, 'template')),
       selectorCell(has(job, 'selector') ? objectAt(job, 'selector') : undefined),
@@ -95,28 +118,37 @@ function ownerName({ apiVersion, kind, name }: { apiVersion: string; kind: strin
 }
 
 /** Autoscalers, in either version. */
-export const autoscalerPrinter: TablePrinter = printer(['Reference', 'Targets', 'MinPods', 'MaxPods', 'Replicas', 'Age'], [], (object, now) => {
-  const target = objectAt(object, 'spec', 'scaleTargetRef')
-  return [
-    `${stringAt(target, 'kind')}/${stringAt(target, 'name')}`,
-    metricTargets(object),
-    String(numberAt(object, 'spec', 'minReplicas') ?? '<unset>'),
-    numberAt(object, 'spec', 'maxReplicas') ?? 0,
-    statusCount(object, 'currentReplicas'),
-    objectAge(object, now),
-  ]
-})
+export const autoscalerPrinter: TablePrinter = printer(
+  ['Reference', 'Targets', 'MinPods', 'MaxPods', 'Replicas', 'Age'],
+  [],
+  (object, now) => {
+    const target = objectAt(object, 'spec', 'scaleTargetRef')
+    return [
+      `${stringAt(target, 'kind')}/${stringAt(target, 'name')}`,
+      metricTargets(object),
+      String(numberAt(object, 'spec', 'minReplicas') ?? '<unset>'),
+      numberAt(object, 'spec', 'maxReplicas') ?? 0,
+      statusCount(object, 'currentReplicas'),
+      objectAge(object, now),
+    ]
+  },
+)
 
 /** PodDisruptionBudgets. */
-export const disruptionBudgetPrinter: TablePrinter = printer(['Min Available', 'Max Unavailable', 'Allowed Disruptions:integer', 'Age'], [], (object, now) => [
-  amount(objectAt(object, 'spec'), 'minAvailable'),
-  amount(objectAt(object, 'spec'), 'maxUnavailable'),
-  statusCount(object, 'disruptionsAllowed'),
-  objectAge(object, now),
-])
+export const disruptionBudgetPrinter: TablePrinter = printer(
+  ['Min Available', 'Max Unavailable', 'Allowed Disruptions:integer', 'Age'],
+  [],
+  (object, now) => [
+    amount(objectAt(object, 'spec'), 'minAvailable'),
+    amount(objectAt(object, 'spec'), 'maxUnavailable'),
+    statusCount(object, 'disruptionsAllowed'),
+    objectAge(object, now),
+  ],
+)
 
 function amount(spec: JsonObject, field: string): string {
-  return has(spec, field) ? String(spec[field]) : 'N/A'
+  const value = spec[field]
+  return typeof value === 'string' ? value : has(spec, field) ? String(numberAt(spec, field)) : 'N/A'
 }
 
 function statusCount(object: KubeObject, field: string): number {
@@ -124,7 +156,11 @@ function statusCount(object: KubeObject, field: string): number {
 }
 
 function replicaCells(object: KubeObject): number[] {
-  return [numberAt(object, 'spec', 'replicas') ?? 0, statusCount(object, 'replicas'), statusCount(object, 'readyReplicas')]
+  return [
+    numberAt(object, 'spec', 'replicas') ?? 0,
+    statusCount(object, 'replicas'),
+    statusCount(object, 'readyReplicas'),
+  ]
 }
 
 function templateCells(object: KubeObject): [string, string] {
@@ -175,7 +211,9 @@ function metricTargets(object: KubeObject): string {
   }
   const metrics = objectsAt(object, 'spec', 'metrics')
   if (metrics.length === 0) return none
-  const texts = metrics.map((metric, index) => metricTarget(metric, objectsAt(object, 'status', 'currentMetrics')[index]))
+  const texts = metrics.map((metric, index) =>
+    metricTarget(metric, objectsAt(object, 'status', 'currentMetrics')[index]),
+  )
   return texts.length > 2 ? `${texts.slice(0, 2).join(', ')} + ${texts.length - 2} more...` : texts.join(', ')
 }
 

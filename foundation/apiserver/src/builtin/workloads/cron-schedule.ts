@@ -25,7 +25,8 @@ export function cronErrors(schedule: string): string[] {
   const spec = schedule.replace(/^(TZ|CRON_TZ)=\S+\s+/, '').trim()
   if (spec.startsWith('@')) return descriptorErrors(spec)
   const fields = spec.split(/\s+/)
-  if (fields.length !== bounds.length) return [`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`]
+  if (fields.length !== bounds.length)
+    return [`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`]
   for (const [index, field] of fields.entries()) {
     for (const part of field.split(',')) {
       const error = rangeError(part, bounds[index]!)
@@ -54,7 +55,8 @@ function rangeError(part: string, { min, max, names = {} }: Bounds): string | un
   const number = (text: string): number | string => {
     const named = names[text.toLowerCase()]
     if (named !== undefined) return named
-    if (!/^[+-]?\d+$/.test(text)) return `failed to parse int from ${text}: strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`
+    if (!/^[+-]?\d+$/.test(text))
+      return `failed to parse int from ${text}: strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`
     return Number(text) < 0 ? `negative number (${Number(text)}) not allowed: ${text}` : Number(text)
   }
   const isStar = low === '*' || low === '?'

@@ -17,7 +17,8 @@ export const deploymentStrategy: Strategy = {
     fill(spec, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 })
     const strategy = ensureAt(spec, 'strategy')
     fillText(strategy, { type: 'RollingUpdate' })
-    if (strategy['type'] === 'RollingUpdate') fill(ensureAt(strategy, 'rollingUpdate'), { maxUnavailable: '25%', maxSurge: '25%' })
+    if (strategy['type'] === 'RollingUpdate')
+      fill(ensureAt(strategy, 'rollingUpdate'), { maxUnavailable: '25%', maxSurge: '25%' })
   },
   validate: deploymentErrors,
   validateUpdate: (object, old) => [
@@ -76,15 +77,23 @@ function deploymentErrors(object: unknown): FieldError[] {
 function rolloutErrors(strategy: JsonObject): FieldError[] {
   const type = stringAt(strategy, 'type')
   if (type === 'Recreate' && has(strategy, 'rollingUpdate')) {
-    return [fieldErrors.forbidden('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")]
+    return [
+      fieldErrors.forbidden('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'"),
+    ]
   }
   if (type !== 'RollingUpdate') return oneOf('spec.strategy.type', type, ['Recreate', 'RollingUpdate'])
-  if (!has(strategy, 'rollingUpdate')) return [fieldErrors.required('spec.strategy.rollingUpdate', 'this should be defaulted and never be nil')]
+  if (!has(strategy, 'rollingUpdate'))
+    return [fieldErrors.required('spec.strategy.rollingUpdate', 'this should be defaulted and never be nil')]
   const rolling = objectAt(strategy, 'rollingUpdate')
   const path = 'spec.strategy.rollingUpdate'
-  const errors = [...countOrPercent(`${path}.maxUnavailable`, rolling['maxUnavailable']), ...countOrPercent(`${path}.maxSurge`, rolling['maxSurge'])]
+  const errors = [
+    ...countOrPercent(`${path}.maxUnavailable`, rolling['maxUnavailable']),
+    ...countOrPercent(`${path}.maxSurge`, rolling['maxSurge']),
+  ]
   if (isZeroCount(rolling['maxUnavailable']) && isZeroCount(rolling['maxSurge'])) {
-    errors.push(fieldErrors.invalid(`${path}.maxUnavailable`, rolling['maxUnavailable'], 'may not be 0 when `maxSurge` is 0'))
+    errors.push(
+      fieldErrors.invalid(`${path}.maxUnavailable`, rolling['maxUnavailable'], 'may not be 0 when `maxSurge` is 0'),
+    )
   }
   return errors
 }
@@ -92,7 +101,10 @@ function rolloutErrors(strategy: JsonObject): FieldError[] {
 function progressDeadlineErrors(deadline: number | undefined, minReady: number): FieldError[] {
   const field = 'spec.progressDeadlineSeconds'
   if (deadline === undefined) return []
-  return [...nonNegative(field, deadline), ...(deadline <= minReady ? [fieldErrors.invalid(field, deadline, 'must be greater than minReadySeconds')] : [])]
+  return [
+    ...nonNegative(field, deadline),
+    ...(deadline <= minReady ? [fieldErrors.invalid(field, deadline, 'must be greater than minReadySeconds')] : []),
+  ]
 }
 
 function replicaSetErrors(object: unknown): FieldError[] {
@@ -113,23 +125,35 @@ function replicationControllerErrors(object: unknown): FieldError[] {
   errors.push(...nonNegative('spec.replicas', numberAt(spec, 'replicas')))
   if (!has(spec, 'template')) return [...errors, fieldErrors.required('spec.template')]
   if (Object.entries(selector).some(([key, value]) => labels[key] !== value)) {
-    errors.push(fieldErrors.invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`'))
+    errors.push(
+      fieldErrors.invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`'),
+    )
   }
   return [...errors, ...podTemplateErrors('spec.template', objectAt(spec, 'template'))]
 }
 
 /** Counts of a workload's status: none below zero, none above `replicas`. */
 export function replicaStatusErrors(status: JsonObject): FieldError[] {
-  const counts = ['replicas', 'fullyLabeledReplicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas', 'terminatingReplicas']
+  const counts = [
+    'replicas',
+    'fullyLabeledReplicas',
+    'updatedReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'unavailableReplicas',
+    'terminatingReplicas',
+  ]
   const total = numberAt(status, 'replicas') ?? 0
   const errors = counts.flatMap((name) => nonNegative(`status.${name}`, numberAt(status, name)))
   errors.push(...nonNegative('status.observedGeneration', numberAt(status, 'observedGeneration')))
   for (const name of ['fullyLabeledReplicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas']) {
     const count = numberAt(status, name) ?? 0
-    if (count > total) errors.push(fieldErrors.invalid(`status.${name}`, count, 'cannot be greater than status.replicas'))
+    if (count > total)
+      errors.push(fieldErrors.invalid(`status.${name}`, count, 'cannot be greater than status.replicas'))
   }
   const ready = numberAt(status, 'readyReplicas') ?? 0
   const available = numberAt(status, 'availableReplicas') ?? 0
-  if (available > ready) errors.push(fieldErrors.invalid('status.availableReplicas', available, 'cannot be greater than readyReplicas'))
+  if (available > ready)
+    errors.push(fieldErrors.invalid('status.availableReplicas', available, 'cannot be greater than readyReplicas'))
   return errors
 }

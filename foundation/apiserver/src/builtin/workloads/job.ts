@@ -21,8 +21,14 @@ export const jobStrategy: Strategy = {
     if (!flagAt(object, 'spec', 'manualSelector')) generateSelector(object, context)
   },
   validate: (object) => jobSpecErrors('spec', objectAt(object, 'spec'), true),
-  validateUpdate: (object, old) => [...jobSpecErrors('spec', objectAt(object, 'spec'), true), ...jobChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec'))],
-  validateStatusUpdate: (object) => ['active', 'succeeded', 'failed'].flatMap((field) => nonNegative(`status.${field}`, numberAt(object, 'status', field))),
+  validateUpdate: (object, old) => [
+    ...jobSpecErrors('spec', objectAt(object, 'spec'), true),
+    ...jobChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
+  ],
+  validateStatusUpdate: (object) =>
+    ['active', 'succeeded', 'failed'].flatMap((field) =>
+      nonNegative(`status.${field}`, numberAt(object, 'status', field)),
+    ),
 }
 
 /** Behaviour of CronJobs. */
@@ -61,21 +67,23 @@ function generateSelector(object: Draft, context: WriteContext): void {
     'batch.kubernetes.io/job-name': name,
   }
   fill(ensureAt(object, 'spec', 'template', 'metadata', 'labels'), labels)
-  if (!has(object.metadata, 'labels')) object.metadata['labels'] = { ...mapAt(object, 'spec', 'template', 'metadata', 'labels') }
+  if (!has(object.metadata, 'labels'))
+    object.metadata['labels'] = { ...mapAt(object, 'spec', 'template', 'metadata', 'labels') }
   ensureAt(object, 'spec', 'selector', 'matchLabels')['batch.kubernetes.io/controller-uid'] = uid
 }
 
 function jobSpecErrors(path: string, spec: JsonObject, withSelector: boolean): FieldError[] {
-  const errors = [
-    ...['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'].flatMap((field) =>
-      nonNegative(`${path}.${field}`, numberAt(spec, field)),
-    ),
-  ]
-  if (has(spec, 'completionMode')) errors.push(...oneOf(`${path}.completionMode`, stringAt(spec, 'completionMode'), ['NonIndexed', 'Indexed']))
+  const counts = ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished']
+  const errors = counts.flatMap((field) => nonNegative(`${path}.${field}`, numberAt(spec, field)))
+  if (has(spec, 'completionMode'))
+    errors.push(...oneOf(`${path}.completionMode`, stringAt(spec, 'completionMode'), ['NonIndexed', 'Indexed']))
   if (stringAt(spec, 'completionMode') === 'Indexed' && !has(spec, 'completions')) {
     errors.push(fieldErrors.required(`${path}.completions`, 'when completion mode is Indexed'))
   }
-  errors.push(...podTemplateErrors(`${path}.template`, objectAt(spec, 'template')), ...restartErrors(path, stringAt(spec, 'template', 'spec', 'restartPolicy')))
+  errors.push(
+    ...podTemplateErrors(`${path}.template`, objectAt(spec, 'template')),
+    ...restartErrors(path, stringAt(spec, 'template', 'spec', 'restartPolicy')),
+  )
   if (withSelector) {
     if (!has(spec, 'selector')) errors.push(fieldErrors.required(`${path}.selector`))
     else errors.push(...labelSelectorErrors(`${path}.selector`, objectAt(spec, 'selector')))
@@ -87,12 +95,16 @@ function jobSpecErrors(path: string, spec: JsonObject, withSelector: boolean): F
 function restartErrors(path: string, policy: string): FieldError[] {
   const field = `${path}.template.spec.restartPolicy`
   if (policy === 'Always') return [fieldErrors.required(field, 'valid values: "OnFailure", "Never"')]
-  return policy === 'OnFailure' || policy === 'Never' ? [] : [fieldErrors.notSupported(field, policy, ['OnFailure', 'Never'])]
+  return policy === 'OnFailure' || policy === 'Never'
+    ? []
+    : [fieldErrors.notSupported(field, policy, ['OnFailure', 'Never'])]
 }
 
 function jobChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   return [
-    ...(stringAt(spec, 'completionMode') === 'Indexed' ? [] : immutable('spec.completions', spec['completions'], old['completions'])),
+    ...(stringAt(spec, 'completionMode') === 'Indexed'
+      ? []
+      : immutable('spec.completions', spec['completions'], old['completions'])),
     ...immutable('spec.selector', spec['selector'], old['selector']),
     ...(flagAt(old, 'suspend') ? [] : immutable('spec.template', spec['template'], old['template'])),
     ...['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'].flatMap((field) =>
@@ -105,7 +117,9 @@ function cronJobErrors(object: KubeObject): FieldError[] {
   const spec = objectAt(object, 'spec')
   const schedule = stringAt(spec, 'schedule')
   return [
-    ...(schedule === '' ? [fieldErrors.required('spec.schedule')] : invalidWith('spec.schedule', schedule, cronErrors(schedule))),
+    ...(schedule === ''
+      ? [fieldErrors.required('spec.schedule')]
+      : invalidWith('spec.schedule', schedule, cronErrors(schedule))),
     ...nonNegative('spec.startingDeadlineSeconds', numberAt(spec, 'startingDeadlineSeconds')),
     ...oneOf('spec.concurrencyPolicy', stringAt(spec, 'concurrencyPolicy'), ['Allow', 'Forbid', 'Replace'], 'required'),
     ...jobSpecErrors('spec.jobTemplate.spec', objectAt(spec, 'jobTemplate', 'spec'), false),

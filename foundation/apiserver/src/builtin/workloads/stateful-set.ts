@@ -22,7 +22,10 @@ export const statefulSetStrategy: Strategy = {
     for (const claim of draftsAt(spec, 'volumeClaimTemplates')) defaultClaimTemplate(claim)
   },
   validate: statefulSetErrors,
-  validateUpdate: (object, old) => [...statefulSetErrors(object), ...statefulSetChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec'))],
+  validateUpdate: (object, old) => [
+    ...statefulSetErrors(object),
+    ...statefulSetChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
+  ],
   validateStatusUpdate: statusErrors,
 }
 
@@ -80,7 +83,12 @@ function statefulSetErrors(object: unknown): FieldError[] {
   const update = objectAt(spec, 'updateStrategy')
   const retention = objectAt(spec, 'persistentVolumeClaimRetentionPolicy')
   return [
-    ...oneOf('spec.podManagementPolicy', stringAt(spec, 'podManagementPolicy'), ['OrderedReady', 'Parallel'], 'required'),
+    ...oneOf(
+      'spec.podManagementPolicy',
+      stringAt(spec, 'podManagementPolicy'),
+      ['OrderedReady', 'Parallel'],
+      'required',
+    ),
     ...oneOf('spec.updateStrategy.type', stringAt(update, 'type'), ['RollingUpdate', 'OnDelete'], 'required'),
     ...nonNegative('spec.updateStrategy.rollingUpdate.partition', numberAt(update, 'rollingUpdate', 'partition')),
     ...['whenDeleted', 'whenScaled'].flatMap((when) =>
@@ -92,14 +100,26 @@ function statefulSetErrors(object: unknown): FieldError[] {
   ]
 }
 
-const changeableFields = ['replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy', 'minReadySeconds']
+const changeableFields = [
+  'replicas',
+  'ordinals',
+  'template',
+  'updateStrategy',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+]
 
 function statefulSetChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
-  const fixed = (value: JsonObject): JsonObject => Object.fromEntries(Object.entries(value).filter(([field]) => !changeableFields.includes(field)))
+  const fixed = (value: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(value).filter(([field]) => !changeableFields.includes(field)))
   if (jsonEqual(fixed(spec), fixed(old))) return []
   const names = changeableFields.map((field) => `'${field}'`)
   return [
-    fieldErrors.forbidden('spec', `updates to statefulset spec for fields other than ${names.slice(0, -1).join(', ')} and ${names.at(-1)} are forbidden`),
+    fieldErrors.forbidden(
+      'spec',
+      `updates to statefulset spec for fields other than ${names.slice(0, -1).join(', ')} and ${names.at(-1)} are forbidden`,
+    ),
   ]
 }
 
@@ -115,14 +135,23 @@ function daemonSetErrors(object: unknown): FieldError[] {
     ...nonNegative('spec.revisionHistoryLimit', numberAt(spec, 'revisionHistoryLimit')),
   ]
   if (!has(update, 'rollingUpdate')) return errors
-  errors.push(...countOrPercent(`${path}.maxUnavailable`, rolling['maxUnavailable']), ...countOrPercent(`${path}.maxSurge`, rolling['maxSurge']))
+  errors.push(
+    ...countOrPercent(`${path}.maxUnavailable`, rolling['maxUnavailable']),
+    ...countOrPercent(`${path}.maxSurge`, rolling['maxSurge']),
+  )
   const surges = !isZeroCount(rolling['maxSurge'])
   const disrupts = !isZeroCount(rolling['maxUnavailable'])
-  if (surges && disrupts) errors.push(fieldErrors.invalid(`${path}.maxSurge`, rolling['maxSurge'], 'may not be set when maxUnavailable is non-zero'))
-  if (!surges && !disrupts) errors.push(fieldErrors.required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0'))
+  if (surges && disrupts)
+    errors.push(
+      fieldErrors.invalid(`${path}.maxSurge`, rolling['maxSurge'], 'may not be set when maxUnavailable is non-zero'),
+    )
+  if (!surges && !disrupts)
+    errors.push(fieldErrors.required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0'))
   return errors
 }
 
 function statusErrors(object: KubeObject): FieldError[] {
-  return Object.entries(objectAt(object, 'status')).flatMap(([field, value]) => (typeof value === 'number' ? nonNegative(`status.${field}`, value) : []))
+  return Object.entries(objectAt(object, 'status')).flatMap(([field, value]) =>
+    typeof value === 'number' ? nonNegative(`status.${field}`, value) : [],
+  )
 }

@@ -22,7 +22,9 @@ export function openApiDocument(group: string, groupVersion: ApiGroupVersion, gr
   for (const resource of resources) Object.assign(paths, resourcePaths(resource, schemasOf(group, resource, collector)))
   return {
     openapi: '3.0.0',
-    info: isCustom ? { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' } : { title: 'Kubernetes', version: kubernetesVersion },
+    info: isCustom
+      ? { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' }
+      : { title: 'Kubernetes', version: kubernetesVersion },
     paths,
     components: { schemas: collector.schemas },
   }
@@ -33,7 +35,11 @@ function everyGroupVersion(kind: string, groups: readonly ApiGroup[]): JsonObjec
 }
 
 /** Adds the schemas of a resource to the document and says what they are called in it. */
-function schemasOf(group: string, { definition, version }: VersionedResource, collector: SchemaCollector): ResourceSchemas {
+function schemasOf(
+  group: string,
+  { definition, version }: VersionedResource,
+  collector: SchemaCollector,
+): ResourceSchemas {
   const apiVersion = formatApiVersion(group, version.name)
   const { kind, listKind } = definition
   for (const name of ['Status', 'DeleteOptions', 'Patch']) collector.addBuiltin(`${meta}.${name}`)
@@ -47,12 +53,18 @@ function schemasOf(group: string, { definition, version }: VersionedResource, co
   } else {
     for (const name of ['ObjectMeta', 'ListMeta']) collector.addBuiltin(`${meta}.${name}`)
     collector.add(object, objectSchema(version.schema?.root, { group, version: version.name, kind }))
-    if (version.verbs.includes('list')) collector.add(list, listSchema(object, { group, version: version.name, kind: listKind }))
+    if (version.verbs.includes('list'))
+      collector.add(list, listSchema(object, { group, version: version.name, kind: listKind }))
   }
   return { object, list, subresource: (subresource) => subresourceSchema(subresource, apiVersion, object, collector) }
 }
 
-function subresourceSchema(subresource: SubresourceDefinition, apiVersion: string, object: string, collector: SchemaCollector): string {
+function subresourceSchema(
+  subresource: SubresourceDefinition,
+  apiVersion: string,
+  object: string,
+  collector: SchemaCollector,
+): string {
   const name = schemaName(subresource.groupVersion ?? apiVersion, subresource.kind)
   if (name === undefined) return object
   collector.addBuiltin(name)
@@ -75,7 +87,13 @@ function objectSchema(root: SchemaNode | undefined, kind: Kind): JsonObject {
     // A kind without declared fields stays as open as its author left it.
     ...(root?.properties === undefined && root?.['x-kubernetes-preserve-unknown-fields'] === true
       ? {}
-      : { properties: { ...embeddedObjects(properties), ...typeMeta, metadata: { allOf: [schemaReference(`${meta}.ObjectMeta`)] } } }),
+      : {
+          properties: {
+            ...embeddedObjects(properties),
+            ...typeMeta,
+            metadata: { allOf: [schemaReference(`${meta}.ObjectMeta`)] },
+          },
+        }),
     'x-kubernetes-group-version-kind': [{ ...kind }],
   }
 }
@@ -87,20 +105,24 @@ const typeMeta: JsonObject = {
     type: 'string',
   },
   kind: {
-    description: 'Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to.',
+    description:
+      'Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to.',
     type: 'string',
   },
 }
 
 /** Embedded resources are objects too: they have apiVersion, kind and metadata beside their own fields. */
 function embeddedObjects(properties: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, isJsonObject(schema) ? withEmbedded(schema) : schema]))
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, isJsonObject(schema) ? withEmbedded(schema) : schema]),
+  )
 }
 
 function withEmbedded(schema: JsonObject): JsonObject {
   const out: Record<string, JsonObject[keyof JsonObject]> = { ...schema }
   if (isJsonObject(schema['items'])) out['items'] = withEmbedded(schema['items'])
-  if (isJsonObject(schema['additionalProperties'])) out['additionalProperties'] = withEmbedded(schema['additionalProperties'])
+  if (isJsonObject(schema['additionalProperties']))
+    out['additionalProperties'] = withEmbedded(schema['additionalProperties'])
   if (isJsonObject(schema['properties'])) out['properties'] = embeddedObjects(schema['properties'])
   if (schema['x-kubernetes-embedded-resource'] === true) {
     const own = isJsonObject(out['properties']) ? out['properties'] : {}

@@ -61,7 +61,10 @@ class OpenApiDocuments {
       this.document(missing)
       await setImmediate()
     }
-    const urls = [...this.#entries].map(([path, { document }]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${document?.hash ?? ''}` }])
+    const urls = [...this.#entries].map(([path, { document }]) => [
+      path,
+      { serverRelativeURL: `/openapi/v3/${path}?hash=${document?.hash ?? ''}` },
+    ])
     this.#index = stored({ paths: Object.fromEntries(urls) })
     return this.#index
   }
@@ -87,14 +90,20 @@ class OpenApiDocuments {
       for (const version of versions) {
         const path = name === '' ? `api/${version.version}` : `apis/${formatApiVersion(name, version.version)}`
         const known = before.get(path)
-        this.#entries.set(path, known !== undefined && isSame(known.version, version) ? known : { group: name, version })
+        this.#entries.set(
+          path,
+          known !== undefined && isSame(known.version, version) ? known : { group: name, version },
+        )
       }
     }
   }
 }
 
 function isSame(a: ApiGroupVersion, b: ApiGroupVersion): boolean {
-  return a.resources.length === b.resources.length && a.resources.every(({ version }, index) => version === b.resources[index]?.version)
+  return (
+    a.resources.length === b.resources.length &&
+    a.resources.every(({ version }, index) => version === b.resources[index]?.version)
+  )
 }
 
 function stored(document: JsonObject): StoredDocument {
@@ -106,13 +115,21 @@ const yearInMilliseconds = 365 * 24 * 60 * 60 * 1000
 
 function answer(request: ServerRequest, { bytes, hash }: StoredDocument, path: string, clock: Clock): ServerResponse {
   const { accept } = request.headers
-  if (!isAcceptableRoute(typeof accept === 'string' ? accept : '', [jsonType])) throw notAcceptable(`only the following media types are accepted: ${jsonType}`)
+  if (!isAcceptableRoute(typeof accept === 'string' ? accept : '', [jsonType]))
+    throw notAcceptable(`only the following media types are accepted: ${jsonType}`)
   const etag = `"${hash}"`
   const wanted = request.query.get('hash') ?? ''
   const empty = { kind: 'bytes', bytes: new Uint8Array() } as const
-  if (wanted !== '' && wanted !== hash) return { status: 301, headers: { ...uncached, location: `/openapi/v3/${path}?hash=${hash}`, vary: 'Accept' }, body: empty }
+  if (wanted !== '' && wanted !== hash)
+    return {
+      status: 301,
+      headers: { ...uncached, location: `/openapi/v3/${path}?hash=${hash}`, vary: 'Accept' },
+      body: empty,
+    }
   const caching =
-    wanted === '' ? uncached : { 'cache-control': 'public, immutable', expires: new Date(clock.now() + yearInMilliseconds).toUTCString() }
+    wanted === ''
+      ? uncached
+      : { 'cache-control': 'public, immutable', expires: new Date(clock.now() + yearInMilliseconds).toUTCString() }
   const headers = { ...caching, 'content-type': jsonType, etag, vary: 'Accept' }
   if (request.headers['if-none-match'] === etag) return { status: 304, headers, body: empty }
   return { status: 200, headers, body: { kind: 'bytes', bytes } }

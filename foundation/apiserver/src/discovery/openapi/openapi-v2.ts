@@ -9,7 +9,10 @@ import { uncached } from '../../request/response.ts'
 const info = { title: 'Kubernetes', version: 'v1.35.4' }
 
 /** Names of the protobuf form: what clients ask for, and what they are told. */
-const protobufTypes = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf']
+const protobufTypes = [
+  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+  'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+]
 
 /** Serves the frame of an OpenAPI v2 document, as JSON and as gnostic's protobuf. */
 export function openApiV2Route(): Route {
@@ -21,10 +24,15 @@ export function openApiV2Route(): Route {
       if (request.method !== 'GET') throw methodNotAllowed()
       const { accept } = request.headers
       const wanted = typeof accept === 'string' ? accept : ''
-      if (!isAcceptableRoute(wanted, [jsonType, ...protobufTypes])) throw notAcceptable(`only the following media types are accepted: ${jsonType}`)
+      if (!isAcceptableRoute(wanted, [jsonType, ...protobufTypes]))
+        throw notAcceptable(`only the following media types are accepted: ${jsonType}`)
       const isProtobuf = protobufTypes.includes(parseAccept(wanted)[0]?.type ?? '')
       const contentType = isProtobuf ? (protobufTypes[1] ?? jsonType) : jsonType
-      return { status: 200, headers: { ...uncached, 'content-type': contentType, vary: 'Accept' }, body: { kind: 'bytes', bytes: isProtobuf ? protobuf : json } }
+      return {
+        status: 200,
+        headers: { ...uncached, 'content-type': contentType, vary: 'Accept' },
+        body: { kind: 'bytes', bytes: isProtobuf ? protobuf : json },
+      }
     },
   }
 }

@@ -37,7 +37,14 @@ interface Shape {
 const shapes: Readonly<Record<Verb, Shape>> = {
   list: { method: 'get', action: 'list', verb: 'list', prefix: '', answers: [200], hasBody: false },
   create: { method: 'post', action: 'post', verb: 'create', prefix: '', answers: [200, 201, 202], hasBody: true },
-  deletecollection: { method: 'delete', action: 'deletecollection', verb: 'delete', prefix: 'Collection', answers: [200], hasBody: false },
+  deletecollection: {
+    method: 'delete',
+    action: 'deletecollection',
+    verb: 'delete',
+    prefix: 'Collection',
+    answers: [200],
+    hasBody: false,
+  },
   get: { method: 'get', action: 'get', verb: 'read', prefix: '', answers: [200], hasBody: false },
   update: { method: 'put', action: 'put', verb: 'replace', prefix: '', answers: [200, 201], hasBody: true },
   patch: { method: 'patch', action: 'patch', verb: 'patch', prefix: '', answers: [200], hasBody: true },
@@ -69,8 +76,19 @@ class PathBuilder {
     const collection = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`
     const subject = (namespaced ? 'Namespaced' : '') + kind
     const paths: Record<string, JsonObject> = {}
-    const add = (path: string, verbs: readonly string[], candidates: readonly Verb[], name: string, schema: string): void => {
-      const item = this.#pathItem(path, candidates.filter((verb) => verbs.includes(verb)), name, schema)
+    const add = (
+      path: string,
+      verbs: readonly string[],
+      candidates: readonly Verb[],
+      name: string,
+      schema: string,
+    ): void => {
+      const item = this.#pathItem(
+        path,
+        candidates.filter((verb) => verbs.includes(verb)),
+        name,
+        schema,
+      )
       if (item !== undefined) paths[path] = item
     }
     if (namespaced) add(`${root}/${plural}`, version.verbs, ['list'], `${kind}ForAllNamespaces`, this.#schemas.list)
@@ -78,7 +96,13 @@ class PathBuilder {
     add(`${collection}/{name}`, version.verbs, ['get', 'update', 'delete', 'patch'], subject, this.#schemas.object)
     for (const subresource of version.subresources) {
       const title = subresource.name.charAt(0).toUpperCase() + subresource.name.slice(1)
-      add(`${collection}/{name}/${subresource.name}`, subresource.verbs, ['get', 'update', 'patch', 'create'], subject + title, this.#schemas.subresource(subresource))
+      add(
+        `${collection}/{name}/${subresource.name}`,
+        subresource.verbs,
+        ['get', 'update', 'patch', 'create'],
+        subject + title,
+        this.#schemas.subresource(subresource),
+      )
     }
     return paths
   }
@@ -89,7 +113,10 @@ class PathBuilder {
     const own = (verb: Verb): readonly JsonObject[] => this.#options(verb).map(queryParameter)
     const [only] = verbs
     const isSingle = verbs.length === 1 && only !== undefined
-    const operations = verbs.map((verb): [string, JsonObject] => [shapes[verb].method, this.#operation(verb, subject, schema, isSingle ? [] : own(verb))])
+    const operations = verbs.map((verb): [string, JsonObject] => [
+      shapes[verb].method,
+      this.#operation(verb, subject, schema, isSingle ? [] : own(verb)),
+    ])
     const parameters = [...(isSingle ? own(only) : []), ...sharedParameters(path)]
     return { ...Object.fromEntries(operations), parameters }
   }
@@ -105,10 +132,17 @@ class PathBuilder {
     const shape = shapes[verb]
     const { operationId, tag } = operationName(shape.verb, definition.group, version.name, shape.prefix + subject)
     const types = this.#isCustom ? customTypes : builtinTypes
-    const answer = verb === 'list' ? this.#schemas.list : verb === 'delete' || verb === 'deletecollection' ? `${meta}.Status` : schema
+    const answer =
+      verb === 'list'
+        ? this.#schemas.list
+        : verb === 'delete' || verb === 'deletecollection'
+          ? `${meta}.Status`
+          : schema
     const answerTypes = verb === 'list' && !this.#isCustom ? [...types, ...streamTypes].toSorted() : types
     const content = Object.fromEntries(answerTypes.map((type) => [type, { schema: schemaReference(answer) }]))
-    const responses = Object.fromEntries(shape.answers.map((code) => [String(code), { description: descriptions[code] ?? '', content }]))
+    const responses = Object.fromEntries(
+      shape.answers.map((code) => [String(code), { description: descriptions[code] ?? '', content }]),
+    )
     return {
       tags: [tag],
       description: describe(verb, subject, definition.kind),
@@ -124,7 +158,8 @@ class PathBuilder {
   #requestBody(verb: Verb, schema: string): JsonObject {
     const deletesMany = verb === 'deletecollection' && !this.#isCustom
     if (!shapes[verb].hasBody && !deletesMany) return {}
-    if (verb === 'delete' || deletesMany) return body(this.#isCustom ? customTypes : ['*/*'], `${meta}.DeleteOptions`, false)
+    if (verb === 'delete' || deletesMany)
+      return body(this.#isCustom ? customTypes : ['*/*'], `${meta}.DeleteOptions`, false)
     if (verb === 'patch') return body(this.#isCustom ? customPatchTypes : builtinPatchTypes, `${meta}.Patch`, true)
     return body(this.#isCustom ? customTypes : ['*/*'], schema, true)
   }

@@ -13,12 +13,29 @@ const types: Readonly<Record<string, 'string' | 'integer' | 'boolean'>> = {
   watch: 'boolean',
 }
 
-const listing = ['continue', 'fieldSelector', 'labelSelector', 'limit', 'resourceVersion', 'resourceVersionMatch', 'sendInitialEvents', 'timeoutSeconds']
-const deletion = ['dryRun', 'gracePeriodSeconds', 'ignoreStoreReadErrorWithClusterBreakingPotential', 'orphanDependents', 'propagationPolicy']
+const listing = [
+  'continue',
+  'fieldSelector',
+  'labelSelector',
+  'limit',
+  'resourceVersion',
+  'resourceVersionMatch',
+  'sendInitialEvents',
+  'timeoutSeconds',
+]
+const deletion = [
+  'dryRun',
+  'gracePeriodSeconds',
+  'ignoreStoreReadErrorWithClusterBreakingPotential',
+  'orphanDependents',
+  'propagationPolicy',
+]
 const writing = ['dryRun', 'fieldManager', 'fieldValidation']
 
 /** Names of the options of each verb. */
-export const optionNames: Readonly<Record<'list' | 'get' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection', readonly string[]>> = {
+export const optionNames: Readonly<
+  Record<'list' | 'get' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection', readonly string[]>
+> = {
   list: ['allowWatchBookmarks', ...listing, 'watch'],
   get: [],
   create: writing,

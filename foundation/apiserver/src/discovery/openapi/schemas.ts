@@ -1,6 +1,6 @@
 // Schemas as OpenAPI v3 documents carry them: references point into the document, a reference with company stands in `allOf`.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { isJsonArray, isJsonObject } from '@fairlead/kube'
+import { isJsonObject } from '@fairlead/kube'
 import { namedSchema } from '../../builtin/tables.ts'
 
 /** Where schemas stand in a document. */
@@ -27,10 +27,13 @@ export class SchemaCollector {
     const node = namedSchema(name)
     if (node === undefined) return
     this.#schemas.set(name, null)
-    const schema = this.#document(node as unknown as JsonValue) as JsonObject
+    const schema = this.#document(node as unknown as JsonObject)
     const isEverywhere = schema['x-kubernetes-group-version-kind'] === '*'
     const kind = name.slice(name.lastIndexOf('.') + 1)
-    this.#schemas.set(name, isEverywhere ? { ...schema, 'x-kubernetes-group-version-kind': this.#groupVersionKinds(kind) } : schema)
+    this.#schemas.set(
+      name,
+      isEverywhere ? { ...schema, 'x-kubernetes-group-version-kind': this.#groupVersionKinds(kind) } : schema,
+    )
   }
 
   /** Adds a schema of another origin as it is. */
@@ -43,13 +46,31 @@ export class SchemaCollector {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  #document(value: JsonValue): JsonValue {
-    if (isJsonArray(value)) return value.map((item) => this.#document(item))
-    if (!isJsonObject(value)) return value
-    const { $ref, ...rest } = value
-    const others = Object.entries(rest).map(([key, member]): [string, JsonValue] => [key, key === 'default' ? member : this.#document(member)])
+  #document(schema: JsonObject): JsonObject {
+    const { $ref, ...rest } = schema
+    const others = Object.entries(rest).map(([keyword, value]): [string, JsonValue] => [
+      keyword,
+      this.#keyword(keyword, value),
+    ])
     if (typeof $ref !== 'string') return Object.fromEntries(others)
     this.addBuiltin($ref)
-    return others.length === 0 ? schemaReference($ref) : { allOf: [schemaReference($ref)], ...Object.fromEntries(others) }
+    return others.length === 0
+      ? schemaReference($ref)
+      : { allOf: [schemaReference($ref)], ...Object.fromEntries(others) }
+  }
+
+  /** Schemas stand under few keywords only; a field may well be called `default`. */
+  #keyword(keyword: string, value: JsonValue): JsonValue {
+    switch (keyword) {
+      case 'properties':
+        return Object.fromEntries(
+          Object.entries(value as JsonObject).map(([field, schema]) => [field, this.#document(schema as JsonObject)]),
+        )
+      case 'items':
+      case 'additionalProperties':
+        return isJsonObject(value) ? this.#document(value) : value
+      default:
+        return value
+    }
   }
 }

@@ -1,0 +1,213 @@
+// Discovery documents against recorded ones, and how they are served.
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { JsonObject } from '@fairlead/kube'
+import {
+  apiGroup,
+  apiGroupDiscoveryList,
+  apiGroupList,
+  apiGroups,
+  apiResourceList,
+  ApiServer,
+  apiVersions,
+  builtinResources,
+  decodeProtobuf,
+} from '@fairlead/apiserver'
+import { describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const facts = join(resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared'), 'kubernetes')
+const hasFacts = existsSync(join(facts, 'recordings/discovery.json'))
+
+const groups = apiGroups({ definitions: builtinResources() })
+const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+
+function recorded(name: string): JsonObject {
+  const scenarios = JSON.parse(readFileSync(join(facts, 'recordings/discovery.json'), 'utf8')) as {
+    name: string
+    steps: { response: { body: JsonObject } }[]
+  }[]
+  const body = scenarios.find((scenario) => scenario.name === name)?.steps[0]?.response.body
+  if (body === undefined) throw new Error(`${name} is not recorded`)
+  return body
+}
+
+function groupNamed(name: string): (typeof groups)[number] {
+  const found = groups.find((group) => group.name === name)
+  if (found === undefined) throw new Error(`no group ${name}`)
+  return found
+}
+
+describe.skipIf(!hasFacts)('documents of the built-in groups are those of a real server', () => {
+  test('the list of groups', () => {
+    expect(apiGroupList(groups)).toEqual(recorded('discovery/groups'))
+  })
+
+  test('aggregated, for /api', () => {
+    expect(apiGroupDiscoveryList([groupNamed('')])).toEqual(recorded('discovery/aggregated-api'))
+  })
+
+  test('aggregated, for /apis', () => {
+    expect(apiGroupDiscoveryList(groups.filter(({ name }) => name !== ''))).toEqual(
+      recorded('discovery/aggregated-apis'),
+    )
+  })
+
+  test('one group and its resources', () => {
+    const goldens = JSON.parse(readFileSync(join(facts, 'protobuf-goldens.json'), 'utf8')) as {
+      kind: string
+      json: JsonObject
+    }[]
+    const golden = (kind: string): JsonObject | undefined => goldens.find((entry) => entry.kind === kind)?.json
+    const apps = groupNamed('apps')
+    expect(apiGroup(apps)).toEqual(golden('meta/v1/APIGroup'))
+    expect(apps.versions.map((version) => apiResourceList('apps', version))).toEqual([
+      golden('meta/v1/APIResourceList'),
+    ])
+  })
+})
+
+test('the core group has no apiVersion in its own documents, as clients of the first release expect', () => {
+  expect(apiVersions(groupNamed(''), 'host:6443')).toEqual({
+    kind: 'APIVersions',
+    versions: ['v1'],
+    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: 'host:6443' }],
+  })
+  expect(Object.keys(apiResourceList('', groupNamed('').versions[0]!))).toEqual(['kind', 'groupVersion', 'resources'])
+})
+
+const definition = (name: string, versions: readonly string[]): JsonObject => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${name}s.example.com` },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: {
+      plural: `${name}s`,
+      singular: name,
+      kind: name.charAt(0).toUpperCase() + name.slice(1),
+      categories: ['gear'],
+    },
+    versions: versions.map((version, index) => ({
+      name: version,
+      served: true,
+      storage: index === 0,
+      subresources: {
+        status: {},
+        scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+      },
+      schema: {
+        openAPIV3Schema: {
+          type: 'object',
+          properties: { spec: { type: 'object', properties: { replicas: { type: 'integer' } } } },
+        },
+      },
+    })),
+  },
+})
+
+const user = { name: 'admin', groups: ['system:masters'] }
+
+async function get(
+  server: ApiServer,
+  path: string,
+  accept: string,
+  headers: Record<string, string> = {},
+): Promise<Awaited<ReturnType<ApiServer['inject']>>> {
+  return server.inject({ method: 'GET', path, headers: { accept, ...headers }, user })
+}
+
+async function established(server: ApiServer, body: JsonObject): Promise<void> {
+  await server.inject({
+    method: 'POST',
+    path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    headers: { 'content-type': 'application/json' },
+    body,
+    user,
+  })
+  const { name } = body['metadata'] as { name: string }
+  await expect
+    .poll(
+      async () =>
+        (await get(server, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`, 'application/json')).body,
+    )
+    .toContain('"InitialNamesAccepted"')
+}
+
+describe('as served', () => {
+  test('custom resources appear after the built-in groups, preferred version first', async () => {
+    await using server = await ApiServer.start()
+    await established(server, definition('widget', ['v1beta1', 'v1', 'v2alpha1']))
+    const { groups: listed } = (await get(server, '/apis', 'application/json')).json() as {
+      groups: { name: string; versions: { version: string }[] }[]
+    }
+    expect(listed.at(-1)).toEqual({
+      name: 'example.com',
+      versions: ['v1', 'v1beta1', 'v2alpha1'].map((version) => ({ groupVersion: `example.com/${version}`, version })),
+      preferredVersion: { groupVersion: 'example.com/v1', version: 'v1' },
+    })
+    const { resources } = (await get(server, '/apis/example.com/v1', 'application/json')).json() as {
+      resources: JsonObject[]
+    }
+    expect(resources.map(({ name, group, kind }) => [name, group, kind])).toEqual([
+      ['widgets', undefined, 'Widget'],
+      ['widgets/status', undefined, 'Widget'],
+      ['widgets/scale', 'autoscaling', 'Scale'],
+    ])
+  })
+
+  test('the aggregated document has an ETag that changes with its content only', async () => {
+    await using server = await ApiServer.start()
+    const first = await get(server, '/apis', aggregatedType)
+    const etag = String(first.headers['etag'])
+    const again = await get(server, '/apis', aggregatedType, { 'if-none-match': etag })
+    await established(server, definition('widget', ['v1']))
+    const later = await get(server, '/apis', aggregatedType, { 'if-none-match': etag })
+    expect([first.status, again.status, again.body, later.status]).toEqual([200, 304, '', 200])
+    expect(first.headers).toMatchObject({ 'content-type': aggregatedType, 'cache-control': 'public', vary: 'Accept' })
+  })
+
+  test.each<[path: string, accept: string, status: number, contentType: string]>([
+    ['/api', `${aggregatedType},application/json`, 200, aggregatedType],
+    ['/api', `${aggregatedType.replace('v=v2', 'v=v2beta1')},application/json`, 200, 'application/json'],
+    ['/api', aggregatedType.replace('v=v2', 'v=v2beta1'), 406, 'application/json'],
+    ['/apis/apps/v1', aggregatedType, 406, 'application/json'],
+    ['/apis/apps/v1', 'application/vnd.kubernetes.protobuf', 200, 'application/vnd.kubernetes.protobuf'],
+    ['/apis/apps', 'application/yaml', 200, 'application/yaml'],
+    ['/api/v1', 'text/plain', 406, 'application/json'],
+    ['/apis/example.com', 'application/json', 404, 'text/plain; charset=utf-8'],
+    ['/apis/apps/v9', 'application/json', 404, 'application/json'],
+  ])('GET %s for %s answers %d', async (path, accept, status, contentType) => {
+    await using server = await ApiServer.start()
+    const answer = await get(server, path, accept)
+    expect([answer.status, answer.headers['content-type']]).toEqual([status, contentType])
+  })
+
+  test('protobuf holds what JSON does', async () => {
+    await using server = await ApiServer.start()
+    const json = await get(server, '/apis', aggregatedType)
+    const protobuf = await get(
+      server,
+      '/apis',
+      'application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
+    )
+    const { items } = decodeProtobuf(protobuf.bytes) as {
+      items: { metadata: JsonObject; versions: { resources: JsonObject[] }[] }[]
+    }
+    const expected = (json.json() as { items: { metadata: JsonObject; versions: { resources: JsonObject[] }[] }[] })
+      .items
+    const names = (list: typeof items): unknown =>
+      list.map((item) => [
+        item.metadata['name'],
+        item.versions.map((version) => version.resources.map((entry) => [entry['resource'], entry['verbs']])),
+      ])
+    expect(names(items)).toEqual(names(expected))
+  })
+
+  test.each(['POST', 'PUT', 'DELETE', 'PATCH'])('%s is not for discovery', async (method) => {
+    await using server = await ApiServer.start()
+    expect((await server.inject({ method, path: '/apis/apps/v1', user })).status).toBe(405)
+  })
+})

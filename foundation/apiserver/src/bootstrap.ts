@@ -19,7 +19,12 @@ export async function writeMissing(environment: Environment, objects: readonly K
       const metadata = { ...object.metadata, uid: newUid(), creationTimestamp }
       const stored = storedForm(asJson({ ...object, metadata }))
       try {
-        await store.write({ resource: resourceName(resource.definition), key: formatKey(keyOf(object)), expected: 0, object: stored })
+        await store.write({
+          resource: resourceName(resource.definition),
+          key: formatKey(keyOf(object)),
+          expected: 0,
+          object: stored,
+        })
       } catch (error) {
         if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
       }

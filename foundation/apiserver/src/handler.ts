@@ -1,12 +1,19 @@
 // The one handler behind all three doors: authenticate, authorize, find what the path means, answer. Every error becomes a Status here.
-import { badRequest, methodNotAllowed, parseGoDurationNanoseconds, resourceNotFound, StatusError, unauthorized } from '@fairlead/kube'
+import {
+  badRequest,
+  methodNotAllowed,
+  parseGoDurationNanoseconds,
+  resourceNotFound,
+  StatusError,
+  unauthorized,
+} from '@fairlead/kube'
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'
 import type { Attributes, Authenticator, Authorizer, UserInfo } from './auth/user.ts'
 import type { Environment, ResourceCall } from './endpoints/environment.ts'
 import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
-import type { ProtobufCodec } from './endpoints/resource-endpoint.ts'
+import type { ProtobufCodec } from './endpoints/exchange.ts'
 import type { ServerRequest, ServerResponse } from './http/message.ts'
 import { booleanParameter } from './request/query.ts'
 import { MalformedPath, parseRequestPath } from './request/request-path.ts'
@@ -17,7 +24,11 @@ import { parseAccept } from './request/media-type.ts'
 
 /** A path that is no resource: discovery, OpenAPI, health, capabilities' routes. Undefined = not mine. */
 export interface Route {
-  handle(request: ServerRequest, path: readonly string[], user: UserInfo): Promise<ServerResponse | undefined> | ServerResponse | undefined
+  handle(
+    request: ServerRequest,
+    path: readonly string[],
+    user: UserInfo,
+  ): Promise<ServerResponse | undefined> | ServerResponse | undefined
 }
 
 /** The parts of a handler. */
@@ -74,7 +85,8 @@ export class Handler {
       const answer = await route.handle(request, path.segments, user)
       if (answer !== undefined) return answer
     }
-    if (path.segments[0] === 'api' || (path.segments[0] === 'apis' && this.#hasBuiltinGroup(path.segments[1]))) throw resourceNotFound()
+    if (path.segments[0] === 'api' || (path.segments[0] === 'apis' && this.#hasBuiltinGroup(path.segments[1])))
+      throw resourceNotFound()
     return pathNotFound()
   }
 
@@ -116,9 +128,16 @@ export class Handler {
     return false
   }
 
-  #call(request: ServerRequest, path: ResourcePath, resource: ResourceCall['resource'], user: UserInfo, warnings: string[]): ResourceCall {
+  #call(
+    request: ServerRequest,
+    path: ResourcePath,
+    resource: ResourceCall['resource'],
+    user: UserInfo,
+    warnings: string[],
+  ): ResourceCall {
     const { version } = resource
-    if (version.deprecated) warnings.push(version.deprecationWarning ?? `${resource.apiVersion} ${resource.definition.kind} is deprecated`)
+    if (version.deprecated)
+      warnings.push(version.deprecationWarning ?? `${resource.apiVersion} ${resource.definition.kind} is deprecated`)
     const query = path.watch ? watchQuery(request.query, path.name) : request.query
     const agent = request.headers['user-agent']
     return {
@@ -160,7 +179,8 @@ function pathOf(request: ServerRequest): ReturnType<typeof parseRequestPath> {
 function attributesOf(request: ServerRequest, path: ReturnType<typeof parseRequestPath>, user: UserInfo): Attributes {
   if (path.kind === 'other') return { user, verb: request.method.toLowerCase(), path: request.path }
   const { group, version, plural, subresource, namespace } = path
-  const isWatch = path.watch || (request.method === 'GET' && path.name === '' && (booleanParameter(request.query, 'watch') ?? false))
+  const isWatch =
+    path.watch || (request.method === 'GET' && path.name === '' && (booleanParameter(request.query, 'watch') ?? false))
   const name = path.name === '' ? selectedName(request) : path.name
   // A Namespace itself is authorized within itself, as the real server does.
   const inside = plural === 'namespaces' && group === '' && namespace === '' ? path.name : namespace

@@ -8,7 +8,7 @@ import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
 import { validatorsLink } from './admission/validators.ts'
 import { certificateAuthenticator, staticTokens } from './auth/authenticators.ts'
-import { loadCertificates, makeCertificates } from './auth/certificates.ts'
+import { loadCertificates, makeCertificates, prepareCertificates } from './auth/certificates.ts'
 import type { Certificates } from './auth/certificates.ts'
 import { kubeconfigText } from './auth/kubeconfig-file.ts'
 import type { StaticToken } from './auth/authenticators.ts'
@@ -32,6 +32,7 @@ import type { Environment } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
 import { podEndpoints } from './endpoints/pod-endpoints.ts'
 import type { PodLogs } from './endpoints/pod-endpoints.ts'
+import { Turns } from './endpoints/turns.ts'
 import { Handler } from './handler.ts'
 import type { Route } from './handler.ts'
 import { listen } from './http/listener.ts'
@@ -124,7 +125,12 @@ export class ApiServer implements AsyncDisposable {
   readonly #resources: AsyncDisposableStack
   readonly #certificates: () => Promise<Certificates>
 
-  private constructor(environment: Environment, handler: Handler, certificates: () => Promise<Certificates>, resources: AsyncDisposableStack) {
+  private constructor(
+    environment: Environment,
+    handler: Handler,
+    certificates: () => Promise<Certificates>,
+    resources: AsyncDisposableStack,
+  ) {
     this.store = environment.store
     this.clock = environment.clock
     this.#environment = environment
@@ -138,22 +144,43 @@ export class ApiServer implements AsyncDisposable {
     const clock = options.clock ?? systemClock
     await using resources = new AsyncDisposableStack()
     const storage = await (options.storage ?? memory())
-    const store = resources.use('open' in storage ? await storage.open({ clock }) : storage)
     const folder = 'open' in storage ? storage.folder : undefined
+    const needsCertificates = runs(options, 'service-account')
+    // The journal opens in a thread of its own; this one has better to do than wait for it.
+    const [store] = await Promise.all([
+      'open' in storage ? storage.open({ clock }) : storage,
+      needsCertificates ? prepareCertificates(folder) : undefined,
+    ])
+    resources.use(store)
+    const certificates = lazyCertificates(folder, clock)
+    // Made between the commits that follow; who needs them hears of a failure.
+    if (needsCertificates) certificates().catch(() => undefined)
     const index = resources.use(await ObjectIndex.follow(store))
     const registry = new Registry(builtinResources())
     const roles = options.authorization === 'RBAC' ? resources.use(await RoleIndex.follow(store)) : undefined
     const rbac = roles && { roles, authorizer: new RbacAuthorizer(roles) }
     const authorizer = rbac?.authorizer ?? alwaysAllow
-    const tokens = new ServiceAccountTokens({ key: await tokenKey(folder), issuer: tokenIssuer, audiences: [tokenIssuer], clock, store, newUid: randomUUID })
+    const tokens = new ServiceAccountTokens({
+      key: await tokenKey(folder),
+      issuer: tokenIssuer,
+      audiences: [tokenIssuer],
+      clock,
+      store,
+      newUid: randomUUID,
+    })
     const authenticators = [certificateAuthenticator, staticTokens(options.tokens ?? []), tokens.authenticator()]
     const environment: Environment = {
       store,
       registry,
       views: new Views(),
       clock,
-      admission: new Admission([...(rbac === undefined ? [] : [escalationAdmission(rbac)]), ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]), ...(options.admission ?? [])]),
+      admission: new Admission([
+        ...(rbac === undefined ? [] : [escalationAdmission(rbac)]),
+        ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]),
+        ...(options.admission ?? []),
+      ]),
       authorizer,
+      turns: new Turns(),
       random: options.random ?? Math.random,
       newUid: randomUUID,
       subresources: { ...podEndpoints(options.podLogs), ...authEndpoints({ authorizer, authenticators, tokens }) },
@@ -170,11 +197,18 @@ export class ApiServer implements AsyncDisposable {
       environment,
       authenticators,
       authorizer,
-      routes: [discoveryRoute(registry), openApiRoute(registry, clock), openApiV2Route(), issuerRoute(tokens), healthRoute([{ name: 'ping', check: () => undefined }]), versionRoute(serverVersion), ...(options.routes ?? [])],
+      routes: [
+        discoveryRoute(registry),
+        openApiRoute(registry, clock),
+        openApiV2Route(),
+        issuerRoute(tokens),
+        healthRoute([{ name: 'ping', check: () => undefined }]),
+        versionRoute(serverVersion),
+        ...(options.routes ?? []),
+      ],
       protobuf: protobufCodec,
       onError,
     })
-    const certificates = lazyCertificates(folder, clock)
     const controllers = internalControllers.filter((name) => runs(options, name))
     if (controllers.length > 0) {
       const transport = new InProcessTransport(handler, controllerManager, 'kube-controller-manager')

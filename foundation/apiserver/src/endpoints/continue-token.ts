@@ -11,7 +11,9 @@ export interface ContinueToken {
 
 /** Writes a token. */
 export function encodeContinue({ revision, after }: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: `${after}\u0000` })).toString('base64url')
+  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: `${after}\u0000` })).toString(
+    'base64url',
+  )
 }
 
 /**
@@ -29,10 +31,12 @@ export function decodeContinue(token: string): ContinueToken {
   } catch (error) {
     throw refusal((error as Error).message)
   }
-  if (!isJsonObject(value)) throw refusal('json: cannot unmarshal the token into Go value of type storage.continueToken')
+  if (!isJsonObject(value))
+    throw refusal('json: cannot unmarshal the token into Go value of type storage.continueToken')
   const { v, rv, start } = value
   if (v !== 'meta.k8s.io/v1') throw refusal('server does not recognize this encoded version')
-  if (typeof rv !== 'number' || rv === 0 || !Number.isSafeInteger(rv)) throw refusal('incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
+  if (typeof rv !== 'number' || rv === 0 || !Number.isSafeInteger(rv))
+    throw refusal('incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
   if (typeof start !== 'string' || start === '') throw refusal('encoded start key empty (version meta.k8s.io/v1)')
   if (start.split('/').some((part) => part === '..' || part === '.')) throw refusal(start)
   return { revision: rv, after: start.endsWith('\u0000') ? start.slice(0, -1) : start }

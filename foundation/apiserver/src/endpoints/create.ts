@@ -34,7 +34,7 @@ export async function createObject(
       return await createOnce(environment, call, candidate, mode)
     } catch (error) {
       if (!isTaken(error)) throw error
-      const name = String(candidate.metadata['name'])
+      const name = asObject(candidate).metadata.name ?? ''
       if (!isGenerated) throw alreadyExists(call.resource.definition, name)
       if (attempt === nameAttempts) throw generatedNameTaken(call, name)
     }
@@ -53,7 +53,7 @@ async function createOnce(
     resource: call.resource,
     subresource: call.subresource,
     namespace: call.namespace,
-    name: String(draft.metadata['name']),
+    name: asObject(draft).metadata.name ?? '',
     object: asObject(draft),
     oldObject: undefined,
     user: call.user,
@@ -61,10 +61,11 @@ async function createOnce(
     warnings: call.warnings,
   })
   const resource = resourceName(call.resource.definition)
-  const key = keyOfCall(call, String(draft.metadata['name']))
+  const key = keyOfCall(call, asObject(draft).metadata.name ?? '')
   refuseResourceVersion(draft.metadata)
   if (mode.dryRun) {
-    if ((await environment.store.head(resource, key)) !== undefined) throw new StoreError('Conflict', `${resource}${key} exists`)
+    if ((await environment.store.head(resource, key)) !== undefined)
+      throw new StoreError('Conflict', `${resource}${key} exists`)
     delete draft.metadata['resourceVersion']
     return { object: servedForm(asObject(draft), 0, call.resource) }
   }
@@ -82,5 +83,10 @@ function isTaken(error: unknown): boolean {
 function generatedNameTaken(call: ResourceCall, name: string): Error {
   const { group, plural } = call.resource.definition
   const message = `${formatGroupResource({ group, plural })} ${goQuote(name)} already exists, the server was not able to generate a unique name for the object`
-  return failure(409, 'AlreadyExists', message, { name, ...(group === '' ? {} : { group }), kind: plural, retryAfterSeconds: 1 })
+  return failure(409, 'AlreadyExists', message, {
+    name,
+    ...(group === '' ? {} : { group }),
+    kind: plural,
+    retryAfterSeconds: 1,
+  })
 }

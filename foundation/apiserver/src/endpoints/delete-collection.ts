@@ -28,7 +28,11 @@ export async function deleteCollection(
     await Promise.all(
       batch.map(async ({ object: { metadata } }) => {
         try {
-          await deleteObject(environment, { ...call, name: metadata.name ?? '', namespace: metadata.namespace ?? '' }, deletion)
+          await deleteObject(
+            environment,
+            { ...call, name: metadata.name ?? '', namespace: metadata.namespace ?? '' },
+            deletion,
+          )
         } catch (error) {
           if (!isNotFound(error)) throw error
         }

@@ -25,7 +25,11 @@ const attempts = 100
  * Deletes the object that the call names, or begins to.
  * @throws StatusError 403, 404, 409
  */
-export async function deleteObject(environment: Environment, call: ResourceCall, options: DeleteOptions): Promise<Deleted> {
+export async function deleteObject(
+  environment: Environment,
+  call: ResourceCall,
+  options: DeleteOptions,
+): Promise<Deleted> {
   const { definition } = call.resource
   refuseDeletionOf(definition, call.name)
   warnAboutJobs(call, options)
@@ -41,7 +45,12 @@ export async function deleteObject(environment: Environment, call: ResourceCall,
   throw conflict(definition, call.name)
 }
 
-async function deleteEntry(environment: Environment, call: ResourceCall, entry: Entry, options: DeleteOptions): Promise<Deleted> {
+async function deleteEntry(
+  environment: Environment,
+  call: ResourceCall,
+  entry: Entry,
+  options: DeleteOptions,
+): Promise<Deleted> {
   const { store } = environment
   const { definition } = call.resource
   const current = (await environment.views.of(entry, call.resource)).object
@@ -75,17 +84,29 @@ async function deleteEntry(environment: Environment, call: ResourceCall, entry: 
     if (plan.action === 'mark') return { object }
   }
   if (!options.dryRun) {
-    const removed = await store.write({ resource: entry.resource, key: entry.key, expected: last.revision, object: undefined })
+    const removed = await store.write({
+      resource: entry.resource,
+      key: entry.key,
+      expected: last.revision,
+      object: undefined,
+    })
     object = (await environment.views.of(removed, call.resource)).object
   }
   return definition.strategy.returnsDeletedObject ? { object } : { status: deletedStatus(definition, current) }
 }
 
 /** `remove`: now. `mark`: write the object and let it wait. `mark-and-remove`: both. `wait`: it is on its way already. */
-type Plan = { readonly action: 'remove' | 'wait' } | { readonly action: 'mark' | 'mark-and-remove'; readonly object: JsonObject }
+type Plan =
+  | { readonly action: 'remove' | 'wait' }
+  | { readonly action: 'mark' | 'mark-and-remove'; readonly object: JsonObject }
 
 /** What a delete does to an object; pure. */
-export function planDeletion(definition: ResourceDefinition, current: KubeObject, options: DeleteOptions, now: number): Plan {
+export function planDeletion(
+  definition: ResourceDefinition,
+  current: KubeObject,
+  options: DeleteOptions,
+  now: number,
+): Plan {
   const draft = draftOf(current)
   if (definition.strategy.prepareForDeletion?.(draft, timestamp(now))) return { action: 'mark', object: draft }
   if (isNamespaces(definition)) return planNamespace(definition, draft, options, now)
@@ -118,10 +139,19 @@ function planNamespace(definition: ResourceDefinition, draft: Draft, options: De
 }
 
 /** Seconds of a graceful deletion that begins or gets shorter, `pending` when one runs, undefined when the kind knows no grace. */
-function graceOf(definition: ResourceDefinition, current: KubeObject, options: DeleteOptions): number | 'pending' | undefined {
+function graceOf(
+  definition: ResourceDefinition,
+  current: KubeObject,
+  options: DeleteOptions,
+): number | 'pending' | undefined {
   const { strategy } = definition
   if (strategy.gracePeriodSeconds === undefined) return undefined
-  const requested = options.gracePeriodSeconds === undefined ? undefined : options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds
+  const requested =
+    options.gracePeriodSeconds === undefined
+      ? undefined
+      : options.gracePeriodSeconds < 0
+        ? 1
+        : options.gracePeriodSeconds
   const { deletionTimestamp, deletionGracePeriodSeconds } = current.metadata
   if (deletionTimestamp === undefined) {
     const own = Math.max(0, strategy.gracePeriodSeconds(current))
@@ -160,7 +190,11 @@ function setFinalizers(draft: Draft, finalizers: readonly string[]): void {
 }
 
 /** The finalizers with those of garbage collection put in and out as the options say. */
-function finalizersAfter(definition: ResourceDefinition, metadata: ObjectMeta, options: DeleteOptions): readonly string[] {
+function finalizersAfter(
+  definition: ResourceDefinition,
+  metadata: ObjectMeta,
+  options: DeleteOptions,
+): readonly string[] {
   const own = metadata.finalizers ?? []
   const propagation = propagationOf(definition, own, options)
   const kept = own.filter((name) => name !== orphan && name !== foreground)
@@ -182,7 +216,11 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
   return left.size === new Set(b).size && b.every((name) => left.has(name))
 }
 
-function checkPreconditions(definition: ResourceDefinition, current: KubeObject, { preconditions }: DeleteOptions): void {
+function checkPreconditions(
+  definition: ResourceDefinition,
+  current: KubeObject,
+  { preconditions }: DeleteOptions,
+): void {
   const { uid, resourceVersion, name = '' } = current.metadata
   const kind = { group: definition.group, plural: definition.kind }
   if (preconditions.uid !== undefined && preconditions.uid !== uid) {
@@ -208,7 +246,13 @@ function deletedStatus({ group, plural }: ResourceDefinition, { metadata }: Kube
 /** Jobs keep their pods unless told otherwise, and say so. */
 function warnAboutJobs(call: ResourceCall, options: DeleteOptions): void {
   const { group, plural } = call.resource.definition
-  if (group !== 'batch' || plural !== 'jobs' || options.propagationPolicy !== undefined || options.orphanDependents !== undefined) return
+  if (
+    group !== 'batch' ||
+    plural !== 'jobs' ||
+    options.propagationPolicy !== undefined ||
+    options.orphanDependents !== undefined
+  )
+    return
   call.warnings.push(
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   )

@@ -6,6 +6,7 @@ import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '../registry/strategy.ts'
 import type { SubresourceEndpoints } from './connect.ts'
 import type { Store } from '../storage/store.ts'
+import type { Turns } from './turns.ts'
 import type { Views } from '../views/views.ts'
 
 /** The parts of the server that endpoints use. */
@@ -17,6 +18,8 @@ export interface Environment {
   readonly admission: Admission
   /** Asked again where a request turns out to need more than its verb says. */
   readonly authorizer: Authorizer
+  /** For writers of the same object. */
+  readonly turns: Turns
   /** Between 0 and 1, for generated names. */
   readonly random: () => number
   readonly newUid: () => string

@@ -25,13 +25,20 @@ const futureWaitMs = 3000
  * Lists objects.
  * @throws StatusError 400, 410, 504
  */
-export async function listObjects(environment: Environment, call: ResourceCall, options: ListOptions, selection: Selection): Promise<ObjectList> {
+export async function listObjects(
+  environment: Environment,
+  call: ResourceCall,
+  options: ListOptions,
+  selection: Selection,
+): Promise<ObjectList> {
   const token = options.continueToken === '' ? undefined : readToken(options)
-  const revision = token === undefined ? await revisionOf(environment, call, options) : token.revision < 0 ? undefined : token.revision
+  const revision =
+    token === undefined ? await revisionOf(environment, call, options) : token.revision < 0 ? undefined : token.revision
   const base = call.namespace === '' ? '' : `${call.namespace}/`
   const page = await readPage(environment, call, options, selection, { base, revision, token })
   const metadata: MutableJsonObject = { resourceVersion: String(page.revision) }
-  if (page.last !== undefined) metadata['continue'] = encodeContinue({ revision: page.revision, after: page.last.slice(base.length) })
+  if (page.last !== undefined)
+    metadata['continue'] = encodeContinue({ revision: page.revision, after: page.last.slice(base.length) })
   else if (call.resource.definition.crd !== undefined) metadata['continue'] = ''
   if (selection.isEverything && page.remaining > 0) metadata['remainingItemCount'] = page.remaining
   return { views: page.views, metadata }
@@ -51,7 +58,13 @@ interface Selected {
   readonly last: string | undefined
 }
 
-async function readPage(environment: Environment, call: ResourceCall, options: ListOptions, selection: Selection, start: Start): Promise<Selected> {
+async function readPage(
+  environment: Environment,
+  call: ResourceCall,
+  options: ListOptions,
+  selection: Selection,
+  start: Start,
+): Promise<Selected> {
   const { store, views } = environment
   const { resource } = call
   const name = resourceName(resource.definition)
@@ -76,7 +89,8 @@ async function readPage(environment: Environment, call: ResourceCall, options: L
       last: page.remaining > 0 ? page.entries.at(-1)!.key : undefined,
     }
   }
-  if (selection.name !== undefined && call.namespace !== '' && start.revision === undefined) return selectByName(environment, call, selection)
+  if (selection.name !== undefined && call.namespace !== '' && start.revision === undefined)
+    return selectByName(environment, call, selection)
   return selectFrom(environment, call, options, selection, await read(first))
 }
 
@@ -85,27 +99,44 @@ async function selectByName(environment: Environment, call: ResourceCall, select
   const { store, views } = environment
   const entry = await store.get(resourceName(call.resource.definition), `${call.namespace}/${selection.name}`)
   const found = entry === undefined ? [] : [await views.of(entry, call.resource)]
-  return { views: found.filter((view) => selection.matches(view.object)), revision: store.revision, remaining: 0, last: undefined }
+  return {
+    views: found.filter((view) => selection.matches(view.object)),
+    revision: store.revision,
+    remaining: 0,
+    last: undefined,
+  }
 }
 
-async function selectFrom(environment: Environment, call: ResourceCall, options: ListOptions, selection: Selection, page: Page): Promise<Selected> {
+async function selectFrom(
+  environment: Environment,
+  call: ResourceCall,
+  options: ListOptions,
+  selection: Selection,
+  page: Page,
+): Promise<Selected> {
   const selected: View[] = []
   for (const [index, view] of (await environment.views.all(page.entries, call.resource)).entries()) {
     if (!selection.matches(view.object)) continue
     selected.push(view)
     const { key } = page.entries[index]!
     // A full page goes on while there are keys at all, whether or not they will match.
-    if (selected.length === options.limit && index + 1 < page.entries.length) return { views: selected, revision: page.revision, remaining: 0, last: key }
+    if (selected.length === options.limit && index + 1 < page.entries.length)
+      return { views: selected, revision: page.revision, remaining: 0, last: key }
   }
   return { views: selected, revision: page.revision, remaining: 0, last: undefined }
 }
 
 /** The revision that the list has to show exactly; undefined = now. Waits for one that it must not be older than. */
-async function revisionOf(environment: Environment, call: ResourceCall, options: ListOptions): Promise<number | undefined> {
+async function revisionOf(
+  environment: Environment,
+  call: ResourceCall,
+  options: ListOptions,
+): Promise<number | undefined> {
   const { store } = environment
   if (options.resourceVersion === '' || options.resourceVersion === '0') return undefined
   const revision = parseResourceVersion(options.resourceVersion)
-  if (revision === undefined) throw badRequest(`invalid resource version: ${resourceVersionSyntax(options.resourceVersion)}`)
+  if (revision === undefined)
+    throw badRequest(`invalid resource version: ${resourceVersionSyntax(options.resourceVersion)}`)
   if (revision > store.revision) await waitFor(environment, call, revision, options.timeoutSeconds)
   return options.resourceVersionMatch === 'Exact' ? revision : undefined
 }
@@ -114,7 +145,12 @@ async function revisionOf(environment: Environment, call: ResourceCall, options:
  * Waits until a revision is visible.
  * @throws StatusError 504 when it does not come
  */
-export async function waitFor(environment: Environment, call: ResourceCall, revision: number, timeoutSeconds?: number): Promise<void> {
+export async function waitFor(
+  environment: Environment,
+  call: ResourceCall,
+  revision: number,
+  timeoutSeconds?: number,
+): Promise<void> {
   const { store, clock } = environment
   if (revision <= store.revision) return
   const stop = new AbortController()

@@ -36,48 +36,20 @@ export interface Change extends WriteMode {
 }
 
 const attempts = 100
+/** Attempts before writers of the same object take turns. */
+const freeAttempts = 2
 
 /**
  * Changes the object that the call names.
  * @throws StatusError 404, 409, 422 and what `change` throws
  */
 export async function modifyObject(environment: Environment, call: ResourceCall, change: Change): Promise<Written> {
-  const { store, views } = environment
   const { definition } = call.resource
   const key = keyOfCall(call)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const entry = await store.head(resourceName(definition), key)
-    if (entry === undefined) {
-      if (!change.createsMissing) throw notFound(definition, call.name)
-      checkMayCreate(environment, call)
-      const object = await change.change(undefined)
-      checkPlace(call, object)
-      return { ...(await createObject(environment, call, object, change)), created: true }
-    }
-    const current = (await views.of(entry, call.resource)).object
-    const object = await change.change(current)
-    checkPlace(call, object)
-    if (change.checksUid) checkUid(call, object, current.metadata)
-    checkVersion(call, object, entry)
-    const draft = await prepareUpdate(environment, call, object, current, change)
-    await environment.admission.validate({
-      operation: 'UPDATE',
-      resource: call.resource,
-      subresource: call.subresource,
-      namespace: call.namespace,
-      name: call.name,
-      object: asObject(draft),
-      oldObject: current,
-      user: call.user,
-      dryRun: change.dryRun,
-      warnings: call.warnings,
-    })
-    const stored = await toStored(draft, call.resource)
+    using turn = attempt < freeAttempts ? undefined : await environment.turns.take(`${resourceName(definition)}/${key}`)
     try {
-      const written = await commit(environment, call, entry, stored, change.dryRun)
-      if (written === undefined) return { object: await servedStored(stored, entry.revision, call), created: false }
-      const view = await views.of(written, call.resource)
-      return { object: view.object, view, created: false }
+      return await attemptChange(environment, call, change, key, turn)
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
     }
@@ -85,8 +57,60 @@ export async function modifyObject(environment: Environment, call: ResourceCall,
   throw conflict(definition, call.name)
 }
 
+async function attemptChange(
+  environment: Environment,
+  call: ResourceCall,
+  change: Change,
+  key: string,
+  turn: Disposable | undefined,
+): Promise<Written> {
+  const { store, views } = environment
+  const entry = await store.head(resourceName(call.resource.definition), key)
+  if (entry === undefined) return createMissing(environment, call, change)
+  const current = (await views.of(entry, call.resource)).object
+  const object = await change.change(current)
+  checkPlace(call, object)
+  if (change.checksUid) checkUid(call, object, current.metadata)
+  checkVersion(call, object, entry)
+  const draft = await prepareUpdate(environment, call, object, current, change)
+  await environment.admission.validate({
+    operation: 'UPDATE',
+    resource: call.resource,
+    subresource: call.subresource,
+    namespace: call.namespace,
+    name: call.name,
+    object: asObject(draft),
+    oldObject: current,
+    user: call.user,
+    dryRun: change.dryRun,
+    warnings: call.warnings,
+  })
+  const stored = await toStored(draft, call.resource)
+  const writing = commit(environment, call, entry, stored, change.dryRun)
+  // The write has its place in the batch now; the next writer builds on it while it is committed.
+  turn?.[Symbol.dispose]()
+  const written = await writing
+  if (written === undefined) return { object: await servedStored(stored, entry.revision, call), created: false }
+  const view = await views.of(written, call.resource)
+  return { object: view.object, view, created: false }
+}
+
+async function createMissing(environment: Environment, call: ResourceCall, change: Change): Promise<Written> {
+  if (!change.createsMissing) throw notFound(call.resource.definition, call.name)
+  checkMayCreate(environment, call)
+  const object = await change.change(undefined)
+  checkPlace(call, object)
+  return { ...(await createObject(environment, call, object, change)), created: true }
+}
+
 /** Writes and gives the entry, or undefined when the answer is the object that was not kept (dry run, deletion). */
-async function commit(environment: Environment, call: ResourceCall, entry: Entry, stored: JsonObject, dryRun: boolean): Promise<Entry | undefined> {
+async function commit(
+  environment: Environment,
+  call: ResourceCall,
+  entry: Entry,
+  stored: JsonObject,
+  dryRun: boolean,
+): Promise<Entry | undefined> {
   const { store } = environment
   const { resource, key, revision } = entry
   if (isReleased(call.resource.definition, stored, entry.object)) {
@@ -112,9 +136,18 @@ export function checkPlace(call: ResourceCall, object: JsonObject): void {
   const metadata = object['metadata'] as ObjectMeta & { namespace?: string; name?: string }
   setNamespace(call, object)
   const name = metadata.name ?? ''
-  if (name === '') throw failure(400, 'BadRequest', `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`)
+  if (name === '')
+    throw failure(
+      400,
+      'BadRequest',
+      `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`,
+    )
   if (name !== call.name) {
-    throw failure(400, 'BadRequest', `the name of the object (${name}) does not match the name on the URL (${call.name})`)
+    throw failure(
+      400,
+      'BadRequest',
+      `the name of the object (${name}) does not match the name on the URL (${call.name})`,
+    )
   }
 }
 
@@ -127,13 +160,29 @@ export function setNamespace(call: ResourceCall, object: JsonObject): void {
   }
   if ((metadata.namespace ?? '') === '') metadata.namespace = call.namespace
   else if (metadata.namespace !== call.namespace) {
-    throw failure(400, 'BadRequest', 'the namespace of the provided object does not match the namespace sent on the request')
+    throw failure(
+      400,
+      'BadRequest',
+      'the namespace of the provided object does not match the namespace sent on the request',
+    )
   }
 }
 
 /** An apply or a PUT of a missing name needs the right to create it. @throws StatusError 403 */
-function checkMayCreate({ authorizer }: Environment, { resource: { definition, version }, subresource, namespace, name, user }: ResourceCall): void {
-  const attributes = { user, verb: 'create', group: definition.group, version: version.name, resource: definition.plural, subresource, namespace, name }
+function checkMayCreate(
+  { authorizer }: Environment,
+  { resource: { definition, version }, subresource, namespace, name, user }: ResourceCall,
+): void {
+  const attributes = {
+    user,
+    verb: 'create',
+    group: definition.group,
+    version: version.name,
+    resource: definition.plural,
+    subresource,
+    namespace,
+    name,
+  }
   const decision = authorizer.authorize(attributes)
   if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason)
 }
@@ -142,9 +191,18 @@ function checkUid(call: ResourceCall, object: JsonObject, current: ObjectMeta): 
   const uid = (object['metadata'] as ObjectMeta).uid ?? ''
   if (uid === '' || uid === current.uid) return
   const { group, plural, crd } = call.resource.definition
-  const path = [...(crd === undefined ? [] : [group]), plural, ...(call.namespace === '' ? [] : [call.namespace]), call.name].join('/')
+  const path = [
+    ...(crd === undefined ? [] : [group]),
+    plural,
+    ...(call.namespace === '' ? [] : [call.namespace]),
+    call.name,
+  ].join('/')
   const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid}`
-  throw conflict(call.resource.definition, call.name, `StorageError: invalid object, Code: 4, Key: /registry/${path}, ResourceVersion: 0, AdditionalErrorMsg: ${detail}`)
+  throw conflict(
+    call.resource.definition,
+    call.name,
+    `StorageError: invalid object, Code: 4, Key: /registry/${path}, ResourceVersion: 0, AdditionalErrorMsg: ${detail}`,
+  )
 }
 
 function checkVersion(call: ResourceCall, object: JsonObject, entry: Entry): void {

@@ -14,7 +14,8 @@ export function isNamespaces({ group, plural }: ResourceDefinition): boolean {
 
 /** @throws StatusError 403 for namespaces that may not be deleted */
 export function refuseDeletionOf(definition: ResourceDefinition, name: string): void {
-  if (isNamespaces(definition) && undeletable.has(name)) throw forbidden(definition, name, 'this namespace may not be deleted')
+  if (isNamespaces(definition) && undeletable.has(name))
+    throw forbidden(definition, name, 'this namespace may not be deleted')
 }
 
 /** Finalizers that hold an object back: those of metadata, and of a Namespace's spec. */

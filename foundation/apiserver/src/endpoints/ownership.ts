@@ -15,6 +15,7 @@ export function schemaOf({ definition }: ServedResource): (apiVersion: string) =
 /** Paths that writes through an endpoint reset, hence do not own. */
 export function resetFields({ definition }: ServedResource, subresource: string): readonly (readonly string[])[] {
   const { strategy } = definition
-  if (strategy.resetFields !== undefined && Object.hasOwn(strategy.resetFields, subresource)) return strategy.resetFields[subresource]!
+  if (strategy.resetFields !== undefined && Object.hasOwn(strategy.resetFields, subresource))
+    return strategy.resetFields[subresource]!
   return resetFieldsOf(subresource, strategy.hasStatus ?? false)
 }

@@ -61,7 +61,13 @@ export type PatchSource = Uint8Array | { readonly json: JsonValue }
  * Applies a patch to the object that the call names.
  * @throws StatusError
  */
-export function patchObject(environment: Environment, call: ResourceCall, type: string, source: PatchSource, options: PatchOptions): Promise<Written> {
+export function patchObject(
+  environment: Environment,
+  call: ResourceCall,
+  type: string,
+  source: PatchSource,
+  options: PatchOptions,
+): Promise<Written> {
   if (type === applyPatchType) return applyPatch(environment, call, source, options)
   const repeated: string[] = []
   const patch = readPatch(source, type, repeated)
@@ -102,10 +108,16 @@ export interface Patched {
  * Applies a patch other than server-side apply to a document.
  * @throws StatusError 400, 413, 422, 500
  */
-export function patchedValue(schema: TypeSchema | undefined, document: JsonObject, type: string, patch: JsonValue): Patched {
+export function patchedValue(
+  schema: TypeSchema | undefined,
+  document: JsonObject,
+  type: string,
+  patch: JsonValue,
+): Patched {
   const value = applyTo(schema, document, type, patch)
   if (!isJsonObject(value)) throw unprocessable()
-  const shown = (): string => (type === strategicPatchType ? formatGoValue(patch) : stringifyJson(inGoOrder(value, document, type, patch)))
+  const shown = (): string =>
+    type === strategicPatchType ? formatGoValue(patch) : stringifyJson(inGoOrder(value, document, type, patch))
   return { value, shown }
 }
 
@@ -120,10 +132,11 @@ export function decodePatched(
   validation: FieldValidation,
   repeated: readonly string[] = [],
 ): { object: JsonObject; warnings: readonly string[] } {
-  const refuse = (message: string): Error => invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
+  const refuse = (message: string): Error =>
+    invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
   const { kind, apiVersion } = patched
   if (!expected.isCustom && (kind !== expected.kind || apiVersion !== expected.apiVersion)) {
-    throw refuse(unregistered(String(kind ?? ''), String(apiVersion ?? '')))
+    throw refuse(unregistered(textOf(kind), textOf(apiVersion)))
   }
   if (expected.isCustom && kind === undefined) throw refuse(`Object 'Kind' is missing in '${stringifyJson(patched)}'`)
   let decoded: ReturnType<typeof expected.decode>
@@ -133,7 +146,10 @@ export function decodePatched(
     if (error instanceof TypeMismatch) throw refuse(error.message)
     throw error
   }
-  const warnings = validation === 'Ignore' ? [] : [...repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
+  const warnings =
+    validation === 'Ignore'
+      ? []
+      : [...repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
   if (warnings.length > 0 && validation === 'Strict') throw refuse(`strict decoding error: ${warnings.join(', ')}`)
   const object = cloneJson(decoded.object) as MutableJsonObject
   if (!isJsonObject(object['metadata'])) object['metadata'] = {}
@@ -172,24 +188,35 @@ function decodingPrefix(message: string): string {
 export function readPatch(source: PatchSource, type: string, repeated: string[]): JsonValue {
   if (!(source instanceof Uint8Array)) return cloneJson(source.json)
   try {
-    return parseJson(source, { onDuplicate: (path) => void (type === mergePatchType && repeated.push(`duplicate field ${goQuote(path)}`)) })
+    return parseJson(source, {
+      onDuplicate: (path) => void (type === mergePatchType && repeated.push(`duplicate field ${goQuote(path)}`)),
+    })
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`)
     throw error
   }
 }
 
-async function applyPatch(environment: Environment, call: ResourceCall, source: PatchSource, options: PatchOptions): Promise<Written> {
+async function applyPatch(
+  environment: Environment,
+  call: ResourceCall,
+  source: PatchSource,
+  options: PatchOptions,
+): Promise<Written> {
   const { object: applied, repeated } = readApplied(source)
   if (options.fieldValidation === 'Strict' && repeated.length > 0) {
-    throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${repeated.join('\n  ')}`)
+    throw badRequest(
+      `error decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${repeated.join('\n  ')}`,
+    )
   }
   if (options.fieldValidation === 'Warn') call.warnings.push(...repeated)
   const { apiVersion } = call.resource
-  if (applied['apiVersion'] !== apiVersion || applied['kind'] !== call.resource.definition.kind) checkAppliedKind(call, applied)
+  if (applied['apiVersion'] !== apiVersion || applied['kind'] !== call.resource.definition.kind)
+    checkAppliedKind(call, applied)
   const metadata = isJsonObject(applied['metadata']) ? { ...applied['metadata'] } : {}
   const configuration: MutableJsonObject = { ...applied, metadata }
-  if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null) throw badRequest('metadata.managedFields must be nil')
+  if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
+    throw badRequest('metadata.managedFields must be nil')
   checkAppliedPlace(call, configuration)
   return modifyObject(environment, call, {
     dryRun: options.dryRun,
@@ -197,7 +224,8 @@ async function applyPatch(environment: Environment, call: ResourceCall, source: 
     isApplied: true,
     createsMissing: call.subresource === '',
     change: (current) => {
-      if (current === undefined && typeof metadata['uid'] === 'string' && metadata['uid'] !== '') throw uidWithoutObject(call, metadata['uid'])
+      if (current === undefined && typeof metadata['uid'] === 'string' && metadata['uid'] !== '')
+        throw uidWithoutObject(call, metadata['uid'])
       const merged = applyServerSide({
         live: current,
         applied: asObject(configuration),
@@ -224,15 +252,21 @@ function readApplied(source: PatchSource): { object: JsonObject; repeated: reado
     try {
       const text = new TextDecoder().decode(source)
       value = parseYaml(text, {
-        onDuplicate: (path, line) => void repeated.push(`line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`),
+        onDuplicate: (path, line) =>
+          void repeated.push(
+            `line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`,
+          ),
       })
     } catch (error) {
-      if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError) throw badRequest(`error decoding YAML: ${error.message}`)
+      if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError)
+        throw badRequest(`error decoding YAML: ${error.message}`)
       throw error
     }
   }
   if (!isJsonObject(value)) {
-    throw badRequest(`error decoding YAML: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`)
+    throw badRequest(
+      `error decoding YAML: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,
+    )
   }
   return { object: value, repeated }
 }
@@ -240,9 +274,11 @@ function readApplied(source: PatchSource): { object: JsonObject; repeated: reado
 function checkAppliedKind(call: ResourceCall, applied: JsonObject): void {
   const { definition, apiVersion } = call.resource
   const kind = applied['kind']
-  if (typeof kind !== 'string' || kind === '') throw badRequest(`Object 'Kind' is missing in '${stringifyJson(applied)}'`)
+  if (typeof kind !== 'string' || kind === '')
+    throw badRequest(`Object 'Kind' is missing in '${stringifyJson(applied)}'`)
   const given = applied['apiVersion']
-  if (typeof given !== 'string' || given === '') throw badRequest(`Object 'apiVersion' is missing in '${stringifyJson(applied)}'`)
+  if (typeof given !== 'string' || given === '')
+    throw badRequest(`Object 'apiVersion' is missing in '${stringifyJson(applied)}'`)
   if (given !== apiVersion || kind !== definition.kind) {
     const slash = given.indexOf('/')
     const group = slash < 0 ? '' : given.slice(0, slash)
@@ -256,14 +292,23 @@ function checkAppliedPlace(call: ResourceCall, configuration: MutableJsonObject)
   const name = metadata['name']
   if (name === undefined || name === '') metadata['name'] = call.name
   if (metadata['name'] !== call.name) {
-    throw badRequest(`the name of the object (${String(name)}) does not match the name on the URL (${call.name})`)
+    throw badRequest(`the name of the object (${textOf(name)}) does not match the name on the URL (${call.name})`)
   }
 }
 
 function uidWithoutObject(call: ResourceCall, uid: string): Error {
   const detail = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
   const missing = notFound(call.resource.definition, call.name)
-  return failure(409, 'Conflict', `Operation cannot be fulfilled on ${missing.message.replace(/ not found$/, '')}: ${detail}`, missing.status.details)
+  return failure(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${missing.message.replace(/ not found$/, '')}: ${detail}`,
+    missing.status.details,
+  )
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** Go's patch libraries write objects that a patch went through with sorted keys, all others as they were. */
@@ -284,7 +329,8 @@ function sortAlong(value: JsonValue, patch: JsonValue): JsonValue {
   const out: MutableJsonObject = {}
   for (const key of Object.keys(value).toSorted()) {
     const inner = patch[key]
-    out[key] = inner === undefined ? value[key]! : isJsonObject(inner) ? sortAlong(value[key]!, inner) : sortKeys(value[key]!)
+    out[key] =
+      inner === undefined ? value[key]! : isJsonObject(inner) ? sortAlong(value[key]!, inner) : sortKeys(value[key]!)
   }
   return out
 }

@@ -17,8 +17,8 @@ import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall, timestamp } from './environment.ts'
 import { modifyObject } from './modify.ts'
 import { draftOf } from './prepare.ts'
-import type { Exchange } from './resource-endpoint.ts'
-import { objectForm } from './resource-endpoint.ts'
+import type { Exchange } from './exchange.ts'
+import { objectForm } from './exchange.ts'
 
 /** What a reader of logs wants. */
 export interface LogRequest {
@@ -57,24 +57,36 @@ const bind: SubresourceEndpoint = async (environment, exchange) => {
   const target = isJsonObject(binding['target']) ? binding['target'] : {}
   const node = typeof target['name'] === 'string' ? target['name'] : ''
   if (node === '') throw badRequest('Binding "" is invalid: target.name: Required value')
-  await modifyObject(environment, { ...call, subresource: 'binding' }, {
-    dryRun: options.dryRun,
-    manager: options.fieldManager,
-    createsMissing: false,
-    change: (pod) => {
-      const draft = draftOf(pod!)
-      const spec = draft['spec'] as { nodeName?: string }
-      if (pod!.metadata.deletionTimestamp !== undefined) {
-        throw conflict({ group: '', plural: 'pods/binding' }, call.name, `pod ${call.name} is being deleted, cannot be assigned to a host`)
-      }
-      if (spec.nodeName !== undefined && spec.nodeName !== '') {
-        throw conflict({ group: '', plural: 'pods/binding' }, call.name, `pod ${call.name} is already assigned to node "${spec.nodeName}"`)
-      }
-      spec.nodeName = node
-      setScheduled(draft, timestamp(environment.clock.now()))
-      return draft
+  await modifyObject(
+    environment,
+    { ...call, subresource: 'binding' },
+    {
+      dryRun: options.dryRun,
+      manager: options.fieldManager,
+      createsMissing: false,
+      change: (pod) => {
+        const draft = draftOf(pod!)
+        const spec = draft['spec'] as { nodeName?: string }
+        if (pod!.metadata.deletionTimestamp !== undefined) {
+          throw conflict(
+            { group: '', plural: 'pods/binding' },
+            call.name,
+            `pod ${call.name} is being deleted, cannot be assigned to a host`,
+          )
+        }
+        if (spec.nodeName !== undefined && spec.nodeName !== '') {
+          throw conflict(
+            { group: '', plural: 'pods/binding' },
+            call.name,
+            `pod ${call.name} is already assigned to node "${spec.nodeName}"`,
+          )
+        }
+        spec.nodeName = node
+        setScheduled(draft, timestamp(environment.clock.now()))
+        return draft
+      },
     },
-  })
+  )
   return answerValue(201, success, form)
 }
 
@@ -93,7 +105,11 @@ const evict: SubresourceEndpoint = async (environment, exchange) => {
   return answerValue(201, success, form)
 }
 
-async function answerLogs(environment: Environment, { call }: Exchange, logs: PodLogs | undefined): Promise<ServerResponse> {
+async function answerLogs(
+  environment: Environment,
+  { call }: Exchange,
+  logs: PodLogs | undefined,
+): Promise<ServerResponse> {
   const pod = await readPod(environment, call)
   const request: LogRequest = {
     container: call.query.get('container') ?? '',
@@ -114,7 +130,11 @@ async function answerLogs(environment: Environment, { call }: Exchange, logs: Po
 const refuseConnection: SubresourceEndpoint = async (environment, { call }) => {
   const pod = await readPod(environment, call)
   if (nodeOf(pod) === '') throw badRequest(`pod ${call.name} does not have a host assigned`)
-  throw failure(501, 'NotImplemented', `this server has no kubelets: ${call.subresource} into containers is not possible`)
+  throw failure(
+    501,
+    'NotImplemented',
+    `this server has no kubelets: ${call.subresource} into containers is not possible`,
+  )
 }
 
 async function readPod({ store, views }: Environment, call: ResourceCall): Promise<KubeObject> {
@@ -133,9 +153,18 @@ function setScheduled(pod: { [field: string]: JsonValue }, now: string): void {
   pod['status'] = { ...(status as JsonObject), conditions: conditions as unknown as JsonValue }
 }
 
-function readBody(environment: Environment, { request, call, protobuf }: Exchange, expected: ExpectedKind): { object: JsonObject; options: WriteOptions } {
+function readBody(
+  environment: Environment,
+  { request, call, protobuf }: Exchange,
+  expected: ExpectedKind,
+): { object: JsonObject; options: WriteOptions } {
   const options = writeOptions('CreateOptions', call.query, call.userAgent)
-  const { object, warnings } = decodeObject(parseBody(request, expected, protobuf?.decode), expected, options.fieldValidation, environment.registry)
+  const { object, warnings } = decodeObject(
+    parseBody(request, expected, protobuf?.decode),
+    expected,
+    options.fieldValidation,
+    environment.registry,
+  )
   call.warnings.push(...warnings)
   return { object, options }
 }

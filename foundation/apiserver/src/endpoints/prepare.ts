@@ -1,6 +1,18 @@
 // The common part of every write: from a decoded object to one that may be stored. Ownership of fields is computed before the kind's own
 // preparation, as the real server does, then metadata and the kind's rules are checked.
-import { asJson, asObject, cloneJson, failure, forbidden, invalid, jsonEqual, keepUnchangedTimes, notFound, parseApiVersion, trackUpdate } from '@fairlead/kube'
+import {
+  asJson,
+  asObject,
+  cloneJson,
+  failure,
+  forbidden,
+  invalid,
+  jsonEqual,
+  keepUnchangedTimes,
+  notFound,
+  parseApiVersion,
+  trackUpdate,
+} from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { finalizerWarnings, validateMetadata, validateMetadataUpdate } from '../objects/metadata-validation.ts'
 import { storedCustomForm, storedForm } from '../objects/object-form.ts'
@@ -25,7 +37,12 @@ export interface WriteMode {
  * Makes a decoded object ready to be created; it still has the version of the request.
  * @throws StatusError 403 by admission, 422
  */
-export async function prepareCreate(environment: Environment, call: ResourceCall, object: JsonObject, mode: WriteMode): Promise<Draft> {
+export async function prepareCreate(
+  environment: Environment,
+  call: ResourceCall,
+  object: JsonObject,
+  mode: WriteMode,
+): Promise<Draft> {
   const { definition } = call.resource
   const { strategy } = definition
   const now = timestamp(environment.clock.now())
@@ -33,12 +50,15 @@ export async function prepareCreate(environment: Environment, call: ResourceCall
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
   if (mode.isApplied !== true) draft = tracked(call, undefined, draft, mode.manager, now)
   draft = await admitted(environment, call, 'CREATE', draft, undefined, mode.dryRun)
-  checkNamespace(environment, call, String(draft.metadata['name'] ?? ''))
+  checkNamespace(environment, call, asObject(draft).metadata.name ?? '')
   fillSystemFields(draft, definition, environment.newUid(), now)
   const context = writeContext(environment, call, mode.dryRun)
   if (strategy.hasStatus && definition.crd !== undefined) delete draft['status']
   strategy.prepareForCreate?.(draft, context)
-  const errors = [...validateMetadata(definition, asObject(draft).metadata), ...(strategy.validate?.(asObject(draft), context) ?? [])]
+  const errors = [
+    ...validateMetadata(definition, asObject(draft).metadata),
+    ...(strategy.validate?.(asObject(draft), context) ?? []),
+  ]
   refuse(call.resource, draft, errors)
   warn(call, draft, undefined)
   return draft
@@ -71,7 +91,8 @@ export async function prepareUpdate(
   if (!unlockingEndpoints.has(call.subresource)) strategy.prepareForUpdate?.(draft, old, context)
   if (strategy.tracksGeneration && !isStatus) raiseGeneration(draft, oldJson, strategy.hasStatus ?? false)
   const updated = keepUnchangedTimes(old, asObject(draft))
-  if (updated.metadata.managedFields === old.metadata.managedFields) draft.metadata['managedFields'] = cloneJson(asJson(old.metadata)['managedFields'] ?? null)
+  if (updated.metadata.managedFields === old.metadata.managedFields)
+    draft.metadata['managedFields'] = cloneJson(asJson(old.metadata)['managedFields'] ?? null)
   if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
   const errors = [
     ...validateMetadataUpdate(definition, updated.metadata, old.metadata),
@@ -87,8 +108,15 @@ const statusEndpoints: ReadonlySet<string> = new Set(['status', 'approval'])
 /** Endpoints that change what the main one keeps as it is: finalizers of a Namespace's spec, the node of a Pod. */
 const unlockingEndpoints: ReadonlySet<string> = new Set(['finalize', 'binding'])
 
-function kindErrors(strategy: Strategy, updated: KubeObject, old: KubeObject, context: WriteContext, isStatus: boolean): readonly FieldError[] {
-  if (isStatus && strategy.validateStatusUpdate !== undefined) return strategy.validateStatusUpdate(updated, old, context)
+function kindErrors(
+  strategy: Strategy,
+  updated: KubeObject,
+  old: KubeObject,
+  context: WriteContext,
+  isStatus: boolean,
+): readonly FieldError[] {
+  if (isStatus && strategy.validateStatusUpdate !== undefined)
+    return strategy.validateStatusUpdate(updated, old, context)
   return context.subresource === 'binding' ? [] : (strategy.validateUpdate?.(updated, old, context) ?? [])
 }
 
@@ -117,14 +145,19 @@ export function checkNamespace(environment: Environment, call: ResourceCall, nam
   if (namespace.metadata.deletionTimestamp === undefined) return
   const detail = `unable to create new content in namespace ${call.namespace} because it is being terminated`
   throw forbidden(call.resource.definition, name, detail, [
-    { reason: 'NamespaceTerminating', message: `namespace ${call.namespace} is being terminated`, field: 'metadata.namespace' },
+    {
+      reason: 'NamespaceTerminating',
+      message: `namespace ${call.namespace} is being terminated`,
+      field: 'metadata.namespace',
+    },
   ])
 }
 
 /** 500: a new object cannot carry a resourceVersion. */
 export function refuseResourceVersion(metadata: JsonObject): void {
   const version = metadata['resourceVersion']
-  if (version !== undefined && version !== '' && version !== '0') throw failure(500, undefined, 'resourceVersion should not be set on objects to be created')
+  if (version !== undefined && version !== '' && version !== '0')
+    throw failure(500, undefined, 'resourceVersion should not be set on objects to be created')
 }
 
 function tracked(call: ResourceCall, live: KubeObject | undefined, draft: Draft, manager: string, now: string): Draft {
@@ -195,7 +228,7 @@ function keepStatus(draft: Draft, old: JsonObject): void {
 function refuse({ definition }: ServedResource, draft: Draft, errors: readonly FieldError[]): void {
   if (errors.length === 0) return
   const { group } = parseApiVersion(storedApiVersion(definition))
-  throw invalid({ group, kind: definition.kind }, String(draft.metadata['name'] ?? ''), errors)
+  throw invalid({ group, kind: definition.kind }, asObject(draft).metadata.name ?? '', errors)
 }
 
 function warn(call: ResourceCall, draft: Draft, old: KubeObject | undefined): void {

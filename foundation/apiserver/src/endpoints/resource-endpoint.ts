@@ -11,25 +11,30 @@ import {
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
-import { bodyBytes, decodeObject, inputEncoding, kindOfResource, parseBody, parseText } from '../request/body-decoder.ts'
-import type { ProtobufDecoder } from '../request/body-decoder.ts'
+import {
+  bodyBytes,
+  decodeObject,
+  inputEncoding,
+  kindOfResource,
+  parseBody,
+  parseText,
+} from '../request/body-decoder.ts'
 import { listOptions, validateListOptions } from '../request/list-options.ts'
-import type { Negotiated } from '../request/media-type.ts'
-import { isAcceptableRoute, negotiateObject, negotiateStream, objectTypes, parseMediaType, protobufType, streamTypes } from '../request/media-type.ts'
+import { isAcceptableRoute, negotiateStream, objectTypes, streamTypes } from '../request/media-type.ts'
 import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
-import { answerList, answerValue, answerView, uncached } from '../request/response.ts'
-import type { AnswerForm, ProtobufEncoder } from '../request/response.ts'
+import { answerList, answerValue, uncached } from '../request/response.ts'
 import { selectionOf } from '../request/selection.ts'
 import { deleteOptions, patchOptions, writeOptions } from '../request/write-options.ts'
 import { resourceName } from '../registry/resource.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
-import { allowsTransform, transformList, transformObject } from '../views/transforms.ts'
-import type { View } from '../views/views.ts'
+import { allowsTransform, transformList } from '../views/transforms.ts'
 import { createObject } from './create.ts'
 import { deleteObject } from './delete.ts'
 import { deleteCollection } from './delete-collection.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall } from './environment.ts'
+import { acceptOf, answerObject, jsonOnly, objectForm, patchTypeOf } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { listObjects, waitFor } from './list.ts'
 import { checkPlace, modifyObject, setNamespace } from './modify.ts'
 import { patchObject, patchTypes } from './patch.ts'
@@ -37,26 +42,16 @@ import { scaleEndpoint } from './scale.ts'
 import { connectEndpoint, endpointOf } from './connect.ts'
 import { encodeJsonEvent, openWatch } from './watch.ts'
 
-/** What turns bytes of protobuf into JSON and back; left out, nothing is protobuf. */
-export interface ProtobufCodec {
-  readonly decode: ProtobufDecoder
-  readonly encode: ProtobufEncoder
-  /** One frame of a watch. */
-  encodeEvent(type: string, object: JsonObject): Uint8Array
-}
-
-/** A request together with what negotiation needs. */
-export interface Exchange {
-  readonly request: ServerRequest
-  readonly call: ResourceCall
-  readonly protobuf: ProtobufCodec | undefined
-  readonly pretty: boolean
-}
-
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
 /** Subresources that are the object itself, seen through another strategy. */
-const objectSubresources: ReadonlySet<string> = new Set(['status', 'finalize', 'approval', 'ephemeralcontainers', 'resize'])
+const objectSubresources: ReadonlySet<string> = new Set([
+  'status',
+  'finalize',
+  'approval',
+  'ephemeralcontainers',
+  'resize',
+])
 
 /** The verb of a request to a resource, as RBAC names it; the lower-case method where there is none. */
 export function verbOf(method: string, hasName: boolean, isWatch: boolean): string {
@@ -83,7 +78,6 @@ export function verbOf(method: string, hasName: boolean, isWatch: boolean): stri
  */
 export async function answerResource(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
   const { call, request } = exchange
-  const { definition } = call.resource
   const verb = verbOf(request.method, call.name !== '', false) as Verb
   checkRoute(call, verb, request)
   if (call.subresource !== 'log') checkRouteTypes(exchange, verb)
@@ -111,29 +105,12 @@ export async function answerResource(environment: Environment, exchange: Exchang
   }
 }
 
-/** The forms in which one object can be answered. @throws StatusError 406 */
-export function objectForm(exchange: Exchange): { readonly form: AnswerForm; readonly negotiated: Negotiated } {
-  const { definition } = exchange.call.resource
-  const isCustom = definition.crd !== undefined || exchange.protobuf === undefined
-  const negotiated = negotiateObject(acceptOf(exchange.request), (transform, encoding) => allowsTransform(transform, encoding))
-  if (negotiated === undefined || (isCustom && negotiated.encoding === 'protobuf')) {
-    const fallback = isCustom ? withoutProtobuf(acceptOf(exchange.request)) : undefined
-    if (fallback === undefined) throw notAcceptable(`only the following media types are accepted: ${typesOf(isCustom).join(', ')}`)
-    return { negotiated: fallback, form: formOf(exchange, fallback) }
-  }
-  return { negotiated, form: formOf(exchange, negotiated) }
-}
-
-/** An answer with one object, transformed as asked. */
-export function answerObject(environment: Environment, exchange: Exchange, status: number, object: KubeObject, view?: View): ServerResponse {
-  const { form, negotiated } = objectForm(exchange)
-  if (negotiated.transform === undefined && view !== undefined) return answerView(status, view, form)
-  const shown = transformObject(object, negotiated.transform, exchange.call.resource, exchange.call.query, environment.clock.now())
-  return answerValue(status, shown, form)
-}
-
 /** The body of a POST or PUT as an object of the resource, with the namespace of the request. */
-function decodeBody(environment: Environment, exchange: Exchange, validation: 'Ignore' | 'Warn' | 'Strict'): JsonObject {
+function decodeBody(
+  environment: Environment,
+  exchange: Exchange,
+  validation: 'Ignore' | 'Warn' | 'Strict',
+): JsonObject {
   const { call, request, protobuf } = exchange
   const expected = kindOfResource(call.resource)
   const parsed = parseBody(request, expected, protobuf?.decode)
@@ -189,15 +166,27 @@ async function watch(
   const { call, protobuf } = exchange
   const isCustom = call.resource.definition.crd !== undefined || protobuf === undefined
   const accept = acceptOf(exchange.request)
-  const negotiated = negotiateStream(accept, (transform, encoding) => allowsTransform(transform, encoding) && !(isCustom && encoding === 'protobuf'))
-  const usable = negotiated?.encoding === 'protobuf' && isCustom ? negotiateStream(jsonOnly(accept), allowsTransform) : negotiated
+  const negotiated = negotiateStream(
+    accept,
+    (transform, encoding) => allowsTransform(transform, encoding) && !(isCustom && encoding === 'protobuf'),
+  )
+  const usable =
+    negotiated?.encoding === 'protobuf' && isCustom ? negotiateStream(jsonOnly(accept), allowsTransform) : negotiated
   if (usable === undefined) {
     const types = isCustom ? streamTypes.slice(0, 1) : streamTypes
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
   const events = await openWatch(environment, call, options, selection, usable.transform)
-  const encode = usable.encoding === 'protobuf' ? (event: { type: string; object: KubeObject }) => protobuf!.encodeEvent(event.type, event.object as unknown as JsonObject) : encodeJsonEvent
-  return { status: 200, headers: { ...uncached, 'content-type': usable.contentType }, body: { kind: 'watch', events, encode } }
+  const encode =
+    usable.encoding === 'protobuf'
+      ? (event: { type: string; object: KubeObject }) =>
+          protobuf!.encodeEvent(event.type, event.object as unknown as JsonObject)
+      : encodeJsonEvent
+  return {
+    status: 200,
+    headers: { ...uncached, 'content-type': usable.contentType },
+    body: { kind: 'watch', events, encode },
+  }
 }
 
 async function create(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
@@ -206,7 +195,10 @@ async function create(environment: Environment, exchange: Exchange): Promise<Ser
   const options = writeOptions('CreateOptions', call.query, call.userAgent)
   const object = decodeBody(environment, exchange, options.fieldValidation)
   setNamespace(call, object)
-  const created = await createObject(environment, call, object, { dryRun: options.dryRun, manager: options.fieldManager })
+  const created = await createObject(environment, call, object, {
+    dryRun: options.dryRun,
+    manager: options.fieldManager,
+  })
   return answerObject(environment, exchange, 201, created.object, created.view)
 }
 
@@ -269,12 +261,6 @@ function deleteBody(exchange: Exchange): JsonValue | undefined {
   return parseText(bodyBytes(request)!, encoding, 'DeleteOptions').value
 }
 
-/** The media type of a patch. */
-export function patchTypeOf(request: ServerRequest): string {
-  const header = request.headers['content-type']
-  return parseMediaType(typeof header === 'string' ? header : '')?.type ?? ''
-}
-
 /** The path has a resource and, maybe, a subresource with that verb. @throws StatusError 404, 405 */
 function checkRoute(call: ResourceCall, verb: string, request: ServerRequest): void {
   const { definition, version } = call.resource
@@ -288,7 +274,8 @@ function checkRoute(call: ResourceCall, verb: string, request: ServerRequest): v
   }
   if (request.method === 'HEAD' || !isKnownVerb(verb)) throw methodNotAllowed()
   if (isCollection === ['get', 'update', 'patch', 'delete'].includes(verb)) throw methodNotAllowed()
-  if (isNamespaced && call.namespace === '' && verb !== 'list') throw isCollection ? methodNotAllowed() : resourceNotFound()
+  if (isNamespaced && call.namespace === '' && verb !== 'list')
+    throw isCollection ? methodNotAllowed() : resourceNotFound()
   if (!version.verbs.includes(verb)) throw methodNotAllowed()
 }
 
@@ -316,32 +303,6 @@ function unsupportedPatch(definition: ResourceDefinition, accepted: readonly str
   if (definition.crd === undefined) return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
   return failure(415, 'UnsupportedMediaType', message)
-}
-
-function acceptOf(request: ServerRequest): string {
-  const { accept } = request.headers
-  return typeof accept === 'string' ? accept : ''
-}
-
-function formOf({ pretty, protobuf }: Exchange, { encoding }: Negotiated): AnswerForm {
-  return { encoding, pretty, encodeProtobuf: protobuf?.encode }
-}
-
-function typesOf(isCustom: boolean): readonly string[] {
-  return isCustom ? objectTypes.filter((type) => type !== protobufType) : objectTypes
-}
-
-/** Custom resources have no protobuf form: the next type that the client accepts is taken. */
-function withoutProtobuf(accept: string): Negotiated | undefined {
-  const rest = jsonOnly(accept)
-  return rest === '' ? undefined : negotiateObject(rest, allowsTransform)
-}
-
-function jsonOnly(accept: string): string {
-  return accept
-    .split(',')
-    .filter((clause) => parseMediaType(clause)?.type !== protobufType)
-    .join(',')
 }
 
 function withoutEmptyContinue(metadata: JsonObject): JsonObject {

@@ -33,8 +33,8 @@ import { keyOfCall, timestamp } from './environment.ts'
 import { modifyObject } from './modify.ts'
 import { applyPatchType, decodePatched, readPatch, patchedValue } from './patch.ts'
 import { draftOf } from './prepare.ts'
-import type { Exchange } from './resource-endpoint.ts'
-import { objectForm, patchTypeOf } from './resource-endpoint.ts'
+import type { Exchange } from './exchange.ts'
+import { objectForm, patchTypeOf } from './exchange.ts'
 
 const scaleVersion = 'autoscaling/v1'
 
@@ -46,13 +46,21 @@ interface ScalePaths {
   readonly selector: readonly string[] | undefined
 }
 
-const builtinPaths: ScalePaths = { replicas: ['spec', 'replicas'], statusReplicas: ['status', 'replicas'], selector: ['spec', 'selector'] }
+const builtinPaths: ScalePaths = {
+  replicas: ['spec', 'replicas'],
+  statusReplicas: ['status', 'replicas'],
+  selector: ['spec', 'selector'],
+}
 
 /**
  * Answers GET, PUT and PATCH of `/scale`.
  * @throws StatusError
  */
-export async function scaleEndpoint(environment: Environment, exchange: Exchange, verb: string): Promise<ServerResponse> {
+export async function scaleEndpoint(
+  environment: Environment,
+  exchange: Exchange,
+  verb: string,
+): Promise<ServerResponse> {
   const { call } = exchange
   const { form } = objectForm(exchange)
   const answer = (object: KubeObject): ServerResponse => answerValue(200, asJson(scaleOf(object, call)), form)
@@ -61,7 +69,12 @@ export async function scaleEndpoint(environment: Environment, exchange: Exchange
     if (entry === undefined) throw notFound(call.resource.definition, call.name)
     return answer((await environment.views.of(entry, call.resource)).object)
   }
-  const change = verb === 'update' ? readUpdate(environment, exchange) : verb === 'patch' ? readScalePatch(environment, exchange) : undefined
+  const change =
+    verb === 'update'
+      ? readUpdate(environment, exchange)
+      : verb === 'patch'
+        ? readScalePatch(environment, exchange)
+        : undefined
   if (change === undefined) throw methodNotAllowed()
   const written = await modifyObject(environment, call, {
     dryRun: change.options.dryRun,
@@ -122,7 +135,12 @@ function readScalePatch(environment: Environment, exchange: Exchange): ScaleChan
   }
 }
 
-function tracked(environment: Environment, current: KubeObject, updated: KubeObject, options: WriteOptions): KubeObject {
+function tracked(
+  environment: Environment,
+  current: KubeObject,
+  updated: KubeObject,
+  options: WriteOptions,
+): KubeObject {
   return trackUpdate({
     live: current,
     updated,
@@ -137,7 +155,11 @@ function tracked(environment: Environment, current: KubeObject, updated: KubeObj
 /** The Scale that a body asks for, at home in the place that the path names. @throws StatusError 400 */
 function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): KubeObject {
   const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {}
-  const { name = '', namespace = '', resourceVersion } = metadata as { name?: string; namespace?: string; resourceVersion?: string }
+  const {
+    name = '',
+    namespace = '',
+    resourceVersion,
+  } = metadata as { name?: string; namespace?: string; resourceVersion?: string }
   if (name !== '' && name !== call.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${call.name})`)
   }
@@ -145,7 +167,11 @@ function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): Kube
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
   const { resourceVersion: _current, ...rest } = current.metadata
-  return { ...current, spec: body['spec'] ?? {}, metadata: { ...rest, ...(resourceVersion === undefined ? {} : { resourceVersion }) } }
+  return {
+    ...current,
+    spec: body['spec'] ?? {},
+    metadata: { ...rest, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+  }
 }
 
 /** The parent with the replicas and owners of a Scale. @throws StatusError 422 */
@@ -159,11 +185,18 @@ function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject):
         fieldErrors.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
       ])
     }
-    throw invalid(definition, call.name, [fieldErrors.invalid(`.${paths.replicas.join('.')}`, replicas, 'should be a non-negative integer')])
+    throw invalid(definition, call.name, [
+      fieldErrors.invalid(`.${paths.replicas.join('.')}`, replicas, 'should be a non-negative integer'),
+    ])
   }
   const draft = draftOf(current)
   setPath(draft, paths.replicas, replicas)
-  const owners = managedFieldsOfParent(current.metadata.managedFields, scale.metadata.managedFields, apiVersion, replicasPaths(call))
+  const owners = managedFieldsOfParent(
+    current.metadata.managedFields,
+    scale.metadata.managedFields,
+    apiVersion,
+    replicasPaths(call),
+  )
   if (owners === undefined) delete draft.metadata['managedFields']
   else draft.metadata['managedFields'] = cloneJson(owners as unknown as JsonValue)
   const { resourceVersion } = scale.metadata
@@ -186,7 +219,10 @@ function scaleOf(object: KubeObject, call: ResourceCall): KubeObject {
     apiVersion: scaleVersion,
     metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
     spec: typeof replicas === 'number' && replicas !== 0 ? { replicas } : {},
-    status: { replicas: typeof statusReplicas === 'number' ? statusReplicas : 0, ...(selector === '' ? {} : { selector }) },
+    status: {
+      replicas: typeof statusReplicas === 'number' ? statusReplicas : 0,
+      ...(selector === '' ? {} : { selector }),
+    },
   }
 }
 

@@ -73,7 +73,10 @@ class Feed {
     this.call = call
     this.prefix = call.namespace === '' ? '' : `${call.namespace}/`
     const { clock, random } = environment
-    const timeout = options.timeoutSeconds === undefined || options.timeoutSeconds <= 0 ? minWatchMs * (1 + random()) : options.timeoutSeconds * 1000
+    const timeout =
+      options.timeoutSeconds === undefined || options.timeoutSeconds <= 0
+        ? minWatchMs * (1 + random())
+        : options.timeoutSeconds * 1000
     this.#resources.use(clock.timer(timeout, () => this.end()))
     if (options.allowWatchBookmarks) this.#armBookmark(Math.min(bookmarkIntervalMs, Math.max(0, timeout - 2000)))
     const end = (): void => this.end()
@@ -86,9 +89,12 @@ class Feed {
     const { store } = this.environment
     this.revision = since
     try {
-      this.#resources.use(store.watch(resourceName(this.call.resource.definition), since, (change) => this.#push(change)))
+      this.#resources.use(
+        store.watch(resourceName(this.call.resource.definition), since, (change) => this.#push(change)),
+      )
     } catch (error) {
-      if (!(error instanceof StoreError) || (error.code !== 'RevisionExpired' && error.code !== 'RevisionInFuture')) throw error
+      if (!(error instanceof StoreError) || (error.code !== 'RevisionExpired' && error.code !== 'RevisionInFuture'))
+        throw error
       if (error.code === 'RevisionInFuture') return
       this.#fail(expiredStatus(`too old resource version: ${since} (${error.oldest ?? store.revision})`))
     }
@@ -180,7 +186,12 @@ async function* events(
 }
 
 /** What a change means to a watcher with a selection: entering is ADDED, leaving is DELETED. */
-async function stepOf(change: Change, selection: Selection, resource: ServedResource, { views }: Environment): Promise<Step | undefined> {
+async function stepOf(
+  change: Change,
+  selection: Selection,
+  resource: ServedResource,
+  { views }: Environment,
+): Promise<Step | undefined> {
   const { entry, previous } = change
   if (change.type === 'delete') {
     if (selection.isEverything) return { type: 'DELETED', entry }
@@ -225,7 +236,10 @@ function eventShape(environment: Environment, call: ResourceCall, transform: Tra
   if (transform.kind === 'PartialObjectMetadata' || transform.kind === 'PartialObjectMetadataList') {
     return {
       event: (type, view) => ({ type, object: partialMetadata(view.object, transform.version) }),
-      bookmark: (revision, ends) => ({ type: 'BOOKMARK', object: partialMetadata(bookmark(revision, ends), transform.version) }),
+      bookmark: (revision, ends) => ({
+        type: 'BOOKMARK',
+        object: partialMetadata(bookmark(revision, ends), transform.version),
+      }),
     }
   }
   const include = includeObjectOf(call.query)
@@ -233,7 +247,9 @@ function eventShape(environment: Environment, call: ResourceCall, transform: Tra
   const table = (object: KubeObject): KubeObject => {
     const options: TableOptions = { version: transform.version, include, now: environment.clock.now(), withColumns }
     withColumns = false
-    return asObject(tableOf([object], version.printer, { resourceVersion: object.metadata.resourceVersion ?? '' }, options))
+    return asObject(
+      tableOf([object], version.printer, { resourceVersion: object.metadata.resourceVersion ?? '' }, options),
+    )
   }
   return {
     event: (type, view) => ({ type, object: table(view.object) }),

@@ -24,7 +24,8 @@ export class InProcessTransport implements Transport {
   }
 
   async request(request: ApiRequest): Promise<ApiResponse> {
-    const signal = request.signal === undefined ? this.#closed.signal : AbortSignal.any([request.signal, this.#closed.signal])
+    const signal =
+      request.signal === undefined ? this.#closed.signal : AbortSignal.any([request.signal, this.#closed.signal])
     return responseOf(await this.#send(request, signal))
   }
 
@@ -37,7 +38,12 @@ export class InProcessTransport implements Transport {
   }
 
   as(who: Impersonation): Transport {
-    const user: UserInfo = { name: who.user, groups: who.groups ?? [], ...(who.uid === undefined ? {} : { uid: who.uid }), ...(who.extra === undefined ? {} : { extra: who.extra }) }
+    const user: UserInfo = {
+      name: who.user,
+      groups: who.groups ?? [],
+      ...(who.uid === undefined ? {} : { uid: who.uid }),
+      ...(who.extra === undefined ? {} : { extra: who.extra }),
+    }
     return new InProcessTransport(this.#handler, user, this.#userAgent)
   }
 
@@ -53,7 +59,8 @@ export class InProcessTransport implements Transport {
     for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value
     if (request.body !== undefined) headers['content-type'] = request.contentType ?? jsonType
     const query = new URLSearchParams()
-    for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.set(name, String(value))
+    for (const [name, value] of Object.entries(request.query ?? {}))
+      if (value !== undefined) query.set(name, String(value))
     const message: ServerRequest = {
       method: request.method,
       path: request.path,
@@ -70,7 +77,8 @@ export class InProcessTransport implements Transport {
 
 async function responseOf(response: ServerResponse): Promise<ApiResponse> {
   const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(response.headers)) headers[name] = typeof value === 'string' ? value : value.join(', ')
+  for (const [name, value] of Object.entries(response.headers))
+    headers[name] = typeof value === 'string' ? value : value.join(', ')
   return { status: response.status, headers, body: await valueOf(response), warnings: warningsOf(response) }
 }
 
@@ -97,7 +105,10 @@ function warningsOf({ headers }: ServerResponse): readonly string[] {
   })
 }
 
-async function* eventsUntilLeft(body: Extract<ServerBody, { kind: 'watch' }>, stop: AbortController): AsyncGenerator<WatchEvent> {
+async function* eventsUntilLeft(
+  body: Extract<ServerBody, { kind: 'watch' }>,
+  stop: AbortController,
+): AsyncGenerator<WatchEvent> {
   try {
     for await (const { type, object } of body.events) yield { type, object }
   } finally {

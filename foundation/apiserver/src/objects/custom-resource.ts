@@ -7,7 +7,10 @@ import { TypeMismatch } from '../registry/resource.ts'
  * Decodes a body that has apiVersion and kind. What it shares with `body` may be changed by the caller when `body` may.
  * @throws TypeMismatch where metadata, its own or an embedded resource's, has wrong types
  */
-export function pruneCustomResource(body: JsonObject, schema: TypeSchema | undefined): { object: JsonObject; unknownFields: readonly string[] } {
+export function pruneCustomResource(
+  body: JsonObject,
+  schema: TypeSchema | undefined,
+): { object: JsonObject; unknownFields: readonly string[] } {
   const { metadata, unknown } = asTypeMismatch(() => decodeObjectMeta(body['metadata'] ?? null))
   if (schema === undefined) return { object: { ...body, metadata }, unknownFields: unknown }
   const { value, pruned } = prune({ ...body, metadata }, schema)
@@ -19,7 +22,8 @@ function asTypeMismatch<T>(decode: () => T): T {
   try {
     return decode()
   } catch (error) {
-    if (error instanceof ObjectMetaError || error instanceof EmbeddedObjectError) throw new TypeMismatch(error.message, { cause: error })
+    if (error instanceof ObjectMetaError || error instanceof EmbeddedObjectError)
+      throw new TypeMismatch(error.message, { cause: error })
     throw error
   }
 }

@@ -1,5 +1,17 @@
 // The rules of metadata, with Kubernetes' texts: what is checked when an object comes into being, and what when it changes.
-import { dns1123Label, dns1123Subdomain, fieldErrors, formatGroupResource, goQuote, isJsonObject, jsonEqual, labelValue, parseApiVersion, qualifiedName, stringifyJson } from '@fairlead/kube'
+import {
+  dns1123Label,
+  dns1123Subdomain,
+  fieldErrors,
+  formatGroupResource,
+  goQuote,
+  isJsonObject,
+  jsonEqual,
+  labelValue,
+  parseApiVersion,
+  qualifiedName,
+  stringifyJson,
+} from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, KubeObject, ObjectMeta, OwnerReference } from '@fairlead/kube'
 import type { ResourceDefinition } from '../registry/resource.ts'
 
@@ -11,16 +23,21 @@ const standardFinalizers: ReadonlySet<string> = new Set([orphanFinalizer, foregr
 /** What is wrong with the metadata of a new object. */
 export function validateMetadata(definition: ResourceDefinition, metadata: ObjectMeta): FieldError[] {
   const errors: FieldError[] = []
-  const checkName = definition.strategy.validateName ?? defaultNameCheck
+  const { strategy } = definition
+  const checkName = (text: string, prefix: boolean): readonly string[] =>
+    strategy.validateName?.(text, prefix) ?? defaultNameCheck(text, prefix)
   const { name = '', generateName = '', namespace = '' } = metadata
   if (generateName !== '') {
-    errors.push(...checkName(generateName, true).map((text) => fieldErrors.invalid('metadata.generateName', generateName, text)))
+    errors.push(
+      ...checkName(generateName, true).map((text) => fieldErrors.invalid('metadata.generateName', generateName, text)),
+    )
   }
   if (name === '') errors.push(fieldErrors.required('metadata.name', 'name or generateName is required'))
   else errors.push(...checkName(name, false).map((text) => fieldErrors.invalid('metadata.name', name, text)))
   if (definition.namespaced) {
     if (namespace === '') errors.push(fieldErrors.required('metadata.namespace'))
-    else errors.push(...dns1123Label(namespace).map((text) => fieldErrors.invalid('metadata.namespace', namespace, text)))
+    else
+      errors.push(...dns1123Label(namespace).map((text) => fieldErrors.invalid('metadata.namespace', namespace, text)))
   } else if (namespace !== '') {
     errors.push(fieldErrors.forbidden('metadata.namespace', 'not allowed on this type'))
   }
@@ -34,7 +51,11 @@ export function validateMetadata(definition: ResourceDefinition, metadata: Objec
 }
 
 /** What is wrong with the metadata of a changed object. */
-export function validateMetadataUpdate(definition: ResourceDefinition, metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
+export function validateMetadataUpdate(
+  definition: ResourceDefinition,
+  metadata: ObjectMeta,
+  old: ObjectMeta,
+): FieldError[] {
   // Kubernetes' generic update and each kind's own check the same metadata; causes repeat as often (recordings crud, patch).
   const changes = metadataChanges(metadata, old)
   const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
@@ -47,7 +68,10 @@ export function finalizerWarnings(metadata: ObjectMeta, old: ObjectMeta | undefi
   const known = new Set(old?.finalizers)
   return (metadata.finalizers ?? [])
     .filter((name) => !known.has(name) && !name.includes('/') && !standardFinalizers.has(name))
-    .map((name) => `metadata.finalizers: ${goQuote(name)}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`)
+    .map(
+      (name) =>
+        `metadata.finalizers: ${goQuote(name)}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`,
+    )
 }
 
 /** A metadata.name check for kinds that say nothing else: a DNS subdomain. */
@@ -71,7 +95,14 @@ function metadataChanges(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
       errors.push(fieldErrors.forbidden('metadata.finalizers', detail))
     }
   }
-  const immutable = ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const
+  const immutable = [
+    'name',
+    'namespace',
+    'uid',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ] as const
   for (const field of immutable) {
     if (!jsonEqual(metadata[field] ?? null, old[field] ?? null)) {
       errors.push(fieldErrors.invalid(`metadata.${field}`, metadata[field] ?? null, 'field is immutable'))
@@ -102,13 +133,17 @@ function validateOwnerReferences({ ownerReferences = [] }: ObjectMeta): FieldErr
   const errors: FieldError[] = []
   let controller = ''
   for (const owner of ownerReferences) {
-    const { group, version } = owner.apiVersion.split('/').length > 2 ? { group: '', version: '' } : parseApiVersion(owner.apiVersion)
-    if (version === '') errors.push(fieldErrors.invalid(`${path}.apiVersion`, owner.apiVersion, 'version must not be empty'))
+    const { group, version } =
+      owner.apiVersion.split('/').length > 2 ? { group: '', version: '' } : parseApiVersion(owner.apiVersion)
+    if (version === '')
+      errors.push(fieldErrors.invalid(`${path}.apiVersion`, owner.apiVersion, 'version must not be empty'))
     if (owner.kind === '') errors.push(fieldErrors.invalid(`${path}.kind`, owner.kind, 'must not be empty'))
     if (owner.name === '') errors.push(fieldErrors.invalid(`${path}.name`, owner.name, 'must not be empty'))
     if (owner.uid === '') errors.push(fieldErrors.invalid(`${path}.uid`, owner.uid, 'must not be empty'))
     if (group === '' && version === 'v1' && owner.kind === 'Event') {
-      errors.push(structError(path, inOrder(owner), `${group}/${version}, Kind=${owner.kind} is disallowed from being an owner`))
+      errors.push(
+        structError(path, inOrder(owner), `${group}/${version}, Kind=${owner.kind} is disallowed from being an owner`),
+      )
     }
     if (owner.controller !== true) continue
     const name = `${owner.kind}/${owner.name}`
@@ -141,7 +176,9 @@ function inOrder(owner: OwnerReference): JsonObject {
 }
 
 function validateFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
-  const errors = finalizers.flatMap((name) => qualifiedName(name).map((text) => fieldErrors.invalid('metadata.finalizers', name, text)))
+  const errors = finalizers.flatMap((name) =>
+    qualifiedName(name).map((text) => fieldErrors.invalid('metadata.finalizers', name, text)),
+  )
   if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {
     const detail = `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`
     errors.push(fieldErrors.invalid('metadata.finalizers', finalizers, detail))
@@ -153,7 +190,13 @@ function validateBuiltinFinalizers({ finalizers = [] }: ObjectMeta): FieldError[
   return finalizers.flatMap((name, index) =>
     name.includes('/') || standardFinalizers.has(name)
       ? []
-      : [fieldErrors.invalid(`metadata.finalizers[${index}]`, name, 'name is neither a standard finalizer name nor is it fully qualified')],
+      : [
+          fieldErrors.invalid(
+            `metadata.finalizers[${index}]`,
+            name,
+            'name is neither a standard finalizer name nor is it fully qualified',
+          ),
+        ],
   )
 }
 

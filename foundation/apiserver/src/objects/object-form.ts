@@ -51,7 +51,9 @@ export function withResourceVersion(object: JsonObject, resourceVersion: string,
   return { ...object, metadata }
 }
 
-const fieldsBeforeVersion: ReadonlySet<string> = new Set(metadataOrder.slice(0, metadataOrder.indexOf('resourceVersion')))
+const fieldsBeforeVersion: ReadonlySet<string> = new Set(
+  metadataOrder.slice(0, metadataOrder.indexOf('resourceVersion')),
+)
 const fieldsBeforeVersionByName: ReadonlySet<string> = new Set(metadataOrder.filter((name) => name < 'resourceVersion'))
 
 function orderedMetadata(metadata: JsonObject): JsonObject {

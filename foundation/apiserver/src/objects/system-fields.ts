@@ -29,7 +29,11 @@ export function keepSystemFields(draft: Draft, old: ObjectMeta): void {
 /** Raises the generation when something besides metadata and status has changed. */
 export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolean): void {
   const changed = [...new Set([...Object.keys(draft), ...Object.keys(old)])].some(
-    (name) => name !== 'metadata' && name !== 'apiVersion' && !(name === 'status' && hasStatus) && !jsonEqual(draft[name] ?? null, old[name] ?? null),
+    (name) =>
+      name !== 'metadata' &&
+      name !== 'apiVersion' &&
+      !(name === 'status' && hasStatus) &&
+      !jsonEqual(draft[name] ?? null, old[name] ?? null),
   )
   if (changed) draft.metadata['generation'] = Number((old['metadata'] as ObjectMeta).generation ?? 0) + 1
 }

@@ -48,7 +48,11 @@ export interface VersionDefinition {
    */
   decode?(body: JsonObject): { readonly object: JsonObject; readonly unknownFields: readonly string[] }
   /** JSON paths of `scale` (custom resources). */
-  readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string }
+  readonly scale?: {
+    readonly specReplicasPath: string
+    readonly statusReplicasPath: string
+    readonly labelSelectorPath?: string
+  }
   readonly printer: TablePrinter
   /** Fields beyond metadata.name and metadata.namespace that field selectors may name, with how to read them ('' when absent). */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>
@@ -79,7 +83,9 @@ export interface ResourceDefinition {
 
 /** The store's name of a resource: `configmaps.`, `deployments.apps`. Events of both groups share `events.`. */
 export function resourceName(definition: { readonly group: string; readonly plural: string }): string {
-  return definition.plural === 'events' && definition.group === 'events.k8s.io' ? 'events.' : `${definition.plural}.${definition.group}`
+  return definition.plural === 'events' && definition.group === 'events.k8s.io'
+    ? 'events.'
+    : `${definition.plural}.${definition.group}`
 }
 
 /** The apiVersion that objects of a resource are stored with. */

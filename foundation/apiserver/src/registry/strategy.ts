@@ -53,7 +53,7 @@ export interface Strategy {
   /** metadata.generation counts changes of everything but metadata and status. */
   readonly tracksGeneration?: boolean
   /** The fields that clients of the main endpoint, or of a subresource, do not own (`status`; for `/status` all but it). Default: by `hasStatus`. */
-  readonly resetFields?: Readonly<Record<'' | string, readonly (readonly string[])[]>>
+  readonly resetFields?: Readonly<Record<string, readonly (readonly string[])[]>>
   /** How often an update of this kind checks labels, annotations and owners again: causes repeat as often. Default 2. */
   readonly metadataChecksOnUpdate?: number
   /** Default propagation of DELETE. */

@@ -78,9 +78,14 @@ export function bodyBytes(request: ServerRequest): Uint8Array | undefined {
  * Reads the body of a POST, PUT or DELETE.
  * @throws StatusError 415, 413, 400
  */
-export function parseBody(request: ServerRequest, expected: ExpectedKind, decodeProtobuf: ProtobufDecoder | undefined): ParsedBody {
+export function parseBody(
+  request: ServerRequest,
+  expected: ExpectedKind,
+  decodeProtobuf: ProtobufDecoder | undefined,
+): ParsedBody {
   const { body } = request
-  if (body !== undefined && !(body instanceof Uint8Array)) return { value: cloneJson(body.json), repeated: [], bytes: undefined }
+  if (body !== undefined && !(body instanceof Uint8Array))
+    return { value: cloneJson(body.json), repeated: [], bytes: undefined }
   const encoding = inputEncoding(request, expected.isCustom || decodeProtobuf === undefined)
   const bytes = bodyBytes(request) ?? new Uint8Array()
   if (encoding !== 'protobuf') return { ...parseText(bytes, encoding, expected.kind), bytes }
@@ -102,9 +107,11 @@ export function decodeObject(
   registry: RegistryReader,
 ): DecodedObject {
   const body = typedBody(parsed, expected, registry)
-  const { kind, apiVersion } = body
+  const { kind, apiVersion } = body as { readonly kind: string; readonly apiVersion: string }
   const cannot = (message: string): Error =>
-    badRequest(`${String(kind)} in version ${goQuote(String(apiVersion).split('/').at(-1)!)} cannot be handled as a ${expected.kind}: ${message}`)
+    badRequest(
+      `${kind} in version ${goQuote(apiVersion.split('/').at(-1)!)} cannot be handled as a ${expected.kind}: ${message}`,
+    )
   let decoded: ReturnType<ExpectedKind['decode']>
   try {
     decoded = expected.decode(body)
@@ -112,7 +119,10 @@ export function decodeObject(
     if (error instanceof TypeMismatch) throw cannot(error.message)
     throw error
   }
-  const complaints = validation === 'Ignore' ? [] : [...parsed.repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
+  const complaints =
+    validation === 'Ignore'
+      ? []
+      : [...parsed.repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
   if (complaints.length > 0 && validation === 'Strict') throw cannot(`strict decoding error: ${complaints.join(', ')}`)
   return { object: decoded.object, warnings: complaints }
 }
@@ -132,12 +142,18 @@ export function parseText(bytes: Uint8Array, encoding: 'json' | 'yaml', kind: st
   const repeated: string[] = []
   try {
     if (encoding === 'yaml') {
-      const value = parseYaml(new TextDecoder().decode(bytes), { onDuplicate: (message: string) => void repeated.push(message) })
+      const value = parseYaml(new TextDecoder().decode(bytes), {
+        onDuplicate: (message: string) => void repeated.push(message),
+      })
       return { value, repeated }
     }
-    return { value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(`duplicate field ${goQuote(path)}`) }), repeated }
+    return {
+      value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(`duplicate field ${goQuote(path)}`) }),
+      repeated,
+    }
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes)
+    if (error instanceof JsonSyntaxError)
+      throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes)
     if (error instanceof YamlSyntaxError) throw unrecognized(kind, error.message, bytes)
     throw error
   }
@@ -147,8 +163,13 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
   const { value } = parsed
   if (value !== null && !isJsonObject(value)) {
     const what = Array.isArray(value) ? 'array' : typeof value
-    const type = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-    throw unrecognized(expected.kind, `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go value of type ${type}`, parsed.bytes)
+    const type =
+      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    throw unrecognized(
+      expected.kind,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into Go value of type ${type}`,
+      parsed.bytes,
+    )
   }
   const body = value ?? {}
   for (const name of ['apiVersion', 'kind'] as const) {
@@ -162,7 +183,8 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
   }
   const apiVersion = (body['apiVersion'] as string | undefined) || expected.apiVersion
   const kind = (body['kind'] as string | undefined) || expected.kind
-  if (apiVersion.split('/').length > 2) throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? textOf(body))
+  if (apiVersion.split('/').length > 2)
+    throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? textOf(body))
   if (expected.isCustom && (body['kind'] === undefined || body['kind'] === '')) {
     throw badRequest(`Object 'Kind' is missing in '${stringifyJson(body)}'`)
   }
@@ -174,7 +196,9 @@ function checkKind(apiVersion: string, kind: string, expected: ExpectedKind, reg
   if (apiVersion === expected.apiVersion && kind === expected.kind) return
   if (expected.isCustom) {
     if (apiVersion === expected.apiVersion) return
-    throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`)
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+    )
   }
   const slash = apiVersion.indexOf('/')
   const [group, version] = slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)]
@@ -191,7 +215,11 @@ export function unregistered(kind: string, apiVersion: string): string {
 }
 
 function unrecognized(kind: string, message: string, bytes: Uint8Array | undefined, _field?: string): Error {
-  return failure(400, 'BadRequest', `the object provided is unrecognized (must be of type ${kind}): ${message} (${summary(bytes ?? new Uint8Array())})`)
+  return failure(
+    400,
+    'BadRequest',
+    `the object provided is unrecognized (must be of type ${kind}): ${message} (${summary(bytes ?? new Uint8Array())})`,
+  )
 }
 
 function textOf(value: JsonValue): Uint8Array {

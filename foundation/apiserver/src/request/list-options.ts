@@ -59,7 +59,9 @@ function listErrors(options: ListOptions): FieldError[] {
   const match = options.resourceVersionMatch
   if (match !== '') {
     if (options.resourceVersion === '') {
-      errors.push(fieldErrors.forbidden(matchField, 'resourceVersionMatch is forbidden unless resourceVersion is provided'))
+      errors.push(
+        fieldErrors.forbidden(matchField, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+      )
     }
     if (options.continueToken !== '') {
       errors.push(fieldErrors.forbidden(matchField, 'resourceVersionMatch is forbidden when continue is provided'))
@@ -68,7 +70,9 @@ function listErrors(options: ListOptions): FieldError[] {
       errors.push(fieldErrors.notSupported(matchField, match, ['Exact', 'NotOlderThan', '']))
     }
     if (match === 'Exact' && options.resourceVersion === '0') {
-      errors.push(fieldErrors.forbidden(matchField, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+      errors.push(
+        fieldErrors.forbidden(matchField, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
+      )
     }
   }
   if (options.sendInitialEvents !== undefined) {
@@ -81,11 +85,18 @@ function watchErrors(options: ListOptions): FieldError[] {
   const errors: FieldError[] = []
   const match = options.resourceVersionMatch
   if (options.sendInitialEvents !== undefined && match !== 'NotOlderThan') {
-    errors.push(fieldErrors.forbidden(matchField, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'))
+    errors.push(
+      fieldErrors.forbidden(matchField, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    )
   }
   if (match !== '') {
     if (options.sendInitialEvents === undefined) {
-      errors.push(fieldErrors.forbidden(matchField, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'))
+      errors.push(
+        fieldErrors.forbidden(
+          matchField,
+          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+        ),
+      )
     }
     if (match !== 'NotOlderThan') errors.push(fieldErrors.notSupported(matchField, match, ['NotOlderThan']))
     if (options.continueToken !== '') {

@@ -30,7 +30,11 @@ export const jsonType = 'application/json'
 export const yamlType = 'application/yaml'
 export const protobufType = 'application/vnd.kubernetes.protobuf'
 
-const encodings: Readonly<Record<string, Encoding>> = { [jsonType]: 'json', [yamlType]: 'yaml', [protobufType]: 'protobuf' }
+const encodings: Readonly<Record<string, Encoding>> = {
+  [jsonType]: 'json',
+  [yamlType]: 'yaml',
+  [protobufType]: 'protobuf',
+}
 
 /** Every representation of objects, in the server's order. */
 export const objectTypes: readonly string[] = [jsonType, yamlType, protobufType]
@@ -76,7 +80,10 @@ export function isAcceptableRoute(accept: string, types: readonly string[]): boo
  * Picks the representation for an object; undefined when none fits.
  * @param allows decides whether a transformation is possible in an encoding
  */
-export function negotiateObject(accept: string, allows: (transform: Transform, encoding: Encoding) => boolean): Negotiated | undefined {
+export function negotiateObject(
+  accept: string,
+  allows: (transform: Transform, encoding: Encoding) => boolean,
+): Negotiated | undefined {
   if (accept.trim() === '') return { encoding: 'json', transform: undefined, contentType: jsonType }
   for (const { type, parameters } of parseAccept(accept)) {
     for (const candidate of objectTypes) {
@@ -91,7 +98,10 @@ export function negotiateObject(accept: string, allows: (transform: Transform, e
 }
 
 /** Picks the representation for a watch; YAML has no stream form. */
-export function negotiateStream(accept: string, allows: (transform: Transform, encoding: Encoding) => boolean): Negotiated | undefined {
+export function negotiateStream(
+  accept: string,
+  allows: (transform: Transform, encoding: Encoding) => boolean,
+): Negotiated | undefined {
   if (accept.trim() === '') return { encoding: 'json', transform: undefined, contentType: jsonType }
   for (const { type, parameters } of parseAccept(accept)) {
     for (const candidate of [jsonType, protobufType]) {

@@ -33,7 +33,10 @@ export class MalformedPath extends Error {
  * @throws MalformedPath
  */
 export function parseRequestPath(path: string): ResourcePath | OtherPath {
-  const segments = path.split('/').filter((segment) => segment !== '').map(decodeSegment)
+  const segments = path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decodeSegment)
   const other: OtherPath = { kind: 'other', segments }
   let rest: string[]
   let group = ''
@@ -53,13 +56,22 @@ export function parseRequestPath(path: string): ResourcePath | OtherPath {
   return { kind: 'resource', group, version, watch, ...resourceParts(rest) }
 }
 
-function resourceParts(parts: readonly string[]): Pick<ResourcePath, 'plural' | 'namespace' | 'name' | 'subresource' | 'rest'> {
+function resourceParts(
+  parts: readonly string[],
+): Pick<ResourcePath, 'plural' | 'namespace' | 'name' | 'subresource' | 'rest'> {
   const [first, second, third] = parts
-  const isNamespaceItself = first === 'namespaces' && (third === undefined || third === 'status' || third === 'finalize')
+  const isNamespaceItself =
+    first === 'namespaces' && (third === undefined || third === 'status' || third === 'finalize')
   if (first !== 'namespaces' || isNamespaceItself) {
     return { plural: first ?? '', namespace: '', name: second ?? '', subresource: third ?? '', rest: parts.slice(3) }
   }
-  return { plural: third ?? '', namespace: second ?? '', name: parts[3] ?? '', subresource: parts[4] ?? '', rest: parts.slice(5) }
+  return {
+    plural: third ?? '',
+    namespace: second ?? '',
+    name: parts[3] ?? '',
+    subresource: parts[4] ?? '',
+    rest: parts.slice(5),
+  }
 }
 
 function decodeSegment(segment: string): string {

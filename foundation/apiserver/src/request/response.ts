@@ -23,7 +23,12 @@ const encoder = new TextEncoder()
 const contentTypes: Readonly<Record<Encoding, string>> = { json: jsonType, yaml: yamlType, protobuf: protobufType }
 
 /** An answer that carries one JSON value. `bytes` is its compact JSON where it exists already. */
-export function answerValue(status: number, value: JsonObject | KubeObject, form: AnswerForm, bytes?: () => Uint8Array): ServerResponse {
+export function answerValue(
+  status: number,
+  value: JsonObject | KubeObject,
+  form: AnswerForm,
+  bytes?: () => Uint8Array,
+): ServerResponse {
   const encoding = form.encoding
   return { status, headers: { ...uncached, 'content-type': contentTypes[encoding] }, body: bodyOf(value, form, bytes) }
 }
@@ -34,7 +39,12 @@ export function answerView(status: number, view: View, form: AnswerForm): Server
 }
 
 /** An answer that carries a list. Over HTTP, built-in kinds leave kind and apiVersion out of the items; in process the shared objects stay whole. */
-export function answerList(listType: { readonly kind: string; readonly apiVersion: string }, metadata: JsonObject, views: readonly View[], form: AnswerForm): ServerResponse {
+export function answerList(
+  listType: { readonly kind: string; readonly apiVersion: string },
+  metadata: JsonObject,
+  views: readonly View[],
+  form: AnswerForm,
+): ServerResponse {
   const value = { ...listType, metadata, items: views.map((view) => asJson(view.object)) }
   if (form.encoding !== 'json' || form.pretty) {
     const items = views.map((view) => itemOf(view))
@@ -48,14 +58,25 @@ export function answerError(error: unknown, form: AnswerForm): ServerResponse {
   const { status, code } = statusOf(error)
   const answer = answerValue(code, status as unknown as JsonObject, form)
   const retryAfter = status.details?.retryAfterSeconds
-  return retryAfter === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } }
+  return retryAfter === undefined
+    ? answer
+    : { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } }
 }
 
 /** Plain text, as health endpoints and unknown paths give it. */
-export function answerText(status: number, text: string, headers: Readonly<Record<string, string>> = {}): ServerResponse {
+export function answerText(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): ServerResponse {
   return {
     status,
-    headers: { ...uncached, 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff', ...headers },
+    headers: {
+      ...uncached,
+      'content-type': 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    },
     body: { kind: 'bytes', bytes: encoder.encode(text) },
   }
 }
@@ -74,11 +95,16 @@ export function withWarnings(answer: ServerResponse, warnings: readonly string[]
 
 /** The Status behind an error; errors of ours that no client caused become 500. */
 export function statusOf(error: unknown): { readonly status: Status; readonly code: number } {
-  const known = error instanceof StatusError ? error : internalError(error instanceof Error ? error.message : String(error))
+  const known =
+    error instanceof StatusError ? error : internalError(error instanceof Error ? error.message : String(error))
   return { status: known.status, code: known.code }
 }
 
-function bodyOf(value: JsonObject | KubeObject, { encoding, pretty, encodeProtobuf }: AnswerForm, bytes: (() => Uint8Array) | undefined): ServerBody {
+function bodyOf(
+  value: JsonObject | KubeObject,
+  { encoding, pretty, encodeProtobuf }: AnswerForm,
+  bytes: (() => Uint8Array) | undefined,
+): ServerBody {
   if (encoding === 'yaml') return { kind: 'bytes', bytes: encoder.encode(stringifyYaml(value as JsonObject)) }
   if (encoding === 'protobuf') {
     const encoded = encodeProtobuf?.(value as JsonObject)
@@ -121,11 +147,18 @@ function itemOf(view: View): JsonObject {
 
 /** JSON with two spaces of indentation. */
 function prettyJson(value: JsonObject): string {
-  return JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? rawJson(member.toString()) : member), 2)
+  return JSON.stringify(
+    value,
+    (_key, member: unknown) => (typeof member === 'bigint' ? rawJson(member.toString()) : member),
+    2,
+  )
 }
 
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON
+const rawJson = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON
 
 function quoted(text: string): string {
-  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll(/[\r\n]+/g, ' ')}"`
+  return `"${text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('"', '\\"')
+    .replaceAll(/[\r\n]+/g, ' ')}"`
 }

@@ -29,15 +29,18 @@ export function selectionOf(resource: ServedResource, labels: Selector, fields: 
   return {
     isEverything: false,
     name,
-    matches: (object) => (labels.isEmpty || labels.matches(object.metadata.labels ?? {})) && readers.every((reads) => reads(object)),
+    matches: (object) =>
+      (labels.isEmpty || labels.matches(object.metadata.labels ?? {})) && readers.every((reads) => reads(object)),
   }
 }
 
 function fieldReader({ definition, version }: ServedResource, field: string): (object: KubeObject) => string {
   if (field === 'metadata.name') return (object) => object.metadata.name ?? ''
-  if (field === 'metadata.namespace' && (definition.namespaced || definition.crd === undefined)) return (object) => object.metadata.namespace ?? ''
+  if (field === 'metadata.namespace' && (definition.namespaced || definition.crd === undefined))
+    return (object) => object.metadata.namespace ?? ''
   const read = Object.hasOwn(version.selectableFields, field) ? version.selectableFields[field] : undefined
   if (read !== undefined) return read
-  if (definition.crd !== undefined || Object.keys(version.selectableFields).length > 0) throw badRequest(`field label not supported: ${field}`)
+  if (definition.crd !== undefined || Object.keys(version.selectableFields).length > 0)
+    throw badRequest(`field label not supported: ${field}`)
   throw badRequest(`${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`)
 }

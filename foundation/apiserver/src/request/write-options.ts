@@ -35,7 +35,11 @@ const optionsGroup = 'meta.k8s.io'
 const maxManagerBytes = 128
 
 /** Options of POST and PUT; `kind` is `CreateOptions` or `UpdateOptions`. @throws StatusError 422 */
-export function writeOptions(kind: 'CreateOptions' | 'UpdateOptions', query: URLSearchParams, userAgent: string): WriteOptions {
+export function writeOptions(
+  kind: 'CreateOptions' | 'UpdateOptions',
+  query: URLSearchParams,
+  userAgent: string,
+): WriteOptions {
   refuse(kind, commonErrors(query))
   return commonOptions(query, userAgent)
 }
@@ -45,7 +49,8 @@ export function patchOptions(query: URLSearchParams, userAgent: string, isApply:
   const force = booleanParameter(query, 'force')
   const errors: FieldError[] = []
   if (isApply) {
-    if ((query.get('fieldManager') ?? '') === '') errors.push(fieldErrors.required('fieldManager', 'is required for apply patch'))
+    if ((query.get('fieldManager') ?? '') === '')
+      errors.push(fieldErrors.required('fieldManager', 'is required for apply patch'))
   } else if (force !== undefined) {
     errors.push(fieldErrors.forbidden('force', 'may not be specified for non-apply patch'))
   }
@@ -61,10 +66,23 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
   const given = body === undefined ? optionsFromQuery(query) : optionsFromBody(body)
   const errors: FieldError[] = []
   if (given.propagationPolicy !== undefined && given.orphanDependents !== undefined) {
-    errors.push(fieldErrors.invalid('propagationPolicy', given.propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set'))
+    errors.push(
+      fieldErrors.invalid(
+        'propagationPolicy',
+        given.propagationPolicy,
+        'orphanDependents and deletionPropagation cannot be both set',
+      ),
+    )
   }
   if (given.propagationPolicy !== undefined && !isPropagation(given.propagationPolicy)) {
-    errors.push(fieldErrors.notSupported('propagationPolicy', given.propagationPolicy, ['Foreground', 'Background', 'Orphan', 'nil']))
+    errors.push(
+      fieldErrors.notSupported('propagationPolicy', given.propagationPolicy, [
+        'Foreground',
+        'Background',
+        'Orphan',
+        'nil',
+      ]),
+    )
   }
   refuse('DeleteOptions', [...errors, ...dryRunErrors(given.dryRun)])
   return {
@@ -107,9 +125,14 @@ function optionsFromQuery(query: URLSearchParams): GivenDeleteOptions {
 function optionsFromBody(body: JsonValue): GivenDeleteOptions {
   if (!isJsonObject(body)) throw badRequest('json: cannot unmarshal the body into Go value of type v1.DeleteOptions')
   const { kind, apiVersion } = body
-  if ((kind !== undefined && kind !== 'DeleteOptions') || (apiVersion !== undefined && typeof apiVersion !== 'string')) {
+  if (
+    (kind !== undefined && kind !== 'DeleteOptions') ||
+    (apiVersion !== undefined && typeof apiVersion !== 'string')
+  ) {
     const version = typeof apiVersion === 'string' ? apiVersion : ''
-    throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)} in scheme "pkg/runtime/scheme.go:111"`)
+    throw badRequest(
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)} in scheme "pkg/runtime/scheme.go:111"`,
+    )
   }
   const preconditions = isJsonObject(body['preconditions']) ? body['preconditions'] : {}
   return {
@@ -117,7 +140,10 @@ function optionsFromBody(body: JsonValue): GivenDeleteOptions {
     orphanDependents: typeof body['orphanDependents'] === 'boolean' ? body['orphanDependents'] : undefined,
     propagationPolicy: stringMember(body, 'propagationPolicy'),
     dryRun: Array.isArray(body['dryRun']) ? body['dryRun'].filter((value) => typeof value === 'string') : [],
-    preconditions: { uid: stringMember(preconditions, 'uid'), resourceVersion: stringMember(preconditions, 'resourceVersion') },
+    preconditions: {
+      uid: stringMember(preconditions, 'uid'),
+      resourceVersion: stringMember(preconditions, 'resourceVersion'),
+    },
   }
 }
 
@@ -146,7 +172,10 @@ function commonOptions(query: URLSearchParams, userAgent: string): WriteOptions 
 }
 
 function commonErrors(query: URLSearchParams): FieldError[] {
-  const errors = [...managerErrors(query.get('fieldManager') ?? ''), ...dryRunErrors(query.getAll('dryRun').filter((value) => value !== ''))]
+  const errors = [
+    ...managerErrors(query.get('fieldManager') ?? ''),
+    ...dryRunErrors(query.getAll('dryRun').filter((value) => value !== '')),
+  ]
   const validation = query.get('fieldValidation') ?? ''
   if (!['', 'Ignore', 'Strict', 'Warn'].includes(validation)) {
     errors.push(fieldErrors.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']))

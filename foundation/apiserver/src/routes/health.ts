@@ -7,7 +7,7 @@ import type { Route } from '../handler.ts'
 /** One check behind `/readyz`; undefined = fine, else what is wrong. */
 export interface HealthCheck {
   readonly name: string
-  check(): string | undefined
+  readonly check: () => string | undefined
 }
 
 const roots: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
@@ -53,5 +53,7 @@ function answerChecks(request: ServerRequest, root: string, checks: readonly Hea
     lines.push(problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`)
   }
   if (failed) return answerText(500, `${lines.join('\n')}\n${root} check failed\n`)
-  return request.query.has('verbose') ? answerText(200, `${lines.join('\n')}\n${root} check passed\n`) : answerText(200, 'ok')
+  return request.query.has('verbose')
+    ? answerText(200, `${lines.join('\n')}\n${root} check passed\n`)
+    : answerText(200, 'ok')
 }

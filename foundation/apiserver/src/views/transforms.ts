@@ -42,7 +42,12 @@ export interface TableOptions {
 }
 
 /** A Table of objects. `metadata` is that of the list, or resourceVersion of the one object. */
-export function tableOf(objects: readonly KubeObject[], printer: TablePrinter, metadata: JsonObject, options: TableOptions): JsonObject {
+export function tableOf(
+  objects: readonly KubeObject[],
+  printer: TablePrinter,
+  metadata: JsonObject,
+  options: TableOptions,
+): JsonObject {
   return {
     kind: 'Table',
     apiVersion: `meta.k8s.io/${options.version}`,
@@ -74,7 +79,9 @@ export function transformObject(
     case 'PartialObjectMetadata':
       return partialMetadata(object, transform!.version)
     case 'PartialObjectMetadataList':
-      throw notAcceptable(`you requested PartialObjectMetadataList, but the requested object is not a list (*${goTypeName(definition.group, definition.kind)})`)
+      throw notAcceptable(
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*${goTypeName(definition.group, definition.kind)})`,
+      )
     default: {
       const options = { version: transform!.version, include: includeObjectOf(query), now, withColumns: true }
       return tableOf([object], version.printer, { resourceVersion: object.metadata.resourceVersion ?? '' }, options)
@@ -98,16 +105,24 @@ export function transformList(
     case undefined:
       return undefined
     case 'PartialObjectMetadata':
-      throw notAcceptable(`you requested PartialObjectMetadata, but the requested object is a list (*${goTypeName(definition.group, definition.listKind)})`)
+      throw notAcceptable(
+        `you requested PartialObjectMetadata, but the requested object is a list (*${goTypeName(definition.group, definition.listKind)})`,
+      )
     case 'PartialObjectMetadataList':
       return {
         kind: 'PartialObjectMetadataList',
         apiVersion: `meta.k8s.io/${transform!.version}`,
         metadata,
-        items: objects.length === 0 ? null : objects.map((object) => asJson(partialMetadata(object, transform!.version))),
+        items:
+          objects.length === 0 ? null : objects.map((object) => asJson(partialMetadata(object, transform!.version))),
       }
     default:
-      return tableOf(objects, version.printer, metadata, { version: transform!.version, include: includeObjectOf(query), now, withColumns: true })
+      return tableOf(objects, version.printer, metadata, {
+        version: transform!.version,
+        include: includeObjectOf(query),
+        now,
+        withColumns: true,
+      })
   }
 }
 

@@ -48,14 +48,19 @@ export class Views {
     const known = this.#known(entry, resource)
     if (known !== undefined) return known
     const objects = convert([asObject(entry.object)], resource)
-    return objects instanceof Promise ? objects.then(([object]) => this.#build(entry, object!, resource)) : this.#build(entry, objects[0]!, resource)
+    return objects instanceof Promise
+      ? objects.then(([object]) => this.#build(entry, object!, resource))
+      : this.#build(entry, objects[0]!, resource)
   }
 
   /** The views of many entries, with one conversion for all that are missing. */
   async all(entries: readonly Entry[], resource: ServedResource): Promise<readonly View[]> {
     const missing = entries.filter((entry) => this.#known(entry, resource) === undefined)
     if (missing.length > 0) {
-      const objects = await convert(missing.map((entry) => asObject(entry.object)), resource)
+      const objects = await convert(
+        missing.map((entry) => asObject(entry.object)),
+        resource,
+      )
       for (const [index, entry] of missing.entries()) {
         this.#build(entry, objects[index]!, resource)
         if (index % 500 === 499) await new Promise((resolve) => setImmediate(resolve))
@@ -82,25 +87,35 @@ export class Views {
 
 /** The served form of one object outside the store (answers to dry runs); `revision` 0 leaves resourceVersion out. */
 export function servedForm(object: KubeObject, revision: number, resource: ServedResource): KubeObject {
-  const defaults = resource.definition.strategy.applyDefaults
   let out = asJson(object)
-  if (resource.definition.crd !== undefined && defaults !== undefined) {
+  const { strategy, crd } = resource.definition
+  if (crd !== undefined && strategy.applyDefaults !== undefined) {
     const draft = cloneJson(out) as Draft
-    defaults(draft)
+    strategy.applyDefaults(draft)
     out = draft
   }
-  return asObject(deepFreeze(revision === 0 ? out : withResourceVersion(out, String(revision), resource.definition.crd !== undefined)) as JsonObject)
+  return asObject(
+    deepFreeze(
+      revision === 0 ? out : withResourceVersion(out, String(revision), resource.definition.crd !== undefined),
+    ) as JsonObject,
+  )
 }
 
 /** Objects in the version of `resource`; the same list where nothing has to be done. */
-export function convert(objects: readonly KubeObject[], { definition, apiVersion }: ServedResource): readonly KubeObject[] | Promise<readonly KubeObject[]> {
+export function convert(
+  objects: readonly KubeObject[],
+  { definition, apiVersion }: ServedResource,
+): readonly KubeObject[] | Promise<readonly KubeObject[]> {
   if (objects.every((object) => object.apiVersion === apiVersion)) return objects
   if (definition.convert !== undefined) return definition.convert(objects, apiVersion)
   return objects.map((object) => ({ ...object, apiVersion }))
 }
 
 /** Objects in the version that is stored. */
-export function convertToStored(objects: readonly KubeObject[], { definition }: ServedResource): readonly KubeObject[] | Promise<readonly KubeObject[]> {
+export function convertToStored(
+  objects: readonly KubeObject[],
+  { definition }: ServedResource,
+): readonly KubeObject[] | Promise<readonly KubeObject[]> {
   const apiVersion = storedApiVersion(definition)
   if (objects.every((object) => object.apiVersion === apiVersion)) return objects
   if (definition.convert !== undefined) return definition.convert(objects, apiVersion)

@@ -1,0 +1,210 @@
+import type { JsonObject } from '@fairlead/kube'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answer } from './support/api.ts'
+import { failureOf, TestApi } from './support/api.ts'
+
+let api: TestApi
+let maps: string
+beforeAll(async () => {
+  api = await TestApi.start()
+  maps = await api.namespace('lists')
+  for (const [name, labels] of [
+    ['a', { app: 'x' }],
+    ['b', { app: 'x', tier: 'b' }],
+    ['c', { app: 'y' }],
+    ['d', {}],
+  ] as const) {
+    await api.post(maps, { metadata: { name, labels }, data: { k: name } })
+  }
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const names = ({ body }: Answer): unknown[] =>
+  ((body['items'] ?? []) as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
+const continueOf = ({ body }: Answer): string => body.metadata['continue'] as string
+
+test('items of built-in kinds go without kind and apiVersion on the wire', async () => {
+  const { body } = await api.get(`${maps}?fieldSelector=metadata.name%3Da`)
+  const [item] = body['items'] as JsonObject[]
+  expect(Object.keys(item!)).toEqual(['metadata', 'data'])
+  expect({ kind: body['kind'], apiVersion: body['apiVersion'] }).toEqual({ kind: 'ConfigMapList', apiVersion: 'v1' })
+})
+
+test('in process the items are the shared objects themselves', async () => {
+  const transport = api.server.transport()
+  const { body } = await transport.request({ method: 'GET', path: maps })
+  const one = await transport.request({ method: 'GET', path: `${maps}/a` })
+  expect((body as { items: unknown[] }).items[0]).toBe(one.body)
+})
+
+test.each([
+  ['app=x', ['a', 'b']],
+  ['app in (x,y),!tier', ['a', 'c']],
+  ['app notin (x)', ['c', 'd']],
+  ['app', ['a', 'b', 'c']],
+  ['app!=x', ['c', 'd']],
+])('label selector %s', async (selector, expected) => {
+  expect(names(await api.get(`${maps}?labelSelector=${encodeURIComponent(selector)}`))).toEqual(expected)
+})
+
+test.each([
+  ['metadata.name=b', ['b']],
+  ['metadata.name!=b', ['a', 'c', 'd']],
+  ['metadata.name=b,metadata.namespace=other', []],
+  ['metadata.namespace=lists', ['a', 'b', 'c', 'd']],
+])('field selector %s', async (selector, expected) => {
+  expect(names(await api.get(`${maps}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected)
+})
+
+test('a field nobody can select on is named together with those that one can', async () => {
+  expect(failureOf(await api.get(`${maps}?fieldSelector=data.k%3D1`))).toEqual({
+    status: 400,
+    reason: 'BadRequest',
+    message: '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"',
+  })
+  expect((await api.get('/api/v1/pods?fieldSelector=spec.bogus%3D1')).body['message']).toBe(
+    'field label not supported: spec.bogus',
+  )
+})
+
+describe('pages', () => {
+  test('show one revision, whatever happens in between', async () => {
+    const own = await api.namespace('pages')
+    for (const name of ['a', 'b', 'c']) await api.post(own, { metadata: { name } })
+    const first = await api.get(`${own}?limit=1`)
+    expect({ names: names(first), left: first.body.metadata['remainingItemCount'] }).toEqual({ names: ['a'], left: 2 })
+    await api.delete(`${own}/b`)
+    await api.post(own, { metadata: { name: 'bb' } })
+    const second = await api.get(`${own}?limit=5&continue=${continueOf(first)}`)
+    expect(names(second)).toEqual(['b', 'c'])
+    expect(second.body.metadata).toEqual({ resourceVersion: first.body.metadata['resourceVersion'] })
+  })
+
+  test('of a selection do not count what is left', async () => {
+    const first = await api.get(`${maps}?limit=1&labelSelector=app%3Dx`)
+    expect({ names: names(first), left: first.body.metadata['remainingItemCount'] }).toEqual({
+      names: ['a'],
+      left: undefined,
+    })
+    expect(names(await api.get(`${maps}?limit=1&labelSelector=app%3Dx&continue=${continueOf(first)}`))).toEqual(['b'])
+  })
+
+  test('together are the whole list, for every size', async () => {
+    const all = names(await api.get(maps))
+    for (const limit of [1, 2, 3, 4, 5]) {
+      const seen: unknown[] = []
+      let query = `?limit=${limit}`
+      for (;;) {
+        const page = await api.get(`${maps}${query}`)
+        seen.push(...names(page))
+        if (page.body.metadata['continue'] === undefined) break
+        query = `?limit=${limit}&continue=${continueOf(page)}`
+      }
+      expect(seen).toEqual(all)
+    }
+  })
+
+  test('go on over all namespaces', async () => {
+    const first = await api.get('/api/v1/configmaps?limit=2')
+    const second = await api.get(`/api/v1/configmaps?limit=500&continue=${continueOf(first)}`)
+    expect([...names(first), ...names(second)]).toEqual(names(await api.get('/api/v1/configmaps')))
+  })
+
+  test('that are too old are refused with a token to go on without consistency', async () => {
+    const first = await api.get(`${maps}?limit=1`)
+    await api.post(maps, { metadata: { name: 'later' } })
+    await api.server.store.compact(api.server.store.revision)
+    const gone = await api.get(`${maps}?limit=1&continue=${continueOf(first)}`)
+    expect({ status: gone.status, reason: gone.body['reason'] }).toEqual({ status: 410, reason: 'Expired' })
+    expect(names(await api.get(`${maps}?limit=1&continue=${continueOf(gone)}`))).toEqual(['b'])
+    await api.delete(`${maps}/later`)
+  })
+
+  test.each([
+    '!!!',
+    'bm90IGpzb24',
+    Buffer.from('{"v":"meta.k8s.io/v9","rv":1,"start":"a"}').toString('base64url'),
+    Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"../x"}').toString('base64url'),
+  ])('with the token %s are refused', async (token) => {
+    const { status, body } = await api.get(`${maps}?limit=1&continue=${encodeURIComponent(token)}`)
+    expect(status).toBe(400)
+    expect(body['message']).toMatch(/^continue key is not valid: /)
+  })
+})
+
+describe('resourceVersion', () => {
+  test('exact shows the past', async () => {
+    const own = await api.namespace('versions')
+    const made = await api.post(own, { metadata: { name: 'a' } })
+    await api.post(own, { metadata: { name: 'b' } })
+    const revision = made.body.metadata['resourceVersion'] as string
+    expect(names(await api.get(`${own}?resourceVersion=${revision}&resourceVersionMatch=Exact`))).toEqual(['a'])
+    expect(names(await api.get(`${own}?resourceVersion=${revision}`))).toEqual(['a', 'b'])
+    expect(names(await api.get(`${own}?resourceVersion=0`))).toEqual(['a', 'b'])
+  })
+
+  test.each([
+    [
+      'resourceVersion=x',
+      400,
+      'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
+    ],
+    [
+      'resourceVersionMatch=Exact',
+      422,
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
+    ],
+    [
+      'resourceVersion=0&resourceVersionMatch=Exact',
+      422,
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+    ],
+    [
+      'sendInitialEvents=true',
+      422,
+      'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list',
+    ],
+    ['limit=x', 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
+  ])('%s is %i', async (query, status, message) => {
+    const answer = await api.get(`${maps}?${query}`)
+    expect({ status: answer.status, message: answer.body['message'] }).toEqual({ status, message })
+  })
+
+  test('one that has not come yet is waited for', async () => {
+    const next = api.server.store.revision + 1
+    const waiting = api.get(`${maps}?resourceVersion=${next}`)
+    const { body } = await api.post(maps, { metadata: { name: 'awaited' } })
+    expect(names(await waiting)).toContain('awaited')
+    await api.delete(`${maps}/${body.metadata['name'] as string}`)
+  })
+})
+
+describe('transformations', () => {
+  const table = 'application/json;as=Table;g=meta.k8s.io;v=v1'
+  test('a Table has columns, cells and metadata', async () => {
+    const { body } = await api.get(`${maps}?limit=1`, { accept: table })
+    expect((body['columnDefinitions'] as JsonObject[]).map(({ name }) => name)).toEqual(['Name', 'Data', 'Age'])
+    const [row] = body['rows'] as { cells: unknown[]; object: JsonObject }[]
+    expect(row!.cells.slice(0, 2)).toEqual(['a', 1])
+    expect(Object.keys(row!.object)).toEqual(['kind', 'apiVersion', 'metadata'])
+  })
+
+  test.each([
+    ['None', null],
+    ['Object', 'ConfigMap'],
+    ['Metadata', 'PartialObjectMetadata'],
+  ])('includeObject=%s', async (include, kind) => {
+    const { body } = await api.get(`${maps}/a?includeObject=${include}`, { accept: table })
+    const [row] = body['rows'] as { object: JsonObject | null }[]
+    expect(row!.object?.['kind'] ?? null).toBe(kind)
+  })
+
+  test('metadata alone, of an object and of a list', async () => {
+    const one = await api.get(`${maps}/a`, { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' })
+    expect(Object.keys(one.body)).toEqual(['kind', 'apiVersion', 'metadata'])
+    const many = await api.get(maps, { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' })
+    expect(names(many)).toEqual(['a', 'b', 'c', 'd'])
+    const mixedUp = await api.get(maps, { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' })
+    expect(mixedUp.status).toBe(406)
+  })
+})

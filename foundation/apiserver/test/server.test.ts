@@ -1,0 +1,144 @@
+import { ApiServer, memory, sqlite } from '@fairlead/apiserver'
+import { FakeClock, isForbidden, isNotFound } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { TestApi } from './support/api.ts'
+
+const configMap = (name: string, data: Record<string, string> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default' },
+  data,
+})
+
+test('a fresh server has its four namespaces and reports itself as Kubernetes 1.35', async () => {
+  await using api = await TestApi.start()
+  const { body } = await api.get('/api/v1/namespaces')
+  const names = (body['items'] as unknown as KubeObject[]).map(({ metadata }) => metadata.name)
+  expect(names).toEqual(['default', 'kube-node-lease', 'kube-public', 'kube-system'])
+  const version = await api.get('/version')
+  expect(version.body['gitVersion']).toMatch(/^v1\.35\.\d+\+fairlead$/)
+})
+
+test.each(['/healthz', '/livez', '/readyz', '/readyz/ping'])('%s says ok to everyone', async (path) => {
+  await using server = await ApiServer.start({ controllers: false })
+  const { status, body } = await server.inject({ method: 'GET', path })
+  expect({ status, body }).toEqual({
+    status: path === '/readyz/ping' ? 403 : 200,
+    body: path === '/readyz/ping' ? body : 'ok',
+  })
+})
+
+test('a verbose health answer names its checks', async () => {
+  await using api = await TestApi.start()
+  const { text } = await api.get('/readyz?verbose')
+  expect(text).toBe('[+]ping ok\nreadyz check passed\n')
+})
+
+test('the typed client works in process, and both doors show the same object', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const client = server.client()
+  const created = await client.create(configMap('a', { k: 'v' }))
+  const { body } = await server.inject({
+    method: 'GET',
+    path: '/api/v1/namespaces/default/configmaps/a',
+    user: { name: 'x', groups: ['system:masters'] },
+  })
+  expect(JSON.parse(body)).toEqual(created)
+})
+
+test('what goes in is copied and what comes out is frozen and shared', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const client = server.client()
+  const mine = configMap('a', { k: 'v' })
+  const created = await client.create(mine)
+  ;(mine['data'] as Record<string, string>)['k'] = 'changed later'
+  const read = await client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a')
+  expect(read['data']).toEqual({ k: 'v' })
+  expect(read).toBe(created)
+  expect(Object.isFrozen(read['data'])).toBe(true)
+})
+
+test('an in-process call never runs inside the caller: the request is answered on a later turn', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  let answered = false
+  const pending = server
+    .client()
+    .create(configMap('a'))
+    .then(() => (answered = true))
+  expect(answered).toBe(false)
+  await pending
+  expect(answered).toBe(true)
+})
+
+test('without RBAC everyone with credentials is an administrator, and nobody else', async () => {
+  await using server = await ApiServer.start({
+    controllers: false,
+    tokens: [{ token: 't', user: { name: 'alice', groups: [] } }],
+  })
+  const path = '/api/v1/namespaces/default/configmaps'
+  const statusWith = async (headers: Record<string, string>): Promise<number> =>
+    (await server.inject({ method: 'GET', path, headers })).status
+  expect(await statusWith({ authorization: 'Bearer t' })).toBe(200)
+  expect(await statusWith({ authorization: 'Bearer wrong' })).toBe(401)
+  expect(await statusWith({})).toBe(403)
+})
+
+test('with RBAC a client acts with the rights of its user', async () => {
+  await using server = await ApiServer.start({ controllers: false, authorization: 'RBAC' })
+  const alice = server.client({ as: { name: 'alice', groups: [] } })
+  await expect(alice.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a')).rejects.toSatisfy(isForbidden)
+  await expect(server.client().get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a')).rejects.toSatisfy(isNotFound)
+})
+
+test('validators of capabilities refuse with the field they name', async () => {
+  const validator = {
+    group: '',
+    resources: ['configmaps'],
+    validate: (object: KubeObject) =>
+      object.metadata.name === 'bad' ? [{ field: 'metadata.name', message: 'bad is taken' }] : [],
+  }
+  await using api = await TestApi.start({ validators: [validator] })
+  const { status, body } = await api.post('/api/v1/namespaces/default/configmaps', { metadata: { name: 'bad' } })
+  expect({ status, message: body['message'] }).toEqual({
+    status: 422,
+    message: 'ConfigMap "bad" is invalid: metadata.name: Invalid value: bad is taken',
+  })
+})
+
+test('objects are there again after a restart on the same folder', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-'))
+  try {
+    {
+      await using server = await ApiServer.start({ storage: sqlite(folder), controllers: false })
+      await server.client().create(configMap('kept', { k: 'v' }))
+    }
+    await using server = await ApiServer.start({ storage: sqlite(folder), controllers: false })
+    const read = await server.client().get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/kept')
+    expect(read['data']).toEqual({ k: 'v' })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('listening gives a kubeconfig and answers over TLS', async () => {
+  await using server = await ApiServer.start({ storage: memory(), controllers: false })
+  const { url, certificateAuthority, kubeconfig } = await server.listen()
+  expect(kubeconfig).toContain(url)
+  const status = await new Promise((resolve, reject) => {
+    request(`${url}/readyz`, { ca: certificateAuthority }, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+  expect(status).toBe(200)
+})
+
+test('times come from the clock that was given', async () => {
+  await using server = await ApiServer.start({ clock: new FakeClock('2030-01-02T03:04:05Z'), controllers: false })
+  const created = await server.client().create(configMap('a'))
+  expect(created.metadata.creationTimestamp).toBe('2030-01-02T03:04:05Z')
+})

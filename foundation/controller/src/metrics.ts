@@ -12,6 +12,10 @@ export interface ControllerMetrics extends QueueObserver {
   reconciled(result: ReconcileResult, seconds: number): void
   /** Workers at work now. */
   active(workers: number): void
+  /** Where to ask, at each scrape, how long work in progress has taken. */
+  inProgress(ask: () => { readonly total: number; readonly longest: number }): void
+  /** The controller is gone: its gauges must not go on standing. */
+  gone(): void
 }
 
 const reconcileBuckets = [
@@ -35,6 +39,7 @@ export class Metrics {
   readonly #worked: Histogram
   readonly #retries: Counter
   readonly #leader: Gauge
+  readonly #inProgress = new Map<string, () => { readonly total: number; readonly longest: number }>()
 
   private constructor(prom: typeof Prometheus) {
     const registers = [(this.registry = new prom.Registry())]
@@ -91,6 +96,7 @@ export class Metrics {
       queueBuckets,
     )
     this.#retries = counter('workqueue_retries_total', 'Total number of retries handled by workqueue', named)
+    this.#collectInProgress(prom, registers)
     this.#leader = gauge(
       'leader_election_master_status',
       'Whether this process holds the lease: 1 it does, 0 it does not',
@@ -117,9 +123,18 @@ export class Metrics {
     const [time, active] = [this.#time.labels(controller), this.#active.labels(controller)]
     const [depth, adds, retries] = [this.#depth.labels(queue), this.#adds.labels(queue), this.#retries.labels(queue)]
     const [waited, worked] = [this.#waited.labels(queue), this.#worked.labels(queue)]
+    // Series that stand at 0 from the start, so that rates over them begin there.
+    for (const counter of [...Object.values(totals), errors, terminal, adds, retries]) counter.inc(0)
     active.set(0)
     depth.set(0)
     return {
+      inProgress: (ask) => void this.#inProgress.set(name, ask),
+      gone: () => {
+        this.#inProgress.delete(name)
+        this.#concurrent.remove(controller)
+        active.set(0)
+        depth.set(0)
+      },
       added: () => adds.inc(),
       depth: (items) => depth.set(items),
       started: (ms) => waited.observe(ms / 1000),
@@ -133,6 +148,19 @@ export class Metrics {
         if (result === 'terminal_error') terminal.inc()
       },
     }
+  }
+
+  #collectInProgress(prom: typeof Prometheus, registers: Registry[]): void {
+    const labelNames = ['name', 'controller']
+    const collected = (of: 'total' | 'longest', asking: ReadonlyMap<string, () => { readonly total: number; readonly longest: number }>) =>
+      function collect(this: Gauge): void {
+        this.reset()
+        for (const [name, ask] of asking) this.set({ name, controller: name }, ask()[of] / 1000)
+      }
+    const unfinished = 'How many seconds of work has been done that is in progress and hasn\'t been observed by work_duration'
+    const longest = 'How many seconds has the longest running processor for workqueue been running'
+    new prom.Gauge({ name: 'workqueue_unfinished_work_seconds', help: unfinished, labelNames, registers, collect: collected('total', this.#inProgress) })
+    new prom.Gauge({ name: 'workqueue_longest_running_processor_seconds', help: longest, labelNames, registers, collect: collected('longest', this.#inProgress) })
   }
 
   /** Whether this process leads. */

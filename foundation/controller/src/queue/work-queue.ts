@@ -36,8 +36,9 @@ interface Entry<T> {
   /** Where it waits; undefined when it waits in no queue (it is delayed, or in work and not asked for again). */
   waiting: Priority | undefined
   working: boolean
-  /** When it began to wait, then when work began. Monotonic milliseconds. */
+  /** When it began to wait, and when work on it began. Monotonic milliseconds. */
   since: number
+  began: number
 }
 
 /** A queue of work. Workers loop: `take`, work, `done`. */
@@ -68,6 +69,18 @@ export class WorkQueue<T> {
   /** Items that workers hold. */
   get working(): number {
     return this.#working
+  }
+
+  /** How long the items in work have been in work: all together, and the longest of them. Milliseconds. */
+  unfinished(): { readonly total: number; readonly longest: number } {
+    const now = this.#options.clock.monotonic()
+    let [total, longest] = [0, 0]
+    for (const entry of this.#entries.values()) {
+      if (!entry.working) continue
+      total += now - entry.began
+      longest = Math.max(longest, now - entry.began)
+    }
+    return { total, longest }
   }
 
   /** Items that wait for their time. */
@@ -136,7 +149,7 @@ export class WorkQueue<T> {
     const now = this.#options.clock.monotonic()
     entry.working = false
     this.#working--
-    this.#options.observer?.finished(now - entry.since)
+    this.#options.observer?.finished(now - entry.began)
     if (entry.waiting === undefined) this.#entries.delete(id)
     else this.#line(id, entry)
     if (this.#working === 0) for (const resolve of this.#drained.splice(0)) resolve()
@@ -158,7 +171,7 @@ export class WorkQueue<T> {
   }
 
   #enqueue(id: string, item: T, priority: Priority): void {
-    const entry = this.#entries.get(id) ?? { item, waiting: undefined, working: false, since: 0 }
+    const entry = this.#entries.get(id) ?? { item, waiting: undefined, working: false, since: 0, began: 0 }
     if (entry.waiting === undefined) {
       this.#entries.set(id, entry)
       entry.item = item
@@ -196,7 +209,7 @@ export class WorkQueue<T> {
       this.#working++
       this.#options.observer?.started(now - entry.since)
       this.#options.observer?.depth(this.#waiting)
-      entry.since = now
+      entry.began = now
       return entry.item
     }
     return undefined

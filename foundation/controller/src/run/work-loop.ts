@@ -111,6 +111,7 @@ export class WorkLoop<T> implements AsyncDisposable {
       random: host.random,
       observer: host.metrics,
     })
+    host.metrics.inProgress(() => this.queue.unfinished())
     this.client = host.client.with({
       manager: options.manager ?? `fairlead-${options.name}`,
       force: true,
@@ -182,6 +183,7 @@ export class WorkLoop<T> implements AsyncDisposable {
     }
     this.#read.clear()
     this.#host.endpoints.forget(`${this.name}|`)
+    this.#host.metrics.gone()
     for (const run of this.#onStopped) run()
   }
 

@@ -26,4 +26,7 @@ export const map: Capability = {
     const controllers = new MapControllers(manager, options)
     options.signal.addEventListener('abort', () => void controllers.stop(), { once: true })
   },
+  async commands() {
+    return (await import('./commands/index.ts')).commands
+  },
 }

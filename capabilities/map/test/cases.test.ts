@@ -38,7 +38,7 @@ const a = 'PersistentVolumeClaim/app/a'
 const create = { op: 'create', ref: 'VolumeSnapshot/app/y' }
 
 describe('the case runner', () => {
-  it.each<[string, string, object, string[]]>([
+  it.each<[string, string, Parameters<typeof disagreementsOf>[1], string[]]>([
     ['a call too many', 'added-input-is-one-call', { want: { mapCalled: [] } }, ['mapCalled']],
     ['a call too few', 'no-selector-maps-all', { want: { mapCalls: 3 } }, ['mapCalls']],
     [

@@ -1,0 +1,43 @@
+// `fairlead map rbac`: the rights that MapControllers need, ready for kubectl apply.
+import type { Command, CommandContext } from '@fairlead/controller'
+import { stringifyYamlDocuments } from '@fairlead/kube'
+import type { MapController } from '../api.ts'
+import { mapControllerKind } from '../controller.ts'
+import { clusterRoleFor } from '../engine/grants.ts'
+import { DocumentError, mapControllersOf, readDocuments } from '../offline/documents.ts'
+
+/** Prints one ClusterRole for each MapController of the files, or of the cluster by name. */
+export const rbacCommand: Command = {
+  name: 'rbac',
+  summary: 'Print the ClusterRole that a MapController needs',
+  examples: ['fairlead map rbac -f controller.yaml', 'fairlead map rbac my-controller | kubectl apply -f -'],
+  arguments: [{ name: 'names', description: 'MapControllers of the cluster', optional: true, variadic: true }],
+  options: [{ flags: '-f, --filename <file>', description: 'file or folder with MapControllers; - is standard input', repeatable: true }],
+  run,
+}
+
+async function run(context: CommandContext): Promise<number> {
+  const files = (context.options.filename ?? []) as readonly string[]
+  const names = (context.arguments[0] ?? []) as readonly string[]
+  if (files.length === 0 && names.length === 0) {
+    context.err('Name a file (-f controller.yaml) or a MapController of the cluster')
+    return 2
+  }
+  try {
+    const controllers: Pick<MapController, 'metadata' | 'spec'>[] = mapControllersOf(await readDocuments(files, context.stdin))
+    if (names.length > 0) {
+      const client = await context.client()
+      for (const name of names) controllers.push(await client.get(mapControllerKind, name))
+    }
+    if (controllers.length === 0) {
+      context.err(`There is no MapController in ${files.join(', ')}`)
+      return 1
+    }
+    context.out(stringifyYamlDocuments(controllers.map(clusterRoleFor)))
+    return 0
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    context.err(error.message)
+    return 1
+  }
+}

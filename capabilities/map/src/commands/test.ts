@@ -1,0 +1,168 @@
+// `fairlead map test`: cases for the hooks of map controllers, played with the engine: a hook is tested where it is written.
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspect, isDeepStrictEqual } from 'node:util'
+import type { Command, CommandContext } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import { inputAnnotation } from '../engine/tag.ts'
+import { ownerOf, playCase } from '../offline/map-case.ts'
+import type { CaseOutcome, MapCase } from '../offline/map-case.ts'
+import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
+
+/** Plays every case of a file or folder; exit code 1 when one disagrees. */
+export const testCommand: Command = {
+  name: 'test',
+  summary: 'Play cases for the hooks of map controllers',
+  examples: ['fairlead map test cases/', 'fairlead map test cases/nightly.json --hook http://127.0.0.1:8080'],
+  arguments: [{ name: 'path', description: 'file or folder with cases (JSON)' }],
+  options: [
+    { flags: '--hook <url>', description: 'address of the hooks under test; /map and /tombstone are put behind it' },
+    { flags: '--resolve <name=host:port>', description: 'where a host of a hook is', repeatable: true },
+  ],
+  run,
+}
+
+interface CaseFile {
+  readonly resources?: readonly { readonly apiVersion: string; readonly kind: string; readonly plural: string; readonly namespaced: boolean }[]
+  readonly cases: readonly MapCase[]
+}
+
+async function run(context: CommandContext): Promise<number> {
+  const { hook, resolve = [] } = context.options as { hook?: string; resolve?: readonly string[] }
+  let passed = 0
+  let failed = 0
+  for (const file of filesOf(context.arguments[0] as string)) {
+    const { cases, resources = [] } = JSON.parse(readFileSync(file, 'utf8')) as CaseFile
+    for (const entry of cases) {
+      const wrong = await disagreements(withHook(entry, hook), resources.map(definitionOf), resolveTable(resolve), context.signal)
+      if (wrong.length === 0) passed++
+      else failed++
+      if (wrong.length > 0) context.out([`FAILED  ${file}: ${entry.id}  ${entry.title ?? ''}`, ...wrong.map((line) => `  ${line}`)].join('\n'))
+    }
+  }
+  context.out(`${passed} passed, ${failed} failed`)
+  return failed === 0 ? 0 : 1
+}
+
+async function disagreements(entry: MapCase, definitions: readonly KubeObject[], resolve: ReadonlyMap<string, string>, signal: AbortSignal): Promise<string[]> {
+  try {
+    const outcome = await playCase(entry, definitions, (controller) => offlineHooks(controller, resolve), signal)
+    return Object.entries(entry.want).flatMap(([key, wanted]) => compare(key, wanted, outcome))
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+interface WantedWrite {
+  readonly op: string
+  readonly ref: string
+  readonly taggedFor?: string
+  readonly controllerRef?: string
+  readonly preconditionUid?: string
+  readonly resultSpec?: unknown
+}
+
+/** Keys of `want` that need a server (events of it, what is queued again, what it stores byte for byte) are looked at as far as a plan tells. */
+function compare(key: string, wanted: unknown, outcome: CaseOutcome): string[] {
+  switch (key) {
+    case 'mapCalled':
+    case 'tombstoneCalled':
+      return same(key, (wanted as readonly string[]).toSorted(), [...outcome[key]].toSorted())
+    case 'mapCalls':
+      return same(key, wanted, outcome.mapCalls)
+    case 'mapFirstRequest':
+    case 'tombstoneFirstRequest':
+      return compareRequests(key, wanted as Record<string, WantedRequest>, outcome)
+    case 'writes':
+      return compareWrites(wanted as readonly WantedWrite[], outcome)
+    case 'status':
+      return contains('status', wanted, outcome.status)
+    case 'events':
+      return compareWarnings(wanted as readonly { readonly type?: string }[], outcome)
+    case 'unchanged':
+      return same(key, [], outcome.writes.map(({ ref }) => ref).filter((ref) => (wanted as readonly string[]).includes(ref)))
+    case 'writesInOrder':
+    case 'requeue':
+      return []
+    default:
+      return [`want.${key} is not known`]
+  }
+}
+
+interface WantedRequest {
+  readonly outputs?: Readonly<Record<string, readonly string[]>>
+  readonly absent?: readonly string[]
+}
+
+function compareRequests(key: string, wanted: Readonly<Record<string, WantedRequest>>, { requests }: CaseOutcome): string[] {
+  const came = requests[key === 'mapFirstRequest' ? 'map' : 'tombstone']
+  return Object.entries(wanted).flatMap(([ref, { outputs, absent = [] }]) => {
+    const request = came[ref]
+    if (request === undefined) return [`${key}.${ref}: there was no request`]
+    const keys = Object.fromEntries(Object.entries(request.outputs as object).map(([kind, objects]) => [kind, Object.keys(objects as object).toSorted()]))
+    const sorted = outputs && Object.fromEntries(Object.entries(outputs).map(([kind, names]) => [kind, names.toSorted()]))
+    return [...(sorted === undefined ? [] : same(`${key}.${ref}.outputs`, sorted, keys)), ...same(`${key}.${ref}.absent`, [], absent.filter((field) => field in request))]
+  })
+}
+
+function compareWrites(wanted: readonly WantedWrite[], { writes }: CaseOutcome): string[] {
+  const left = [...writes]
+  for (const write of wanted) {
+    const at = left.findIndex((other) => isSuch(write, other))
+    if (at < 0) return [`writes: wanted ${show(write)}, came ${show(writes.map(({ op, ref, object }) => ({ op, ref, spec: object.spec })))}`]
+    left.splice(at, 1)
+  }
+  return left.length === 0 ? [] : [`writes: ${left.map(({ op, ref }) => `${op} ${ref}`).join(', ')} was not wanted`]
+}
+
+function isSuch(wanted: WantedWrite, { op, ref, object, uid }: CaseOutcome['writes'][number]): boolean {
+  if (wanted.op !== op || wanted.ref !== ref) return false
+  if (wanted.preconditionUid !== undefined && wanted.preconditionUid !== uid) return false
+  if (wanted.controllerRef === 'parent' && ownerOf(object) === undefined) return false
+  if (typeof wanted.taggedFor === 'string' && inputOf(object) !== wanted.taggedFor) return false
+  return !('resultSpec' in wanted) || isDeepStrictEqual(wanted.resultSpec, object.spec)
+}
+
+/** The input of an output, without the group of its kind. */
+function inputOf(object: KubeObject): string | undefined {
+  return object.metadata.annotations?.[inputAnnotation]?.replace(/^([^./]+)\.[^/]*\//, '$1/')
+}
+
+function compareWarnings(wanted: readonly { readonly type?: string }[], { warnings }: CaseOutcome): string[] {
+  if (wanted.length === 0) return same('events', [], warnings)
+  return wanted.some(({ type }) => type === 'Warning') && warnings.length === 0 ? ['events: wanted a Warning, came none'] : []
+}
+
+function contains(at: string, wanted: unknown, came: unknown): string[] {
+  if (typeof wanted !== 'object' || wanted === null || typeof came !== 'object' || came === null) return same(at, wanted, came)
+  return Object.entries(wanted).flatMap(([key, value]) => contains(`${at}.${key}`, value, (came as Record<string, unknown>)[key]))
+}
+
+function same(at: string, wanted: unknown, came: unknown): string[] {
+  return isDeepStrictEqual(wanted, came) ? [] : [`${at}: wanted ${show(wanted)}, came ${show(came)}`]
+}
+
+function show(value: unknown): string {
+  return inspect(value, { depth: null, breakLength: Infinity })
+}
+
+function withHook(entry: MapCase, base: string | undefined): MapCase {
+  if (base === undefined || Array.isArray(entry.input.controller.spec.hooks)) return entry
+  const { name, spec } = entry.input.controller
+  const { spec: moved } = withHookAt({ apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController', metadata: { name }, spec } as Parameters<typeof withHookAt>[0], base)
+  return { ...entry, input: { ...entry.input, controller: { name, spec: moved } } }
+}
+
+function definitionOf({ apiVersion, kind, plural, namespaced }: NonNullable<CaseFile['resources']>[number]): KubeObject {
+  const [group = '', version = apiVersion] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
+  const spec = { group, scope: namespaced ? 'Namespaced' : 'Cluster', names: { kind, plural }, versions: [{ name: version }] }
+  return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${group}` }, spec }
+}
+
+function filesOf(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path)
+    .filter((name) => name.endsWith('.json'))
+    .toSorted()
+    .map((name) => join(path, name))
+}

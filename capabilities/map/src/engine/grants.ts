@@ -1,0 +1,69 @@
+// The rights that a MapController needs beyond those of the capability: one ClusterRole per controller (design decision 13).
+import type { PolicyRule } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import { parseApiVersion } from '@fairlead/kube'
+import type { EndpointConfig, MapController, MapControllerSpec } from '../api.ts'
+
+const read = ['get', 'list', 'watch']
+
+/** The rules for a spec, one for each resource, verbs merged. */
+export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
+  const grants = new Grants()
+  const grant = (of: { readonly apiVersion: string; readonly resource: string }, verbs: readonly string[], subresource = ''): void =>
+    grants.add(parseApiVersion(of.apiVersion).group, of.resource + subresource, verbs)
+  const related = spec.hooks.map.relatedResources ?? []
+  grant(spec.parentResource, read)
+  grant(spec.parentResource, ['patch'], '/status')
+  // A cluster may demand it of whoever sets blockOwnerDeletion.
+  grant(spec.parentResource, ['update'], '/finalizers')
+  for (const input of spec.inputResources) grant(input, read)
+  for (const output of spec.outputResources) grant(output, [...read, 'create', 'patch', 'delete'])
+  for (const rule of related) grant(rule, read)
+  const byNamespace = [...spec.inputResources, ...related].some(({ namespaceSelector }) => namespaceSelector !== undefined)
+  if (byNamespace) grants.add('', 'namespaces', read)
+  for (const source of credentialSources(spec)) {
+    const bundle = source.caBundle
+    if (bundle?.configMapRef !== undefined) grants.add('', 'configmaps', ['get'], bundle.configMapRef.name)
+    for (const ref of [bundle?.secretRef, source.authorization?.secretRef, source.basicAuth?.secretRef, source.clientTLS?.secretRef]) {
+      if (ref !== undefined) grants.add('', 'secrets', ['get'], ref.name)
+    }
+  }
+  return grants.rules()
+}
+
+/** The ClusterRole that grants them. */
+export function clusterRoleFor(controller: Pick<MapController, 'metadata' | 'spec'>): KubeObject {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: `fairlead:map:${controller.metadata.name ?? ''}`, labels: { 'rbac.fairlead.dev/aggregate-to-map': 'true' } },
+    rules: rulesFor(controller.spec),
+  }
+}
+
+function credentialSources({ hooks, endpointConfigs = [] }: MapControllerSpec): Pick<EndpointConfig, 'caBundle' | 'authorization' | 'basicAuth' | 'clientTLS'>[] {
+  const webhooks = [hooks.map.webhook, hooks.tombstone?.webhook].filter((webhook) => webhook !== undefined)
+  return [...webhooks, ...endpointConfigs]
+}
+
+/** Verbs by resource, and for named objects by name. */
+class Grants {
+  readonly #verbs = new Map<string, { readonly group: string; readonly resource: string; readonly verbs: Set<string>; readonly names: Set<string> | undefined }>()
+
+  add(group: string, resource: string, verbs: readonly string[], name?: string): void {
+    const id = `${group}/${resource}/${name === undefined ? '' : 'named'}`
+    let known = this.#verbs.get(id)
+    if (known === undefined) this.#verbs.set(id, (known = { group, resource, verbs: new Set(), names: name === undefined ? undefined : new Set() }))
+    for (const verb of verbs) known.verbs.add(verb)
+    if (name !== undefined) known.names?.add(name)
+  }
+
+  rules(): PolicyRule[] {
+    return [...this.#verbs.values()].map(({ group, resource, verbs, names }) => ({
+      apiGroups: [group],
+      resources: [resource],
+      ...(names === undefined ? {} : { resourceNames: [...names] }),
+      verbs: [...verbs],
+    }))
+  }
+}

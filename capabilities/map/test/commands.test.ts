@@ -1,0 +1,179 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { CommandContext } from '@fairlead/controller'
+import { parseYaml, parseYamlDocuments } from '@fairlead/kube'
+import { map } from '@fairlead/map'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const folder = mkdtempSync(join(tmpdir(), 'fairlead-map-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const shared = resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared')
+
+interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function runCommand(name: string, options: Record<string, unknown>, args: CommandContext['arguments'] = [], stdin = ''): Promise<Ran> {
+  const command = (await map.commands!()).find((one) => one.name === name)!
+  const [out, err]: string[][] = [[], []]
+  const code = await command.run({
+    arguments: args,
+    options,
+    stdin: async () => stdin,
+    out: (text) => void out!.push(text),
+    err: (text) => void err!.push(text),
+    client: () => Promise.reject(new Error('there is no cluster')),
+    signal: new AbortController().signal,
+  })
+  return { code, out: out!.join('\n'), err: err!.join('\n') }
+}
+
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const controller = `
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: MapController
+metadata: {name: copies}
+spec:
+  parentResource: {apiVersion: v1, resource: serviceaccounts}
+  inputResources: [{apiVersion: v1, resource: configmaps}]
+  outputResources: [{apiVersion: v1, resource: secrets, updateStrategy: {method: InPlace}}]
+  hooks:
+    map:
+      expression: |
+        [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": input.metadata.name + "-copy"}, "stringData": input.data}]
+`
+const objects = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: owner}
+---
+apiVersion: v1
+kind: ConfigMapList
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {k: "2"}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: elsewhere, namespace: other}, data: {}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: b-copy}
+`
+
+describe('fairlead map render', () => {
+  const files = [file('controller.yaml', controller), file('objects.yaml', objects)]
+
+  it('prints what would be done with each group, and why', async () => {
+    expect(await runCommand('render', { filename: files })).toEqual({
+      code: 1,
+      err: '',
+      out: [
+        'ServiceAccount/default/owner',
+        '  ConfigMap/default/a  (asked the map hook)',
+        '    create Secret/default/a-copy  Missing',
+        '  ConfigMap/default/b  (asked the map hook)',
+        '    refuse Secret/default/b-copy  Secret/default/b-copy exists already and is not owned by this parent; it was left as it is. Rename one of the two, or delete it',
+      ].join('\n'),
+    })
+  })
+
+  it('prints the objects that would be applied, which it then finds unchanged', async () => {
+    const { out } = await runCommand('render', { filename: files, output: 'yaml' })
+    const [secret] = parseYamlDocuments(out) as { metadata: object; stringData: object }[]
+    expect(secret).toMatchObject({ kind: 'Secret', metadata: { name: 'a-copy', namespace: 'default' }, stringData: { k: '1' } })
+    const json = JSON.parse((await runCommand('render', { filename: [files[0]!, '-'], output: 'json' }, [], objects)).out) as { parents: { groups: unknown[] }[] }
+    expect(json.parents[0]?.groups.length).toBe(2)
+  })
+
+  it('asks a server that is named instead of the one in the file', async () => {
+    const server = createServer((request, response) => void response.end(JSON.stringify({ outputs: request.url === '/map' ? [] : null, resyncAfterSeconds: 7 })))
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    const { out, code } = await runCommand('render', { filename: files, hook: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    server.closeAllConnections()
+    await new Promise((closed) => server.close(closed))
+    expect({ out, code }).toEqual({ code: 0, out: ['ServiceAccount/default/owner', '  ConfigMap/default/a  (asked the map hook, again in 7 s)', '  ConfigMap/default/b  (asked the map hook, again in 7 s)'].join('\n') })
+  })
+
+  it.each<[string, string, string]>([
+    ['an expression of the wrong type', controller.replace('[{"apiVersion"', '{"apiVersion"').replace(': input.data}]', ': input.data}'), 'spec.hooks.map.expression'],
+    ['an expression that cannot be parsed', controller.replace('[{"apiVersion"', '[{{"apiVersion"'), 'spec.hooks.map.expression'],
+    ['a kind that nothing tells', controller.replace('resource: secrets', 'resource: gadgets'), 'Nothing tells the kind of gadgets in v1'],
+    ['broken YAML', `${controller}\n  - : [`, 'broken.yaml:'],
+  ])('says what is wrong with %s', async (_title, text, message) => {
+    const ran = await runCommand('render', { filename: [file('broken.yaml', text), files[1]!] })
+    expect({ code: ran.code, err: ran.err.includes(message) ? message : ran.err }).toEqual({ code: 1, err: message })
+  })
+
+  it('asks for files, and knows its formats', async () => {
+    expect((await runCommand('render', {})).code).toBe(2)
+    expect((await runCommand('render', { filename: files, output: 'xml' })).code).toBe(2)
+    expect((await runCommand('render', { filename: [files[1]!] })).err).toContain('There is no MapController in')
+  })
+})
+
+async function passesAll(path: string): Promise<void> {
+  const { out, code } = await runCommand('test', {}, [path])
+  expect({ out: out.replace(/\d+ passed/, 'all passed'), code }).toEqual({ out: 'all passed, 0 failed', code: 0 })
+}
+
+describe('fairlead map test', () => {
+  const own = fileURLToPath(new URL('cases', import.meta.url))
+
+  const sharedCases = join(shared, 'cases/mapcontroller.json')
+
+  it('passes our own cases', () => passesAll(own))
+  it.skipIf(!existsSync(sharedCases))('passes the shared cases', () => passesAll(sharedCases))
+
+  it('says what disagrees', async () => {
+    const { cases, resources } = JSON.parse(readFileSync(join(own, 'mapcontroller.json'), 'utf8')) as { cases: { id: string; want: object }[]; resources: unknown }
+    const entry = cases.find(({ id }) => id === 'name-of-another-owner')!
+    const path = file('wrong.json', JSON.stringify({ resources, cases: [{ ...entry, want: { writes: [], mapCalls: 2, status: { outputs: { volumesnapshots: { total: 5 } } } } }] }))
+    const { out, code } = await runCommand('test', {}, [path])
+    expect(code).toBe(1)
+    expect(out).toContain('create VolumeSnapshot/app/y was not wanted')
+    expect(out).toContain('mapCalls: wanted 2, came 1')
+    expect(out).toContain('status.outputs.volumesnapshots.total: wanted 5, came 1')
+    expect(out).toContain('0 passed, 1 failed')
+  })
+})
+
+describe('fairlead map rbac', () => {
+  it('prints the ClusterRole that the snapshot-schedule example ships', async () => {
+    const manifests = join(root, 'examples/snapshot-schedule/manifests')
+    const { out, code } = await runCommand('rbac', { filename: [join(manifests, '3-controller.yaml')] })
+    expect(code).toBe(0)
+    expect(parseYaml(out)).toEqual(parseYaml(readFileSync(join(manifests, '2-rbac.yaml'), 'utf8')))
+  })
+
+  it('grants credentials by name, namespaces where they select, and related kinds', async () => {
+    const more = controller.replace('expression: |', 'relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {}}]\n      webhook: {url: "https://x/", caBundle: {configMapRef: {name: ca, namespace: n}}, authorization: {secretRef: {name: token, namespace: n, key: k}}}\n      unused: |')
+    const { rules } = parseYaml((await runCommand('rbac', { filename: [file('more.yaml', more)] })).out) as unknown as { rules: { resources: string[]; verbs: string[]; resourceNames?: string[] }[] }
+    const brief = rules.map(({ resources, verbs, resourceNames }) => `${resources.join()} ${verbs.join()}${resourceNames === undefined ? '' : ` ${resourceNames.join()}`}`)
+    expect(brief).toEqual([
+      'serviceaccounts get,list,watch',
+      'serviceaccounts/status patch',
+      'serviceaccounts/finalizers update',
+      'configmaps get,list,watch',
+      'secrets get,list,watch,create,patch,delete',
+      'pods get,list,watch',
+      'namespaces get,list,watch',
+      'configmaps get ca',
+      'secrets get token',
+    ])
+  })
+
+  it('asks for a file or a name', async () => {
+    expect((await runCommand('rbac', {})).code).toBe(2)
+  })
+})

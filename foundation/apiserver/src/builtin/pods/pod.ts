@@ -4,6 +4,7 @@ import { fieldErrors, forbidden, jsonEqual } from '@fairlead/kube'
 import type { Strategy, WriteContext } from '../../registry/strategy.ts'
 import { draftAt, draftsAt, ensureAt, fill, flagAt, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { defaultPodSpec } from './pod-spec-defaults.ts'
+import { podSpecDifference } from './pod-spec-difference.ts'
 import { podSpecErrors } from './pod-spec-validation.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
@@ -129,7 +130,7 @@ function specChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
     )
   if (errors.length > 0) return errors
   const allowed = withAllowedChanges(spec, old)
-  return jsonEqual(allowed, spec) ? [] : [fieldErrors.forbidden('spec', changeable)]
+  return jsonEqual(allowed, spec) ? [] : [fieldErrors.forbidden('spec', `${changeable}\n${podSpecDifference(allowed, spec)}`)]
 }
 
 function deadlineChangeErrors(seconds: number | undefined, old: number | undefined): FieldError[] {

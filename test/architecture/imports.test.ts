@@ -13,6 +13,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'foundation/apiserver': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'foundation/simulator': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'capabilities/map': ['foundation/controller', 'foundation/client', 'foundation/kube'],
+  'capabilities/supply': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'apps/cli': [
     'foundation/kube',
     'foundation/client',

@@ -16,6 +16,7 @@ export interface Suite {
 }
 
 const suites: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
+  'cartographer.json': () => import('./cartographer/suite.ts'),
   'mapcontroller.json': () => import('./mapcontroller/suite.ts'),
 }
 

@@ -1,0 +1,63 @@
+// The path language of templates, rules and selectors: one JSONPath expression in the dialect of kubectl, of which exactly one result counts
+// (originals/cartographer.md §2.3). Missing keys and indexes out of range are absent, not errors.
+import { JsonPathError, parseJsonPath, relaxedJsonPath } from '@fairlead/kube'
+import type { JsonPathTemplate, JsonValue } from '@fairlead/kube'
+
+/** What stands at a path. */
+export type Found =
+  | { readonly kind: 'value'; readonly value: JsonValue }
+  | { readonly kind: 'absent' }
+  /** The path makes no sense, or leads to several values. */
+  | { readonly kind: 'error'; readonly message: string }
+
+const absent: Found = { kind: 'absent' }
+
+/** Parsed paths that are kept; the oldest goes first. */
+const remembered = 2000
+const parsed = new Map<string, JsonPathTemplate | JsonPathError>()
+
+/** What stands at `path` in `value`. `x.y`, `.x.y` and `{.x.y}` are the same path. */
+export function lookup(path: string, value: JsonValue): Found {
+  const template = templateOf(path)
+  if (template instanceof JsonPathError) return { kind: 'error', message: template.message }
+  let results: JsonValue[][]
+  try {
+    results = template.find(value)
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error
+    return isOutOfRange(error) ? absent : { kind: 'error', message: error.message }
+  }
+  if (results.length > 1) return { kind: 'error', message: `more than one expression in the path: ${path}` }
+  const [found = []] = results
+  if (found.length > 1)
+    return { kind: 'error', message: `too many results for the query: ${path} (${found.length} results, one is needed)` }
+  return found.length === 0 ? absent : { kind: 'value', value: found[0]! }
+}
+
+/** What is wrong with a path by itself; undefined for one that can be evaluated. */
+export function pathProblem(path: string): string | undefined {
+  if (path.trim() === '') return 'the path is empty'
+  const template = templateOf(path)
+  if (template instanceof JsonPathError) return template.message
+  return undefined
+}
+
+function templateOf(path: string): JsonPathTemplate | JsonPathError {
+  const known = parsed.get(path)
+  if (known !== undefined) return known
+  let template: JsonPathTemplate | JsonPathError
+  try {
+    template = parseJsonPath(relaxedJsonPath(path.trim()), { allowMissingKeys: true })
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error
+    template = error
+  }
+  if (parsed.size >= remembered) parsed.delete(parsed.keys().next().value as string)
+  parsed.set(path, template)
+  return template
+}
+
+/** The index leads beyond the list: absent, as a field that is not there (originals/cartographer.md §3.6). */
+function isOutOfRange(error: JsonPathError): boolean {
+  return error.message.startsWith('array index out of bounds') || error.message.startsWith('starting index')
+}

@@ -152,15 +152,31 @@ export class Metrics {
 
   #collectInProgress(prom: typeof Prometheus, registers: Registry[]): void {
     const labelNames = ['name', 'controller']
-    const collected = (of: 'total' | 'longest', asking: ReadonlyMap<string, () => { readonly total: number; readonly longest: number }>) =>
+    const collected = (
+      of: 'total' | 'longest',
+      asking: ReadonlyMap<string, () => { readonly total: number; readonly longest: number }>,
+    ) =>
       function collect(this: Gauge): void {
         this.reset()
         for (const [name, ask] of asking) this.set({ name, controller: name }, ask()[of] / 1000)
       }
-    const unfinished = 'How many seconds of work has been done that is in progress and hasn\'t been observed by work_duration'
+    const unfinished =
+      "How many seconds of work has been done that is in progress and hasn't been observed by work_duration"
     const longest = 'How many seconds has the longest running processor for workqueue been running'
-    new prom.Gauge({ name: 'workqueue_unfinished_work_seconds', help: unfinished, labelNames, registers, collect: collected('total', this.#inProgress) })
-    new prom.Gauge({ name: 'workqueue_longest_running_processor_seconds', help: longest, labelNames, registers, collect: collected('longest', this.#inProgress) })
+    new prom.Gauge({
+      name: 'workqueue_unfinished_work_seconds',
+      help: unfinished,
+      labelNames,
+      registers,
+      collect: collected('total', this.#inProgress),
+    })
+    new prom.Gauge({
+      name: 'workqueue_longest_running_processor_seconds',
+      help: longest,
+      labelNames,
+      registers,
+      collect: collected('longest', this.#inProgress),
+    })
   }
 
   /** Whether this process leads. */

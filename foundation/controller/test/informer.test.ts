@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
 import { recorded } from './support/recorded-client.ts'
 import type { RecordingTransport } from './support/recorded-client.ts'
-import { settled, until } from './support/until.ts'
+import { turns, until } from './support/until.ts'
 
 function configMap(name: string, labels: Record<string, string> = {}, namespace = 'default'): ConfigMap {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name, labels } }
@@ -78,7 +78,7 @@ describe('shared caches', () => {
       run.pool.use(ConfigMap, { labelSelector: 'a=1' }),
     ]
     await Promise.all(uses.map((use) => use.informer.settled()))
-    await settled()
+    await turns()
     expect([
       run.pool.size,
       watches(run.transport).length,
@@ -199,7 +199,7 @@ describe('reading a kind that is not known', () => {
     await until('it ran', () => seen.length === 1)
     await run.outside.create(memcachedDefinition)
     await until('it ran again', () => seen.length === 2)
-    await settled()
+    await turns()
     expect(seen).toEqual([
       'KindAbsent: The server serves no Memcached.cache.example.com in cache.example.com/v1alpha1; install its CustomResourceDefinition or check the spelling',
       'found 0',

@@ -4,7 +4,7 @@ import { LeaderElection, Manager, silentLogger } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { recorded } from './support/recorded-client.ts'
-import { settled, until } from './support/until.ts'
+import { turns, until } from './support/until.ts'
 
 const lease = { namespace: 'kube-system', name: 'test' }
 
@@ -45,7 +45,7 @@ describe('leader election', () => {
     ])
     // b never renews again: c sees no change for 15 s, by its own clock.
     const third = c.acquire(seconds.signal)
-    await settled()
+    await turns()
     await clock.advance(14_000)
     expect(c.leads).toBe(false)
     for (let i = 0; i < 3 && !c.leads; i++) await clock.advance(2000)

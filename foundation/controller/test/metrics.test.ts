@@ -2,7 +2,7 @@ import { ApiServer } from '@fairlead/apiserver'
 import { Manager } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import { expect, test } from 'vitest'
-import { settled, until } from './support/until.ts'
+import { turns, until } from './support/until.ts'
 
 test('metrics have the names and labels of controller-runtime, and those of a stopped controller stand still', async () => {
   await using server = await ApiServer.start({ controllers: false })
@@ -21,7 +21,10 @@ test('metrics have the names and labels of controller-runtime, and those of a st
   for (const item of ['slow', 'a', 'b']) loop.add(item)
   await until('the quick ones are done', () => loop.queue.length === 0 && loop.active === 1)
   await clock.advance(3000)
-  const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_bucket') && !line.includes('_sum'))
+  const lines = (text: string): string[] =>
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_bucket') && !line.includes('_sum'))
   expect(lines(await manager.metrics.text()).filter((line) => line.includes('"test"'))).toEqual([
     'controller_runtime_reconcile_total{controller="test",result="success"} 2',
     'controller_runtime_reconcile_total{controller="test",result="requeue_after"} 0',
@@ -42,8 +45,12 @@ test('metrics have the names and labels of controller-runtime, and those of a st
   ])
   go()
   await loop.stop()
-  await settled()
-  expect(lines(await manager.metrics.text()).filter((line) => /"test"/.test(line) && /active|unfinished|longest|depth|concurrent/.test(line))).toEqual([
+  await turns()
+  expect(
+    lines(await manager.metrics.text()).filter(
+      (line) => /"test"/.test(line) && /active|unfinished|longest|depth|concurrent/.test(line),
+    ),
+  ).toEqual([
     'controller_runtime_active_workers{controller="test"} 0',
     'workqueue_depth{name="test",controller="test"} 0',
   ])

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
 import { recorded } from './support/recorded-client.ts'
 import type { RecordingTransport } from './support/recorded-client.ts'
-import { settled, until } from './support/until.ts'
+import { turns, until } from './support/until.ts'
 
 interface Setup extends AsyncDisposable {
   readonly client: Client
@@ -156,6 +156,6 @@ test('a controller that never wrote a status does not begin to when it fails', a
   })
   await run.client.apply(memcached('a', { size: 1 }))
   await until('it failed', () => runs > 0)
-  await settled()
+  await turns()
   expect((await run.client.get(Memcached, 'default/a')).status).toBe(undefined)
 })

@@ -3,7 +3,7 @@ import { ConfigMap } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { WorkLoop } from '@fairlead/controller'
 import { expect, test } from 'vitest'
-import { settled, until } from './support/until.ts'
+import { turns, until } from './support/until.ts'
 
 interface Group {
   readonly parent: string
@@ -44,7 +44,7 @@ test('items of one’s own making run in turn over their parents, and are woken 
     },
   })
   await until('all ran', () => runs.length === 7)
-  await settled()
+  await turns()
   expect(runs).toEqual(['a/1', 'b/1', 'c/1', 'a/2', 'b/2', 'a/3', 'a/4'])
   runs.length = 0
   const client = server.client()
@@ -52,17 +52,17 @@ test('items of one’s own making run in turn over their parents, and are woken 
   await until('its readers ran', () => runs.length === 2)
   await client.patch(ConfigMap, 'default/out-a-3', { merge: { data: { foreign: '1' } } })
   await until('the owner ran', () => runs.length === 3)
-  await settled()
+  await turns()
   expect(runs).toEqual(['b/1', 'b/2', 'a/3'])
   runs.length = 0
   loop.forget({ parent: 'b', key: '1' })
   await client.patch(ConfigMap, 'default/in-b', { merge: { data: { x: '1' } } })
   await until('the other reader ran', () => runs.length === 1)
-  await settled()
+  await turns()
   expect(runs).toEqual(['b/2'])
   await loop.stop()
   loop.add({ parent: 'a', key: '1' })
-  await settled()
+  await turns()
   expect([runs.length, manager.leads]).toEqual([1, true])
 })
 

@@ -7,6 +7,8 @@ import type { Clock } from '@fairlead/kube'
 export class RecordingTransport implements Transport {
   readonly requests: string[] = []
   readonly #to: Transport
+  /** Requests whose answers are not here yet. */
+  inFlight = 0
   /** Called before each request; may delay or fail it. */
   before: (request: ApiRequest) => Promise<void> | void = () => {}
   /** Answers in the server's place, watches too, when it gives an answer. */
@@ -24,10 +26,15 @@ export class RecordingTransport implements Transport {
 
   async request(request: ApiRequest): Promise<ApiResponse> {
     this.requests.push(`${request.method} ${request.path}`)
-    await this.before(request)
-    const response = this.instead(request) ?? (await this.#to.request(request))
-    await this.after(request, response)
-    return response
+    this.inFlight++
+    try {
+      await this.before(request)
+      const response = this.instead(request) ?? (await this.#to.request(request))
+      await this.after(request, response)
+      return response
+    } finally {
+      this.inFlight--
+    }
   }
 
   async watch(request: ApiRequest): ReturnType<Transport['watch']> {

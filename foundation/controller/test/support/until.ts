@@ -11,7 +11,7 @@ export async function until<T>(what: string, holds: () => T | false | undefined)
   }
 }
 
-/** Lets everything that is under way settle: many turns of the event loop. */
-export async function settled(): Promise<void> {
+/** Many turns of the event loop: what is under way in this process settles. */
+export async function turns(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { judge, readExceptions } from '../exceptions.ts'
-import { findKubectl } from './kubectl.ts'
+import { findKubectl } from '../../support/kubectl.ts'
 import { play } from './play.ts'
 import type { Outcome } from './play.ts'
 import { areas, describe } from './report.ts'
@@ -29,7 +29,7 @@ const scenarios = readScenarios(folder).filter(
     (!wantedAreas || wantedAreas.includes(name.split('/')[0] as string)) &&
     (!values.name || name.includes(values.name)),
 )
-const kubectl = findKubectl()
+const kubectl = findKubectl('1.33')
 if (kubectl === undefined)
   console.log('kubectl 1.33 is not here (KUBECTL names it): scenarios that need it are skipped')
 

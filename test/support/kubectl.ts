@@ -1,36 +1,31 @@
-// Runs the real kubectl (1.33, named by KUBECTL) with an empty HOME against the server of a scenario.
+// Runs a real kubectl of a wanted version with an empty HOME.
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 
+/** How a run of kubectl ended. */
 export interface KubectlResult {
   readonly exitCode: number
   readonly stdout: string
   readonly stderr: string
 }
 
-function isWanted(path: string): boolean {
+function isVersion(path: string, minor: string): boolean {
   const found = spawnSync(path, ['version', '--client', '-o', 'json'], { encoding: 'utf8' })
-  return found.status === 0 && /"gitVersion": "v1\.33\./.test(found.stdout)
+  return found.status === 0 && found.stdout.includes(`"gitVersion": "v${minor}.`)
 }
 
-/** The path of a kubectl 1.33: `KUBECTL`, or one on the PATH (or beside it, `kubectl.1.33`); undefined when there is none. */
-export function findKubectl(): string | undefined {
+/**
+ * The path of a kubectl of a minor version such as `1.33`: what `KUBECTL` names, `kubectl` on the PATH, or a `kubectl.<minor>` beside either of them;
+ * undefined when there is none.
+ */
+export function findKubectl(minor: string): string | undefined {
   const named = process.env['KUBECTL']
-  if (named) return isWanted(named) ? named : undefined
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    const path = join(folder, 'kubectl')
-    if (!existsSync(path)) continue
-    const beside = join(dirname(realpathSync(path)), 'kubectl.1.33')
-    if (existsSync(beside) && isWanted(beside)) return beside
-    const sibling = readdirSync(folder).includes('kubectl.1.33') ? join(folder, 'kubectl.1.33') : undefined
-    if (sibling && isWanted(sibling)) return sibling
-    if (isWanted(path)) return path
-  }
-  return undefined
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const found = [...(named ? [named] : []), ...folders.map((folder) => join(folder, 'kubectl'))].filter((path) => existsSync(path))
+  const candidates = found.flatMap((path) => [join(dirname(realpathSync(path)), `kubectl.${minor}`), join(dirname(path), `kubectl.${minor}`), path])
+  return candidates.find((path) => existsSync(path) && isVersion(path, minor))
 }
 
 /** A kubectl that waits for what never happens is ended after this time. */
@@ -55,13 +50,7 @@ export class Kubectl implements Disposable {
         cwd: this.#home,
         timeout: runMs,
         killSignal: 'SIGKILL',
-        env: {
-          PATH: process.env['PATH'] ?? '',
-          HOME: this.#home,
-          KUBECONFIG: this.#kubeconfig,
-          LC_ALL: 'C',
-          TZ: 'UTC',
-        },
+        env: { PATH: process.env['PATH'] ?? '', HOME: this.#home, KUBECONFIG: this.#kubeconfig, LC_ALL: 'C', TZ: 'UTC' },
       })
       let stdout = ''
       let stderr = ''

@@ -8,7 +8,7 @@ import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
 import { validatorsLink } from './admission/validators.ts'
 import { certificateAuthenticator, staticTokens } from './auth/authenticators.ts'
-import { loadCertificates, makeCertificates, prepareCertificates } from './auth/certificates.ts'
+import { loadCertificates, makeCertificates } from './auth/certificates.ts'
 import type { Certificates } from './auth/certificates.ts'
 import { kubeconfigText } from './auth/kubeconfig-file.ts'
 import type { StaticToken } from './auth/authenticators.ts'
@@ -144,17 +144,9 @@ export class ApiServer implements AsyncDisposable {
     const clock = options.clock ?? systemClock
     await using resources = new AsyncDisposableStack()
     const storage = await (options.storage ?? memory())
+    const store = resources.use('open' in storage ? await storage.open({ clock }) : storage)
     const folder = 'open' in storage ? storage.folder : undefined
-    const needsCertificates = runs(options, 'service-account')
-    // The journal opens in a thread of its own; this one has better to do than wait for it.
-    const [store] = await Promise.all([
-      'open' in storage ? storage.open({ clock }) : storage,
-      needsCertificates ? prepareCertificates(folder) : undefined,
-    ])
-    resources.use(store)
     const certificates = lazyCertificates(folder, clock)
-    // Made between the commits that follow; who needs them hears of a failure.
-    if (needsCertificates) certificates().catch(() => undefined)
     const index = resources.use(await ObjectIndex.follow(store))
     const registry = new Registry(builtinResources())
     const roles = options.authorization === 'RBAC' ? resources.use(await RoleIndex.follow(store)) : undefined

@@ -1,10 +1,11 @@
 // The server's own certificate authority: made once, kept in the data folder. P-256 throughout.
-import { webcrypto, X509Certificate } from 'node:crypto'
+import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Clock } from '@fairlead/kube'
+import { CertificateMaker } from './certificate-maker.ts'
+import type { CertificateUse, Subject } from './certificate-maker.ts'
 import { readText, writePrivate } from './private-file.ts'
-import type * as x509Module from '@peculiar/x509'
 
 /** A private key and its certificate, PEM texts. */
 export interface KeyPair {
@@ -27,13 +28,19 @@ export interface CertificateOptions {
   readonly hosts?: readonly string[]
 }
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const day = 24 * 60 * 60_000
 const lifetime = 3650 * day
 /** Certificates of a folder are made anew when they have less left. */
 const renewBefore = 30 * day
 /** Clocks of clients may be slow. */
 const backdate = 60 * 60_000
+
+const authorityName: Subject = [['CN', 'fairlead-ca']]
+const serverName: Subject = [['CN', 'fairlead-apiserver']]
+const adminName: Subject = [
+  ['O', 'system:masters'],
+  ['CN', 'kubernetes-admin'],
+]
 
 /** Under which every local server is reached, from outside and from within. */
 const localHosts: readonly string[] = [
@@ -48,12 +55,12 @@ const localHosts: readonly string[] = [
 
 /** Makes all of it, in memory. */
 export async function makeCertificates(options: CertificateOptions): Promise<Certificates> {
-  const maker = await Maker.start(options)
-  const ca = await maker.authority()
+  const maker = await makerOf(options)
+  const ca = maker.authority(authorityName)
   return {
     ca,
-    server: await maker.issue(ca, 'CN=fairlead-apiserver', { hosts: hostsOf(options) }),
-    admin: await maker.issue(ca, 'O=system:masters,CN=kubernetes-admin', { client: true }),
+    server: issue(maker, ca, serverName, { hosts: hostsOf(options) }),
+    admin: issue(maker, ca, adminName, 'client'),
   }
 }
 
@@ -62,13 +69,11 @@ export async function makeCertificates(options: CertificateOptions): Promise<Cer
  * missing or they run out. Files are readable by their owner only.
  */
 export async function loadCertificates(folder: string, options: CertificateOptions): Promise<Certificates> {
-  let maker: Promise<Maker> | undefined
-  const start = (): Promise<Maker> => (maker ??= Maker.start(options))
   const ca = await keptPair(
     folder,
     'ca',
     (pair) => isFresh(pair, options),
-    async () => (await start()).authority(),
+    async () => (await makerOf(options)).authority(authorityName),
   )
   const isOurs = (pair: KeyPair): boolean =>
     isFresh(pair, options) && new X509Certificate(pair.cert).verify(new X509Certificate(ca.cert).publicKey)
@@ -79,12 +84,19 @@ export async function loadCertificates(folder: string, options: CertificateOptio
       folder,
       'server',
       (pair) => isOurs(pair) && covers(pair, hosts),
-      async () => (await start()).issue(ca, 'CN=fairlead-apiserver', { hosts }),
+      async () => issue(await makerOf(options), ca, serverName, { hosts }),
     ),
-    admin: await keptPair(folder, 'admin', isOurs, async () =>
-      (await start()).issue(ca, 'O=system:masters,CN=kubernetes-admin', { client: true }),
-    ),
+    admin: await keptPair(folder, 'admin', isOurs, async () => issue(await makerOf(options), ca, adminName, 'client')),
   }
+}
+
+function makerOf({ clock }: CertificateOptions): Promise<CertificateMaker> {
+  const now = clock.now()
+  return CertificateMaker.start({ from: now - backdate, until: now + lifetime })
+}
+
+function issue(maker: CertificateMaker, ca: KeyPair, subject: Subject, use: CertificateUse): KeyPair {
+  return maker.issue({ cert: ca.cert, key: createPrivateKey(ca.key) }, subject, use)
 }
 
 function hostsOf({ hosts = [] }: CertificateOptions): readonly string[] {
@@ -114,100 +126,4 @@ async function keptPair(
   await writePrivate(join(folder, `${name}.key`), made.key)
   await writePrivate(join(folder, `${name}.crt`), made.cert)
   return made
-}
-
-type X509 = typeof x509Module
-
-interface Keys {
-  readonly pair: webcrypto.CryptoKeyPair
-  readonly pem: string
-}
-
-/** Makes certificates; the library is loaded only when one has to be made. */
-class Maker {
-  readonly #x509: X509
-  readonly #notBefore: Date
-  readonly #notAfter: Date
-
-  private constructor(x509: X509, now: number) {
-    this.#x509 = x509
-    this.#notBefore = new Date(now - backdate)
-    this.#notAfter = new Date(now + lifetime)
-  }
-
-  static async start({ clock }: CertificateOptions): Promise<Maker> {
-    await import('reflect-metadata')
-    return new Maker(await import('@peculiar/x509'), clock.now())
-  }
-
-  async keys(): Promise<Keys> {
-    const pair = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-    const { PemConverter } = this.#x509
-    return {
-      pair,
-      pem: PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', pair.privateKey), PemConverter.PrivateKeyTag),
-    }
-  }
-
-  async authority(): Promise<KeyPair> {
-    const {
-      X509CertificateGenerator,
-      BasicConstraintsExtension,
-      KeyUsagesExtension,
-      KeyUsageFlags,
-      SubjectKeyIdentifierExtension,
-    } = this.#x509
-    const { pair, pem } = await this.keys()
-    const certificate = await X509CertificateGenerator.createSelfSigned({
-      name: 'CN=fairlead-ca',
-      keys: pair,
-      notBefore: this.#notBefore,
-      notAfter: this.#notAfter,
-      signingAlgorithm: algorithm,
-      extensions: [
-        new BasicConstraintsExtension(true, undefined, true),
-        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.digitalSignature, true),
-        await SubjectKeyIdentifierExtension.create(pair.publicKey),
-      ],
-    })
-    return { key: pem, cert: certificate.toString('pem') }
-  }
-
-  async issue(
-    ca: KeyPair,
-    subject: string,
-    use: { readonly hosts: readonly string[] } | { readonly client: true },
-  ): Promise<KeyPair> {
-    const x509 = this.#x509
-    const { ExtendedKeyUsage } = x509
-    const { pair, pem } = await this.keys()
-    const authority = new x509.X509Certificate(ca.cert)
-    const names =
-      'hosts' in use
-        ? use.hosts.map((host) => ({ type: isIP(host) === 0 ? ('dns' as const) : ('ip' as const), value: host }))
-        : []
-    const certificate = await x509.X509CertificateGenerator.create({
-      subject,
-      issuer: authority.subject,
-      publicKey: pair.publicKey,
-      signingKey: await this.#importKey(ca.key),
-      notBefore: this.#notBefore,
-      notAfter: this.#notAfter,
-      signingAlgorithm: algorithm,
-      extensions: [
-        new x509.BasicConstraintsExtension(false, undefined, true),
-        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-        new x509.ExtendedKeyUsageExtension([
-          'hosts' in use ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth,
-        ]),
-        await x509.AuthorityKeyIdentifierExtension.create(authority),
-        ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : []),
-      ],
-    })
-    return { key: pem, cert: certificate.toString('pem') }
-  }
-
-  #importKey(pem: string): Promise<webcrypto.CryptoKey> {
-    return webcrypto.subtle.importKey('pkcs8', this.#x509.PemConverter.decodeFirst(pem), algorithm, false, ['sign'])
-  }
 }

@@ -1,5 +1,5 @@
 // The Transport over HTTPS (or plain HTTP, for `kubectl proxy` and the like) on Node's own client, with kept-alive connections.
-import * as http from 'node:http'
+import type * as http from 'node:http'
 import * as https from 'node:https'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonValue } from '@fairlead/kube'
@@ -11,6 +11,9 @@ import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } fr
 import { readJson, readWarnings } from './body.ts'
 import { lines } from './json-lines.ts'
 
+/** An import statement would load all that hangs on it, a WebSocket and fetch among them: 20 ms of every start. */
+const plainHttp = process.getBuiltinModule('node:http')
+
 /** How the transport behaves. */
 export interface HttpsTransportOptions {
   readonly clock?: Clock
@@ -18,6 +21,9 @@ export interface HttpsTransportOptions {
   readonly timeout?: number
   readonly userAgent?: string
 }
+
+/** Idle connections are closed before any server does it: a write on one that is just being closed cannot be repeated. */
+const kept: http.AgentOptions = { keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 64, timeout: 50_000 }
 
 interface Shared {
   readonly base: URL
@@ -78,7 +84,7 @@ export class HttpsTransport implements Transport {
     }
     request.signal?.throwIfAborted()
     return new Promise((resolve, reject) => {
-      const sent = (base.protocol === 'http:' ? http : https).request(
+      const sent = (base.protocol === 'http:' ? plainHttp : https).request(
         {
           hostname: base.hostname.replace(/^\[(.*)\]$/, '$1'),
           port: base.port,
@@ -91,7 +97,8 @@ export class HttpsTransport implements Transport {
         },
         resolve,
       )
-      sent.on('timeout', () => sent.destroy(new Error(`no answer within ${timeout / 1000} s`)))
+      // Without a limit of its own the socket's (for idle connections) must not end a watch.
+      if (timeout > 0) sent.on('timeout', () => sent.destroy(new Error(`no answer within ${timeout / 1000} s`)))
       sent.on('error', (error) =>
         reject(request.signal?.aborted ? (request.signal.reason as Error) : this.#failed(request, error)),
       )
@@ -114,15 +121,10 @@ function share(connection: Connection, options: HttpsTransportOptions): Shared {
     connection.proxyUrl === undefined
       ? undefined
       : { HTTP_PROXY: connection.proxyUrl, HTTPS_PROXY: connection.proxyUrl }
-  const common: http.AgentOptions = {
-    keepAlive: true,
-    keepAliveMsecs: 30_000,
-    maxFreeSockets: 64,
-    ...(proxyEnv && { proxyEnv }),
-  }
+  const common: http.AgentOptions = { ...kept, ...(proxyEnv && { proxyEnv }) }
   const agent =
     base.protocol === 'http:'
-      ? new http.Agent(common)
+      ? new plainHttp.Agent(common)
       : new https.Agent({
           ...common,
           ca: connection.ca,

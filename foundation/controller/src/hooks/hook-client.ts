@@ -195,7 +195,7 @@ export class HookClient implements AsyncDisposable {
     }
   }
 
-  #send(
+  async #send(
     url: URL,
     address: { readonly host: string; readonly port: number },
     endpoint: HookEndpoint,
@@ -204,32 +204,31 @@ export class HookClient implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<http.IncomingMessage> {
     const secure = url.protocol === 'https:'
-    return new Promise((resolve, reject) => {
-      const sent = (secure ? https : plainHttp).request(
-        {
-          method: 'POST',
-          host: address.host,
-          port: address.port,
-          path: url.pathname + url.search,
-          agent: this.#agent(secure, endpoint.tls),
-          // The name that the user wrote counts for routing and certificates, wherever it leads.
-          ...(secure && { servername: isAddress(url.hostname) ? '' : url.hostname }),
-          headers: {
-            host: url.host,
-            'content-type': 'application/json',
-            'content-length': body.length,
-            accept: 'application/json',
-            'user-agent': this.#options.userAgent ?? 'fairlead',
-            ...authorizationHeader(endpoint.authorization),
-            ...call.headers,
-          },
-          signal,
-        },
-        resolve,
-      )
-      sent.on('error', reject)
-      sent.end(body)
-    })
+    const options: https.RequestOptions = {
+      method: 'POST',
+      host: address.host,
+      port: address.port,
+      path: url.pathname + url.search,
+      agent: this.#agent(secure, endpoint.tls),
+      // The name that the user wrote counts for routing and certificates, wherever it leads.
+      ...(secure && { servername: isAddress(url.hostname) ? '' : url.hostname }),
+      headers: {
+        host: url.host,
+        'content-type': 'application/json',
+        'content-length': body.length,
+        accept: 'application/json',
+        'user-agent': this.#options.userAgent ?? 'fairlead',
+        ...authorizationHeader(endpoint.authorization),
+        ...call.headers,
+      },
+      signal,
+    }
+    const first = await send(secure, options, body)
+    if (first.answer !== undefined) return first.answer
+    // A kept connection that the hook closed in the same instant; nothing of the call was read.
+    const second = first.stale ? await send(secure, options, body) : first
+    if (second.answer !== undefined) return second.answer
+    throw second.error
   }
 
   #agent(secure: boolean, tls: HookTls = {}): http.Agent {
@@ -256,6 +255,21 @@ export class HookClient implements AsyncDisposable {
     const until = Date.parse(text)
     return Number.isNaN(until) ? undefined : Math.max(0, until - this.#options.clock.now())
   }
+}
+
+interface Sent {
+  readonly answer?: http.IncomingMessage
+  readonly error?: Error
+  /** The error came from a kept connection that had been closed. */
+  readonly stale: boolean
+}
+
+function send(secure: boolean, options: https.RequestOptions, body: Buffer): Promise<Sent> {
+  return new Promise((resolve) => {
+    const sent = (secure ? https : http).request(options, (answer) => resolve({ answer, stale: false }))
+    sent.on('error', (error: NodeJS.ErrnoException) => resolve({ error, stale: sent.reusedSocket && error.code === 'ECONNRESET' }))
+    sent.end(body)
+  })
 }
 
 /** What stands for a hook where its endpoint is named: no query, no credentials. */

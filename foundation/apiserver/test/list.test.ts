@@ -128,7 +128,7 @@ describe('pages', () => {
   ])('with the token %s are refused', async (token) => {
     const { status, body } = await api.get(`${maps}?limit=1&continue=${encodeURIComponent(token)}`)
     expect(status).toBe(400)
-    expect(body['message']).toMatch(/^continue key is not valid: /)
+    expect(body['message']).toMatch(/^invalid continue token: continue key is not valid: /)
   })
 })
 

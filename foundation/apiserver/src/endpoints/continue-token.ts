@@ -1,5 +1,6 @@
 // Continue tokens of paged lists: base64url of `{"v":"meta.k8s.io/v1","rv":N,"start":"name\u0000"}`, as the real server writes them.
-import { badRequest, isJsonObject, parseJson } from '@fairlead/kube'
+import { badRequest, isJsonObject, JsonSyntaxError, parseJson } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
 
 /** Where a paged list goes on. */
 export interface ContinueToken {
@@ -21,23 +22,31 @@ export function encodeContinue({ revision, after }: ContinueToken): string {
  * @throws StatusError 400
  */
 export function decodeContinue(token: string): ContinueToken {
-  const refusal = (reason: string): Error => badRequest(`continue key is not valid: ${reason}`)
-  if (!/^[A-Za-z0-9_-]*$/.test(token)) {
-    throw refusal(`illegal base64 data at input byte ${/[^A-Za-z0-9_-]/.exec(token)!.index}`)
-  }
-  let value: unknown
-  try {
-    value = parseJson(Buffer.from(token, 'base64url'))
-  } catch (error) {
-    throw refusal((error as Error).message)
-  }
-  if (!isJsonObject(value))
-    throw refusal('json: cannot unmarshal the token into Go value of type storage.continueToken')
+  const value = parseToken(token)
   const { v, rv, start } = value
-  if (v !== 'meta.k8s.io/v1') throw refusal('server does not recognize this encoded version')
-  if (typeof rv !== 'number' || rv === 0 || !Number.isSafeInteger(rv))
-    throw refusal('incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
-  if (typeof start !== 'string' || start === '') throw refusal('encoded start key empty (version meta.k8s.io/v1)')
-  if (start.split('/').some((part) => part === '..' || part === '.')) throw refusal(start)
+  if (v !== 'meta.k8s.io/v1') throw refusal(`: server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`)
+  if (typeof rv !== 'number' || rv === 0 || !Number.isSafeInteger(rv)) {
+    throw refusal(': incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
+  }
+  if (typeof start !== 'string' || start === '') throw refusal(': encoded start key empty (version meta.k8s.io/v1)')
+  const parts = start.replace(/^\//, '').split('/')
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) throw refusal(`: ${start}`)
   return { revision: rv, after: start.endsWith('\u0000') ? start.slice(0, -1) : start }
+}
+
+function parseToken(token: string): JsonObject {
+  const bad = /[^A-Za-z0-9_-]/.exec(token)?.index ?? (token.length % 4 === 1 ? token.length - 1 : undefined)
+  if (bad !== undefined) throw refusal(`: illegal base64 data at input byte ${bad}`)
+  try {
+    const value = parseJson(Buffer.from(token, 'base64url'))
+    if (isJsonObject(value)) return value
+    throw refusal(`: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type storage.continueToken`)
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw refusal(`: ${error.message}`)
+    throw error
+  }
+}
+
+function refusal(reason: string): Error {
+  return badRequest(`invalid continue token: continue key is not valid${reason}`)
 }

@@ -19,6 +19,8 @@ import type { Environment, ResourceCall } from './environment.ts'
 const maxQueuedChanges = 10_000
 /** A bookmark about once a minute, for those who asked. */
 const bookmarkIntervalMs = 60_000
+/** One bookmark comes this long before the end, so that the next watch resumes from close by. */
+const lastBookmarkMs = 2_000
 /** Watches that set no timeout end after 30 to 60 minutes, so that load spreads. */
 const minWatchMs = 1_800_000
 
@@ -59,8 +61,6 @@ class Feed {
   readonly environment: Environment
   readonly call: ResourceCall
   readonly prefix: string
-  /** The newest revision that has been looked at, for bookmarks. */
-  revision = 0
   refusal: Status | undefined
   readonly #queue: Change[] = []
   readonly #resources = new DisposableStack()
@@ -78,7 +78,7 @@ class Feed {
         ? minWatchMs * (1 + random())
         : options.timeoutSeconds * 1000
     this.#resources.use(clock.timer(timeout, () => this.end()))
-    if (options.allowWatchBookmarks) this.#armBookmark(Math.min(bookmarkIntervalMs, Math.max(0, timeout - 2000)))
+    if (options.allowWatchBookmarks) this.#armBookmark(firstBookmarkMs(timeout))
     const end = (): void => this.end()
     call.signal.addEventListener('abort', end, { once: true })
     this.#resources.defer(() => call.signal.removeEventListener('abort', end))
@@ -87,7 +87,7 @@ class Feed {
 
   subscribe(since: number): void {
     const { store } = this.environment
-    this.revision = since
+    if (this.#ended) return
     try {
       this.#resources.use(
         store.watch(resourceName(this.call.resource.definition), since, (change) => this.#push(change)),
@@ -106,8 +106,8 @@ class Feed {
     this.#wake?.()
   }
 
-  /** The next thing to send: a change, a bookmark, or undefined at the end. */
-  async next(): Promise<Change | 'bookmark' | undefined> {
+  /** The next thing to send: a change, the revision of a bookmark (nothing before it is missing), or undefined at the end. */
+  async next(): Promise<Change | number | undefined> {
     for (;;) {
       const change = this.#queue.shift()
       if (change !== undefined && !this.call.signal.aborted) return change
@@ -115,7 +115,7 @@ class Feed {
       if (this.#bookmarkDue) {
         this.#bookmarkDue = false
         this.#armBookmark(bookmarkIntervalMs)
-        return 'bookmark'
+        return this.environment.store.revision
       }
       await new Promise<void>((resolve) => (this.#wake = resolve))
       this.#wake = undefined
@@ -123,11 +123,7 @@ class Feed {
   }
 
   #push(change: Change): void {
-    if (this.#ended) return
-    if (!change.entry.key.startsWith(this.prefix)) {
-      this.revision = change.entry.revision
-      return
-    }
+    if (this.#ended || !change.entry.key.startsWith(this.prefix)) return
     if (this.#queue.length >= maxQueuedChanges) {
       this.#queue.length = 0
       this.#fail(expiredStatus('the watch fell too far behind the changes'))
@@ -152,6 +148,11 @@ class Feed {
   }
 }
 
+function firstBookmarkMs(timeout: number): number {
+  const beforeEnd = timeout - lastBookmarkMs
+  return beforeEnd > 0 ? Math.min(bookmarkIntervalMs, beforeEnd) : bookmarkIntervalMs
+}
+
 async function* events(
   feed: Feed,
   resource: ServedResource,
@@ -171,11 +172,10 @@ async function* events(
     for (;;) {
       const next = await feed.next()
       if (next === undefined) break
-      if (next === 'bookmark') {
-        yield shape.bookmark(feed.revision, false)
+      if (typeof next === 'number') {
+        yield shape.bookmark(next, false)
         continue
       }
-      feed.revision = next.entry.revision
       const step = await stepOf(next, selection, resource, feed.environment)
       if (step !== undefined) yield shape.event(step.type, await views.of(step.entry, resource))
     }

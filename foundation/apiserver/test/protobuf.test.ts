@@ -4,7 +4,14 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, ProtobufError, typedForm, messageOfKind } from '@fairlead/apiserver'
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  encodeProtobufEvent,
+  ProtobufError,
+  typedForm,
+  messageOfKind,
+} from '@fairlead/apiserver'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const file = join(resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared'), 'kubernetes/protobuf-goldens.json')
@@ -19,17 +26,23 @@ describe.skipIf(!existsSync(file))('goldens of a real server', () => {
   const all = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Golden[]) : []
   const objects = all.filter(({ json }) => !Array.isArray(json))
 
-  test.each(objects.map((golden) => [golden.kind, golden] as const))('%s decodes to its JSON', (_kind, { json, protobufBase64 }) => {
-    const decoded = decodeProtobuf(Buffer.from(protobufBase64, 'base64'))
-    const type = messageOfKind(json.apiVersion, json.kind)
-    expect(type === undefined ? decoded : typedForm(type, decoded).object).toEqual(withoutNestedTypes(json))
-  })
+  test.each(objects.map((golden) => [golden.kind, golden] as const))(
+    '%s decodes to its JSON',
+    (_kind, { json, protobufBase64 }) => {
+      const decoded = decodeProtobuf(Buffer.from(protobufBase64, 'base64'))
+      const type = messageOfKind(json.apiVersion, json.kind)
+      expect(type === undefined ? decoded : typedForm(type, decoded).object).toEqual(withoutNestedTypes(json))
+    },
+  )
 
   // A ControllerRevision carries the client's own JSON text, spaces included.
   const canonical = objects.filter(({ kind }) => kind !== 'apps/v1/ControllerRevision')
-  test.each(canonical.map((golden) => [golden.kind, golden] as const))('%s encodes to its bytes', (_kind, { json, protobufBase64 }) => {
-    expect(Buffer.from(encodeProtobuf(json) ?? []).toString('base64')).toBe(protobufBase64)
-  })
+  test.each(canonical.map((golden) => [golden.kind, golden] as const))(
+    '%s encodes to its bytes',
+    (_kind, { json, protobufBase64 }) => {
+      expect(Buffer.from(encodeProtobuf(json) ?? []).toString('base64')).toBe(protobufBase64)
+    },
+  )
 
   test('a watch is a stream of frames', () => {
     const stream = all.find(({ json }) => Array.isArray(json))
@@ -43,7 +56,9 @@ describe.skipIf(!existsSync(file))('goldens of a real server', () => {
 function withoutNestedTypes(json: JsonObject): JsonObject {
   const text = JSON.stringify(json, (key, value: JsonObject) => {
     if (key === 'volumeClaimTemplates' || key === 'items') {
-      return Array.isArray(value) ? value.map((item: JsonObject) => (item['metadata'] === undefined ? item : without(item))) : value
+      return Array.isArray(value)
+        ? value.map((item: JsonObject) => (item['metadata'] === undefined ? item : without(item)))
+        : value
     }
     return value
   })
@@ -69,7 +84,11 @@ describe('bytes that are no protobuf of ours', () => {
     let schema: JsonObject = { type: 'object' }
     for (let depth = 0; depth < 1001; depth++) schema = { not: schema }
     const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }]
-    const bytes = encodeProtobuf({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', spec: { versions } })
+    const bytes = encodeProtobuf({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      spec: { versions },
+    })
     expect(() => decodeProtobuf(bytes ?? new Uint8Array())).toThrow(ProtobufError)
   })
 })

@@ -244,6 +244,23 @@ describe('the watch state machine', () => {
     ])
   })
 
+  test('a server that ignores the wish for a streaming list is found out, and one that honours it may be silent afterwards', async () => {
+    const prepare = (source: FaultySource): void => ['a', 'b'].forEach((name) => source.put(name))
+    await using ignoring = start({
+      streaming: true,
+      prepare: (source) => {
+        prepare(source)
+        source.streamingIgnored = true
+      },
+    })
+    await pass(ignoring, 30_000)
+    await pass(ignoring, 0)
+    expect([told(ignoring.changes), ignoring.source.lists]).toEqual([['added a', 'added b', 'synced'], 1])
+    await using honouring = start({ streaming: true, prepare })
+    await pass(honouring, 200_000)
+    expect([told(honouring.changes), honouring.source.watches]).toEqual([['added a', 'added b', 'synced'], 1])
+  })
+
   const step = fc.oneof(
     {
       weight: 6,

@@ -41,11 +41,12 @@ export class IdleGuard implements Disposable {
   /** Something arrived. */
   alive(bookmark: boolean): void {
     this.#last = this.#clock.monotonic()
-    if (bookmark && this.#limit > bookmarkSilence) {
-      this.#limit = bookmarkSilence
-      this.#timer[Symbol.dispose]()
-      this.#timer = this.#clock.timer(this.#limit, () => this.#check())
-    }
+    if (bookmark && this.#limit > bookmarkSilence) this.#rearm(bookmarkSilence)
+  }
+
+  /** From now on the stream is one that the server ends after so many milliseconds. */
+  within(timeout: number): void {
+    this.#rearm(timeout + grace)
   }
 
   [Symbol.dispose](): void {
@@ -53,6 +54,12 @@ export class IdleGuard implements Disposable {
     this.#outer.removeEventListener('abort', this.#stop)
     // Also ends a stream that the reader left in the middle.
     if (!this.#controller.signal.aborted) this.#controller.abort(new DOMException('The watch was left', 'AbortError'))
+  }
+
+  #rearm(limit: number): void {
+    this.#limit = limit
+    this.#timer[Symbol.dispose]()
+    this.#timer = this.#clock.timer(limit, () => this.#check())
   }
 
   #check(): void {

@@ -38,10 +38,12 @@ const watchSeconds = 290
 const shortWatch = 1000
 /** A streaming list that broke so often is too much for the server, or for something between: pages are smaller. */
 const streamAttempts = 2
+/** A streaming list on which nothing arrives for so long is not one: old servers ignore the request for it. Milliseconds. */
+const streamSilence = 10_000
 /** Waits between failed attempts, milliseconds (client-go: 0.8 s to 30 s). */
 const retryWaits = { base: 800, cap: 30_000, jitter: 1 }
 /** Waits while the kind is absent or forbidden: somebody has to act first, and `wake()` tells when. */
-const standstillWaits = { base: 2000, cap: 60_000, jitter: 0.5 }
+const standstillWaits = { base: 2000, cap: 15_000, jitter: 0.5 }
 /** Refusals of a watch that say nothing against its revision. */
 const passing: ReadonlySet<number> = new Set([401, 403, 429, 503])
 
@@ -123,7 +125,7 @@ export class Reflector<T extends KubeObject> {
     const initial = new Map<string, T>()
     let listed = false
     try {
-      return await this.#follow('', true, signal, (event) => {
+      const next = await this.#follow('', true, signal, (event) => {
         if (listed) return this.#tell(event)
         if (event.type === 'BOOKMARK') {
           if (event.object.metadata.annotations?.['k8s.io/initial-events-end'] !== 'true') return undefined
@@ -138,6 +140,9 @@ export class Reflector<T extends KubeObject> {
         else initial.set(key, event.object as T)
         return undefined
       })
+      // The stream ended, or fell silent, before the state was complete: the server does not know what was asked of it.
+      if (!listed) this.#streaming = false
+      return next
     } catch (error) {
       if (!listed && (refusesStreaming(error) || ++this.#brokenStreams >= streamAttempts)) {
         this.#streaming = false
@@ -163,7 +168,7 @@ export class Reflector<T extends KubeObject> {
     const started = clock.monotonic()
     let reached = from
     let received = 0
-    using guard = new IdleGuard(clock, timeoutSeconds * 1000, signal)
+    using guard = new IdleGuard(clock, initialEvents ? streamSilence : timeoutSeconds * 1000, signal)
     try {
       const events = await source.watch({ resourceVersion: from, timeoutSeconds, initialEvents }, guard.signal)
       if (!initialEvents) this.#resume()
@@ -172,7 +177,9 @@ export class Reflector<T extends KubeObject> {
         guard.alive(event.type === 'BOOKMARK')
         if (event.type === 'ERROR') throw errorOfEvent(event)
         received++
+        const before = reached
         reached = take(event) ?? reached
+        if (before === '' && reached !== '') guard.within(timeoutSeconds * 1000)
         if (reached !== '') this.#state = { name: 'Watching', resourceVersion: reached }
       }
     } catch (error) {

@@ -23,6 +23,8 @@ export class FaultySource implements ListWatch<KubeObject> {
   #oldest = 1000
   #faults: Fault[] = []
   streamingOffered = true
+  /** Sends the state, and never says that it was all. */
+  streamingIgnored = false
   lists = 0
   watches = 0
 
@@ -149,6 +151,7 @@ export class FaultySource implements ListWatch<KubeObject> {
   #initialEvents(): WatchEvent[] {
     const metadata = { resourceVersion: String(this.#revision), annotations: { 'k8s.io/initial-events-end': 'true' } }
     const added = [...this.objects.values()].map((object): WatchEvent => ({ type: 'ADDED', object }))
+    if (this.streamingIgnored) return added
     return [...added, { type: 'BOOKMARK', object: { apiVersion: 'v1', kind: 'Thing', metadata } }]
   }
 

@@ -266,8 +266,10 @@ interface Sent {
 
 function send(secure: boolean, options: https.RequestOptions, body: Buffer): Promise<Sent> {
   return new Promise((resolve) => {
-    const sent = (secure ? https : http).request(options, (answer) => resolve({ answer, stale: false }))
-    sent.on('error', (error: NodeJS.ErrnoException) => resolve({ error, stale: sent.reusedSocket && error.code === 'ECONNRESET' }))
+    const sent = (secure ? https : plainHttp).request(options, (answer) => resolve({ answer, stale: false }))
+    sent.on('error', (error: NodeJS.ErrnoException) =>
+      resolve({ error, stale: sent.reusedSocket && error.code === 'ECONNRESET' }),
+    )
     sent.end(body)
   })
 }

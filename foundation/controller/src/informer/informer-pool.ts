@@ -24,7 +24,7 @@ export class InformerPool implements AsyncDisposable {
   readonly #client: Client
   readonly #clock: Clock
   readonly #shared = new Map<string, Shared>()
-  readonly #stopped: Promise<void>[] = []
+  readonly #stopping = new Set<Promise<void>>()
   #crds: InformerUse<CustomResourceDefinition> | undefined
 
   constructor(client: Client, clock: Clock) {
@@ -73,9 +73,9 @@ export class InformerPool implements AsyncDisposable {
     for (const [id, shared] of this.#shared) {
       shared.stopping?.[Symbol.dispose]()
       this.#shared.delete(id)
-      this.#stopped.push(shared.informer.stop())
+      this.#end(shared.informer)
     }
-    await Promise.all(this.#stopped)
+    await Promise.all(this.#stopping)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -94,8 +94,13 @@ export class InformerPool implements AsyncDisposable {
     if (shared.users > 0 || this.#shared.get(id) !== shared) return
     shared.stopping = this.#clock.timer(linger, () => {
       this.#shared.delete(id)
-      this.#stopped.push(shared.informer.stop())
+      this.#end(shared.informer)
     })
+  }
+
+  #end(informer: Informer): void {
+    const stopping: Promise<void> = informer.stop().finally(() => this.#stopping.delete(stopping))
+    this.#stopping.add(stopping)
   }
 
   #defined(definition: CustomResourceDefinition): void {

@@ -490,6 +490,9 @@ describe.each(transports)('over the $name transport', ({ open }) => {
         'ConfigMap default/x-child exists already and is not owned by this controller; it was left as it is. Rename one of the two, or delete it',
       ])
       expect((await run.client.get(ConfigMap, 'default/x-child')).data).toEqual({ theirs: '1' })
+      // As soon as the stranger's object is gone the name is ours.
+      await run.client.delete(ConfigMap, 'default/x-child')
+      await run.client.waitFor(ConfigMap, 'default/x-child', (object) => object.data?.a === '1')
     })
 
     test('an object that appears between the look and the apply is given back', async () => {

@@ -190,6 +190,19 @@ describe('calling hooks', () => {
     }
   })
 
+  test('a kept connection that the hook has closed is replaced without a failure', async () => {
+    let calls = 0
+    const port = await serve((request, response) => {
+      calls++
+      response.end('{}', () => calls === 1 && setImmediate(() => request.socket.destroy()))
+      if (calls === 1) response.shouldKeepAlive = true
+    })
+    const client = hooks()
+    for (let call = 0; call < 5; call++)
+      expect((await client.call({ url: `http://127.0.0.1:${port}` }, { body: call })).status).toBe(200)
+    expect(calls).toBe(5)
+  })
+
   test('the caller can call it off', async () => {
     const stop = new AbortController()
     const port = await serve(() => stop.abort(new Error('enough')))

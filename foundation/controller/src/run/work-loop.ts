@@ -1,7 +1,8 @@
 // Workers over a queue: takes items, runs them, retries, remembers what they read and wrote. Controllers of one kind (controller.ts) are made
 // of one; capabilities whose items are not objects (a parent and a key of it) use it directly.
+import { CollisionError, kindOfObject } from '@fairlead/client'
 import type { Client, Kind, KindLike, WriteObserver } from '@fairlead/client'
-import { formatKey } from '@fairlead/kube'
+import { formatKey, keyOf } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import type { Informer, InformerScope, ObjectChange } from '../informer/informer.ts'
 import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
@@ -253,6 +254,8 @@ export class WorkLoop<T> implements AsyncDisposable {
 
   async #failed(item: T, id: string, error: unknown, context: WorkContext): Promise<void> {
     if (this.#abort.signal.aborted) return
+    // When the stranger's object goes, or changes hands, the name may be ours.
+    if (error instanceof CollisionError) this.#dependOn(item, id, error.live)
     try {
       await this.#options.failed?.(item, error, context)
     } catch (second) {
@@ -268,6 +271,13 @@ export class WorkLoop<T> implements AsyncDisposable {
     if (policy.endpoint !== undefined)
       this.#host.endpoints.waitFor(policy.endpoint, `${this.name}|${id}`, () => this.queue.hurry(item))
     context.log.warn('Reconcile failed', { error, failures: this.queue.failures(item), retryInMs: Math.round(wait) })
+  }
+
+  #dependOn(item: T, id: string, object: KubeObject): void {
+    const kind = kindOfObject(object)
+    this.#informerFor(kind)
+    this.#items.set(id, item)
+    this.#dependencies.add(id, { kind, key: keyOf(object) })
   }
 
   #wake(kind: Kind, item: T, id: string, change: ObjectChange): void {

@@ -1,0 +1,36 @@
+// Controllers have the rights that their service account was given, and say which are missing.
+import { ApiServer } from '@fairlead/apiserver'
+import { Secret } from '@fairlead/client'
+import { InformerPool, Manager } from '@fairlead/controller'
+import { expect, test } from 'vitest'
+import { until } from './support/until.ts'
+
+test('a service account reads what it may; a kind that it may not read says which right is missing, until it is given', async () => {
+  await using server = await ApiServer.start({ authorization: 'RBAC', controllers: false })
+  const admin = server.client()
+  await using manager = await Manager.start({ client: admin })
+  const account = { namespace: 'default', name: 'reader' }
+  const client = manager.as({ serviceAccount: account })
+  await using pool = new InformerPool(client, client.clock)
+  const { informer } = pool.use(Secret)
+  expect([await informer.settled(), (informer.error as Error).message]).toEqual([
+    'Forbidden',
+    'secrets is forbidden: User "system:serviceaccount:default:reader" cannot list resource "secrets" in API group "" at the cluster scope',
+  ])
+  const metadata = { name: 'reader' }
+  await admin.create({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata,
+    rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] }],
+  })
+  await admin.create({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
+    subjects: [{ kind: 'ServiceAccount', ...account }],
+  })
+  informer.wake()
+  await until('it may be read', () => informer.state === 'Synced')
+})

@@ -24,7 +24,8 @@ export function encodeContinue({ revision, after }: ContinueToken): string {
 export function decodeContinue(token: string): ContinueToken {
   const value = parseToken(token)
   const { v, rv, start } = value
-  if (v !== 'meta.k8s.io/v1') throw refusal(`: server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`)
+  if (v !== 'meta.k8s.io/v1')
+    throw refusal(`: server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`)
   if (typeof rv !== 'number' || rv === 0 || !Number.isSafeInteger(rv)) {
     throw refusal(': incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
   }
@@ -40,7 +41,9 @@ function parseToken(token: string): JsonObject {
   try {
     const value = parseJson(Buffer.from(token, 'base64url'))
     if (isJsonObject(value)) return value
-    throw refusal(`: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type storage.continueToken`)
+    throw refusal(
+      `: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type storage.continueToken`,
+    )
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw refusal(`: ${error.message}`)
     throw error

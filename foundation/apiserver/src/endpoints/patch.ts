@@ -242,6 +242,18 @@ async function applyPatch(
   })
 }
 
+/** A body that is JSON without a flaw, as most clients send it; all others are read as YAML, fifty times slower, whose refusals count. */
+function plainJson(source: Uint8Array): JsonValue | undefined {
+  if (source[0] !== 0x7b) return undefined
+  try {
+    let isFlawless = true
+    const value = parseJson(source, { onDuplicate: () => void (isFlawless = false) })
+    return isFlawless ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The applied configuration, as YAML or JSON. @throws StatusError 400 */
 function readApplied(source: PatchSource): { object: JsonObject; repeated: readonly string[] } {
   const repeated: string[] = []
@@ -250,13 +262,14 @@ function readApplied(source: PatchSource): { object: JsonObject; repeated: reado
     value = cloneJson(source.json)
   } else {
     try {
-      const text = new TextDecoder().decode(source)
-      value = parseYaml(text, {
-        onDuplicate: (path, line) =>
-          void repeated.push(
-            `line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`,
-          ),
-      })
+      value =
+        plainJson(source) ??
+        parseYaml(new TextDecoder().decode(source), {
+          onDuplicate: (path, line) =>
+            void repeated.push(
+              `line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`,
+            ),
+        })
     } catch (error) {
       if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError)
         throw badRequest(`error decoding YAML: ${error.message}`)

@@ -1,6 +1,6 @@
 // Watches: from a revision, from now with everything there is, or as a streaming list. Each watch has a bounded queue; who falls behind is told 410.
-import { asObject, failure, stringifyJson, unknownError } from '@fairlead/kube'
-import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
+import { asJson, asObject, failure, stringifyJson, unknownError } from '@fairlead/kube'
+import type { KubeObject, Status } from '@fairlead/kube'
 import type { ServedEvent } from '../http/message.ts'
 import type { ListOptions } from '../request/list-options.ts'
 import type { Transform } from '../request/media-type.ts'
@@ -176,8 +176,13 @@ async function* events(
         yield shape.bookmark(next, false)
         continue
       }
-      const step = await stepOf(next, selection, resource, feed.environment)
-      if (step !== undefined) yield shape.event(step.type, await views.of(step.entry, resource))
+      // Awaiting what is there already would cost every watcher of a busy resource two turns for each change.
+      const step = selection.isEverything
+        ? plainStep(next)
+        : await selectedStep(next, selection, resource, feed.environment)
+      if (step === undefined) continue
+      const view = views.of(step.entry, resource)
+      yield shape.event(step.type, view instanceof Promise ? await view : view)
     }
     if (feed.refusal !== undefined) yield { type: 'ERROR', object: feed.refusal as unknown as KubeObject }
   } finally {
@@ -185,25 +190,25 @@ async function* events(
   }
 }
 
+/** What a change means to a watcher of everything. */
+function plainStep({ type, entry, previous }: Change): Step {
+  return { type: type === 'delete' ? 'DELETED' : previous === undefined ? 'ADDED' : 'MODIFIED', entry }
+}
+
 /** What a change means to a watcher with a selection: entering is ADDED, leaving is DELETED. */
-async function stepOf(
+async function selectedStep(
   change: Change,
   selection: Selection,
   resource: ServedResource,
   { views }: Environment,
 ): Promise<Step | undefined> {
-  const { entry, previous } = change
-  if (change.type === 'delete') {
-    if (selection.isEverything) return { type: 'DELETED', entry }
-    const view = await views.of(entry, resource)
-    return selection.matches(view.object) ? { type: 'DELETED', entry } : undefined
-  }
-  if (selection.isEverything) return { type: previous === undefined ? 'ADDED' : 'MODIFIED', entry }
+  const { type, entry, previous } = change
   const matches = selection.matches((await views.of(entry, resource)).object)
+  if (type === 'delete') return matches ? { type: 'DELETED', entry } : undefined
   const matched = previous !== undefined && selection.matches((await views.of(previous, resource)).object)
   if (matches) return { type: matched ? 'MODIFIED' : 'ADDED', entry }
   // The object as it was when it still belonged, with the revision at which it left.
-  return matched ? { type: 'DELETED', entry: { ...entry, object: previous!.object } } : undefined
+  return matched ? { type: 'DELETED', entry: { ...entry, object: previous.object } } : undefined
 }
 
 interface EventShape {
@@ -264,13 +269,33 @@ function expiredStatus(message: string): Status {
 const encoder = new TextEncoder()
 const newline = encoder.encode('}\n')
 
-/** One line of a watch in JSON; the object's own bytes are reused. */
-export function encodeJsonEvent(event: ServedEvent): Uint8Array {
-  const head = encoder.encode(`{"type":"${event.type}","object":`)
-  const body = event.bytes ?? encoder.encode(stringifyJson(event.object as unknown as JsonObject))
-  const line = new Uint8Array(head.length + body.length + newline.length)
+/** A line that was just made, for the other watchers of the same change. */
+interface RecentLine {
+  readonly type: ServedEvent['type']
+  readonly bytes: Uint8Array
+  readonly line: Uint8Array
+}
+
+/** Watchers run close behind each other: a few lines are enough to make each of them once. */
+const recentLines: (RecentLine | undefined)[] = Array.from({ length: 16 })
+let nextRecent = 0
+
+/** One line of a watch in JSON. The bytes of a shared object give one shared line. */
+export function encodeJsonEvent({ type, object, bytes }: ServedEvent): Uint8Array {
+  if (bytes === undefined) return lineOf(type, encoder.encode(stringifyJson(asJson(object))))
+  const recent = recentLines.find((candidate) => candidate?.bytes === bytes && candidate.type === type)
+  if (recent !== undefined) return recent.line
+  const line = lineOf(type, bytes)
+  recentLines[nextRecent] = { type, bytes, line }
+  nextRecent = (nextRecent + 1) % recentLines.length
+  return line
+}
+
+function lineOf(type: ServedEvent['type'], object: Uint8Array): Uint8Array {
+  const head = encoder.encode(`{"type":"${type}","object":`)
+  const line = new Uint8Array(head.length + object.length + newline.length)
   line.set(head)
-  line.set(body, head.length)
-  line.set(newline, head.length + body.length)
+  line.set(object, head.length)
+  line.set(newline, head.length + object.length)
   return line
 }

@@ -22,12 +22,18 @@ afterEach(() => stage[Symbol.asyncDispose]())
 
 async function copies(): Promise<Record<string, string>> {
   const { items } = await stage.client.list(secrets)
-  const shared = (items as readonly (KubeObject & { data: Record<string, string> })[]).filter(({ metadata }) => metadata.name === 'shared')
-  return Object.fromEntries(shared.map(({ metadata, data }) => [metadata.namespace, Buffer.from(data.password!, 'base64').toString()]))
+  const shared = (items as readonly (KubeObject & { data: Record<string, string> })[]).filter(
+    ({ metadata }) => metadata.name === 'shared',
+  )
+  return Object.fromEntries(
+    shared.map(({ metadata, data }) => [metadata.namespace, Buffer.from(data.password!, 'base64').toString()]),
+  )
 }
 
 async function status(): Promise<unknown> {
-  const { status: of } = (await stage.client.get(policies, 'shared')) as KubeObject & { status: { inputs: unknown; outputs: unknown } }
+  const { status: of } = (await stage.client.get(policies, 'shared')) as KubeObject & {
+    status: { inputs: unknown; outputs: unknown }
+  }
   return { inputs: of.inputs, outputs: of.outputs }
 }
 
@@ -62,8 +68,12 @@ describe('the secret-propagation example', () => {
     await stage.pass(2)
     expect((await copies())['team-c']).toBe('mine')
     const { items } = await stage.client.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' })
-    const warnings = (items as readonly (KubeObject & { type: string; note: string })[]).filter(({ type }) => type === 'Warning')
-    expect(warnings.map(({ note }) => note)).toEqual([expect.stringContaining('Secret/team-c/shared exists already and is not owned by this parent')])
+    const warnings = (items as readonly (KubeObject & { type: string; note: string })[]).filter(
+      ({ type }) => type === 'Warning',
+    )
+    expect(warnings.map(({ note }) => note)).toEqual([
+      expect.stringContaining('Secret/team-c/shared exists already and is not owned by this parent'),
+    ])
     await stage.client.delete(secrets, 'team-c/shared')
     await stage.pass(1)
     expect((await copies())['team-c']).toBe('hunter2')

@@ -20,7 +20,12 @@ interface Ran {
   readonly err: string
 }
 
-async function runCommand(name: string, options: Record<string, unknown>, args: CommandContext['arguments'] = [], stdin = ''): Promise<Ran> {
+async function runCommand(
+  name: string,
+  options: Record<string, unknown>,
+  args: CommandContext['arguments'] = [],
+  stdin = '',
+): Promise<Ran> {
   const command = (await map.commands!()).find((one) => one.name === name)!
   const [out, err]: string[][] = [[], []]
   const code = await command.run({
@@ -91,24 +96,55 @@ describe('fairlead map render', () => {
   it('prints the objects that would be applied, which it then finds unchanged', async () => {
     const { out } = await runCommand('render', { filename: files, output: 'yaml' })
     const [secret] = parseYamlDocuments(out) as { metadata: object; stringData: object }[]
-    expect(secret).toMatchObject({ kind: 'Secret', metadata: { name: 'a-copy', namespace: 'default' }, stringData: { k: '1' } })
-    const json = JSON.parse((await runCommand('render', { filename: [files[0]!, '-'], output: 'json' }, [], objects)).out) as { parents: { groups: unknown[] }[] }
+    expect(secret).toMatchObject({
+      kind: 'Secret',
+      metadata: { name: 'a-copy', namespace: 'default' },
+      stringData: { k: '1' },
+    })
+    const json = JSON.parse(
+      (await runCommand('render', { filename: [files[0]!, '-'], output: 'json' }, [], objects)).out,
+    ) as { parents: { groups: unknown[] }[] }
     expect(json.parents[0]?.groups.length).toBe(2)
   })
 
   it('asks a server that is named instead of the one in the file', async () => {
-    const server = createServer((request, response) => void response.end(JSON.stringify({ outputs: request.url === '/map' ? [] : null, resyncAfterSeconds: 7 })))
+    const server = createServer(
+      (request, response) =>
+        void response.end(JSON.stringify({ outputs: request.url === '/map' ? [] : null, resyncAfterSeconds: 7 })),
+    )
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-    const { out, code } = await runCommand('render', { filename: files, hook: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+    const { out, code } = await runCommand('render', {
+      filename: files,
+      hook: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    })
     server.closeAllConnections()
     await new Promise((closed) => server.close(closed))
-    expect({ out, code }).toEqual({ code: 0, out: ['ServiceAccount/default/owner', '  ConfigMap/default/a  (asked the map hook, again in 7 s)', '  ConfigMap/default/b  (asked the map hook, again in 7 s)'].join('\n') })
+    expect({ out, code }).toEqual({
+      code: 0,
+      out: [
+        'ServiceAccount/default/owner',
+        '  ConfigMap/default/a  (asked the map hook, again in 7 s)',
+        '  ConfigMap/default/b  (asked the map hook, again in 7 s)',
+      ].join('\n'),
+    })
   })
 
   it.each<[string, string, string]>([
-    ['an expression of the wrong type', controller.replace('[{"apiVersion"', '{"apiVersion"').replace(': input.data}]', ': input.data}'), 'spec.hooks.map.expression'],
-    ['an expression that cannot be parsed', controller.replace('[{"apiVersion"', '[{{"apiVersion"'), 'spec.hooks.map.expression'],
-    ['a kind that nothing tells', controller.replace('resource: secrets', 'resource: gadgets'), 'Nothing tells the kind of gadgets in v1'],
+    [
+      'an expression of the wrong type',
+      controller.replace('[{"apiVersion"', '{"apiVersion"').replace(': input.data}]', ': input.data}'),
+      'spec.hooks.map.expression',
+    ],
+    [
+      'an expression that cannot be parsed',
+      controller.replace('[{"apiVersion"', '[{{"apiVersion"'),
+      'spec.hooks.map.expression',
+    ],
+    [
+      'a kind that nothing tells',
+      controller.replace('resource: secrets', 'resource: gadgets'),
+      'Nothing tells the kind of gadgets in v1',
+    ],
     ['broken YAML', `${controller}\n  - : [`, 'broken.yaml:'],
   ])('says what is wrong with %s', async (_title, text, message) => {
     const ran = await runCommand('render', { filename: [file('broken.yaml', text), files[1]!] })
@@ -136,9 +172,20 @@ describe('fairlead map test', () => {
   it.skipIf(!existsSync(sharedCases))('passes the shared cases', () => passesAll(sharedCases))
 
   it('says what disagrees', async () => {
-    const { cases, resources } = JSON.parse(readFileSync(join(own, 'mapcontroller.json'), 'utf8')) as { cases: { id: string; want: object }[]; resources: unknown }
+    const { cases, resources } = JSON.parse(readFileSync(join(own, 'mapcontroller.json'), 'utf8')) as {
+      cases: { id: string; want: object }[]
+      resources: unknown
+    }
     const entry = cases.find(({ id }) => id === 'name-of-another-owner')!
-    const path = file('wrong.json', JSON.stringify({ resources, cases: [{ ...entry, want: { writes: [], mapCalls: 2, status: { outputs: { volumesnapshots: { total: 5 } } } } }] }))
+    const path = file(
+      'wrong.json',
+      JSON.stringify({
+        resources,
+        cases: [
+          { ...entry, want: { writes: [], mapCalls: 2, status: { outputs: { volumesnapshots: { total: 5 } } } } },
+        ],
+      }),
+    )
     const { out, code } = await runCommand('test', {}, [path])
     expect(code).toBe(1)
     expect(out).toContain('create VolumeSnapshot/app/y was not wanted')
@@ -157,9 +204,17 @@ describe('fairlead map rbac', () => {
   })
 
   it('grants credentials by name, namespaces where they select, and related kinds', async () => {
-    const more = controller.replace('expression: |', 'relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {}}]\n      webhook: {url: "https://x/", caBundle: {configMapRef: {name: ca, namespace: n}}, authorization: {secretRef: {name: token, namespace: n, key: k}}}\n      unused: |')
-    const { rules } = parseYaml((await runCommand('rbac', { filename: [file('more.yaml', more)] })).out) as unknown as { rules: { resources: string[]; verbs: string[]; resourceNames?: string[] }[] }
-    const brief = rules.map(({ resources, verbs, resourceNames }) => `${resources.join()} ${verbs.join()}${resourceNames === undefined ? '' : ` ${resourceNames.join()}`}`)
+    const more = controller.replace(
+      'expression: |',
+      'relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {}}]\n      webhook: {url: "https://x/", caBundle: {configMapRef: {name: ca, namespace: n}}, authorization: {secretRef: {name: token, namespace: n, key: k}}}\n      unused: |',
+    )
+    const { rules } = parseYaml((await runCommand('rbac', { filename: [file('more.yaml', more)] })).out) as unknown as {
+      rules: { resources: string[]; verbs: string[]; resourceNames?: string[] }[]
+    }
+    const brief = rules.map(
+      ({ resources, verbs, resourceNames }) =>
+        `${resources.join()} ${verbs.join()}${resourceNames === undefined ? '' : ` ${resourceNames.join()}`}`,
+    )
     expect(brief).toEqual([
       'serviceaccounts get,list,watch',
       'serviceaccounts/status patch',

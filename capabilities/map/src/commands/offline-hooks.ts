@@ -11,7 +11,10 @@ import type { Hooks } from '../run/hooks.ts'
 /** Offline there is no server: credentials from Secrets cannot be read, and say so. */
 const noCluster: Transport = {
   address: 'nowhere',
-  request: () => Promise.reject(new Error('Secrets and ConfigMaps cannot be read without a cluster; use a hook without credentials')),
+  request: () =>
+    Promise.reject(
+      new Error('Secrets and ConfigMaps cannot be read without a cluster; use a hook without credentials'),
+    ),
   watch: () => Promise.reject(new Error('There is no cluster')),
   as: () => noCluster,
   [Symbol.asyncDispose]: async () => {},
@@ -27,7 +30,12 @@ export function offlineHooks(controller: MapController, resolve: ReadonlyMap<str
       return to === undefined || port === undefined ? undefined : { host: to, port: Number(port) }
     },
   })
-  const hooks = makeHooks(controller, { http, client: new Client({ transport: noCluster }), clock: systemClock, metrics: new MapMetrics(new Registry()) })
+  const hooks = makeHooks(controller, {
+    http,
+    client: new Client({ transport: noCluster }),
+    clock: systemClock,
+    metrics: new MapMetrics(new Registry()),
+  })
   return { ...hooks, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() }
 }
 
@@ -38,11 +46,15 @@ export function resolveTable(values: readonly string[]): ReadonlyMap<string, str
 
 /** The controller with its hooks at another address: `http://host:port` gets `/map` and `/tombstone` behind it. */
 export function withHookAt(controller: MapController, base: string): MapController {
-  const at = (hook: string, before: MapController['spec']['hooks']['map']['webhook']): object => ({ webhook: { ...before, url: `${base.replace(/\/$/, '')}/${hook}` } })
+  const at = (hook: string, before: MapController['spec']['hooks']['map']['webhook']): object => ({
+    webhook: { ...before, url: `${base.replace(/\/$/, '')}/${hook}` },
+  })
   const { map, tombstone } = controller.spec.hooks
   const hooks = {
     map: { ...map, expression: undefined, ...at('map', map.webhook) },
-    ...(tombstone === undefined ? {} : { tombstone: { ...tombstone, expression: undefined, ...at('tombstone', tombstone.webhook) } }),
+    ...(tombstone === undefined
+      ? {}
+      : { tombstone: { ...tombstone, expression: undefined, ...at('tombstone', tombstone.webhook) } }),
   } as MapController['spec']['hooks']
   return { ...controller, spec: { ...controller.spec, hooks } }
 }

@@ -7,7 +7,13 @@ import type { Rehearsed, RehearsedParent } from '../offline/rehearsal.ts'
 
 /** One line for each group and each action. */
 export function planText(parents: readonly RehearsedParent[]): string {
-  return parents.flatMap(({ parent, problem, groups }) => [formatIdentity(identityOf(parent)), ...(problem === undefined ? [] : [`  ! ${problem}`]), ...groups.flatMap(groupLines)]).join('\n')
+  return parents
+    .flatMap(({ parent, problem, groups }) => [
+      formatIdentity(identityOf(parent)),
+      ...(problem === undefined ? [] : [`  ! ${problem}`]),
+      ...groups.flatMap(groupLines),
+    ])
+    .join('\n')
 }
 
 /** The objects that would be created or changed, as YAML. */
@@ -39,7 +45,13 @@ function groupLines({ input, step, plan, adopted, error, resyncAfterSeconds }: R
   const lines = [`  ${input}  (${stepText(step)}${again})`]
   for (const orphan of adopted) lines.push(`    adopt  ${formatIdentity(identityOf(orphan))}  Orphan`)
   if (error !== undefined) return [...lines, `    ! ${error.message}`]
-  return [...lines, ...plan.map((action) => `    ${action.op.padEnd(7)}${formatIdentity(identityOfAction(action))}  ${action.op === 'refuse' ? action.message : action.reason}`)]
+  return [
+    ...lines,
+    ...plan.map(
+      (action) =>
+        `    ${action.op.padEnd(7)}${formatIdentity(identityOfAction(action))}  ${action.op === 'refuse' ? action.message : action.reason}`,
+    ),
+  ]
 }
 
 function stepText(step: Rehearsed['step']): string {

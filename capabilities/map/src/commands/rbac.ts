@@ -12,7 +12,13 @@ export const rbacCommand: Command = {
   summary: 'Print the ClusterRole that a MapController needs',
   examples: ['fairlead map rbac -f controller.yaml', 'fairlead map rbac my-controller | kubectl apply -f -'],
   arguments: [{ name: 'names', description: 'MapControllers of the cluster', optional: true, variadic: true }],
-  options: [{ flags: '-f, --filename <file>', description: 'file or folder with MapControllers; - is standard input', repeatable: true }],
+  options: [
+    {
+      flags: '-f, --filename <file>',
+      description: 'file or folder with MapControllers; - is standard input',
+      repeatable: true,
+    },
+  ],
   run,
 }
 
@@ -24,7 +30,9 @@ async function run(context: CommandContext): Promise<number> {
     return 2
   }
   try {
-    const controllers: Pick<MapController, 'metadata' | 'spec'>[] = mapControllersOf(await readDocuments(files, context.stdin))
+    const controllers: Pick<MapController, 'metadata' | 'spec'>[] = mapControllersOf(
+      await readDocuments(files, context.stdin),
+    )
     if (names.length > 0) {
       const client = await context.client()
       for (const name of names) controllers.push(await client.get(mapControllerKind, name))

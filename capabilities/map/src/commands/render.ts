@@ -14,20 +14,43 @@ import { planJson, planText, planYaml } from './plan-text.ts'
 export const renderCommand: Command = {
   name: 'render',
   summary: 'Print what map controllers would create, change and delete, and why',
-  examples: ['fairlead map render -f controller.yaml -f objects.yaml', 'fairlead map render -f . --hook http://127.0.0.1:8080 -o yaml'],
+  examples: [
+    'fairlead map render -f controller.yaml -f objects.yaml',
+    'fairlead map render -f . --hook http://127.0.0.1:8080 -o yaml',
+  ],
   options: [
-    { flags: '-f, --filename <file>', description: 'file or folder with MapControllers, parents, inputs, outputs; - is standard input', repeatable: true },
-    { flags: '--hook <url>', description: 'address of the hooks instead of those in the files; /map and /tombstone are put behind it' },
+    {
+      flags: '-f, --filename <file>',
+      description: 'file or folder with MapControllers, parents, inputs, outputs; - is standard input',
+      repeatable: true,
+    },
+    {
+      flags: '--hook <url>',
+      description: 'address of the hooks instead of those in the files; /map and /tombstone are put behind it',
+    },
     { flags: '--resolve <name=host:port>', description: 'where a host of a hook is', repeatable: true },
-    { flags: '-o, --output <format>', description: 'text, yaml (the objects that would be applied) or json', default: 'text' },
+    {
+      flags: '-o, --output <format>',
+      description: 'text, yaml (the objects that would be applied) or json',
+      default: 'text',
+    },
   ],
   run,
 }
 
 async function run(context: CommandContext): Promise<number> {
-  const { filename, hook, resolve, output = 'text' } = context.options as { filename?: readonly string[]; hook?: string; resolve?: readonly string[]; output?: string }
+  const {
+    filename,
+    hook,
+    resolve,
+    output = 'text',
+  } = context.options as { filename?: readonly string[]; hook?: string; resolve?: readonly string[]; output?: string }
   if (filename === undefined || filename.length === 0 || !['text', 'yaml', 'json'].includes(output)) {
-    context.err(filename === undefined || filename.length === 0 ? 'Name the files: -f controller.yaml -f objects.yaml' : `There is no output format ${output}; there are text, yaml and json`)
+    context.err(
+      filename === undefined || filename.length === 0
+        ? 'Name the files: -f controller.yaml -f objects.yaml'
+        : `There is no output format ${output}; there are text, yaml and json`,
+    )
     return 2
   }
   try {
@@ -43,7 +66,9 @@ async function run(context: CommandContext): Promise<number> {
       await using hooks = offlineHooks(controller, resolveTable(resolve ?? []))
       parents.push(...(await rehearse({ controller, objects, hooks, now: systemClock.now(), signal: context.signal })))
     }
-    context.out(output === 'yaml' ? planYaml(parents) : output === 'json' ? stringifyJson(planJson(parents)) : planText(parents))
+    context.out(
+      output === 'yaml' ? planYaml(parents) : output === 'json' ? stringifyJson(planJson(parents)) : planText(parents),
+    )
     return parents.some(isTroubled) ? 1 : 0
   } catch (error) {
     if (!isMistake(error)) throw error
@@ -53,7 +78,10 @@ async function run(context: CommandContext): Promise<number> {
 }
 
 function isTroubled({ problem, groups }: RehearsedParent): boolean {
-  return problem !== undefined || groups.some(({ error, plan }) => error !== undefined || plan.some(({ op }) => op === 'refuse'))
+  return (
+    problem !== undefined ||
+    groups.some(({ error, plan }) => error !== undefined || plan.some(({ op }) => op === 'refuse'))
+  )
 }
 
 function isMistake(error: unknown): error is Error {

@@ -23,7 +23,12 @@ export const testCommand: Command = {
 }
 
 interface CaseFile {
-  readonly resources?: readonly { readonly apiVersion: string; readonly kind: string; readonly plural: string; readonly namespaced: boolean }[]
+  readonly resources?: readonly {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly plural: string
+    readonly namespaced: boolean
+  }[]
   readonly cases: readonly MapCase[]
 }
 
@@ -34,17 +39,30 @@ async function run(context: CommandContext): Promise<number> {
   for (const file of filesOf(context.arguments[0] as string)) {
     const { cases, resources = [] } = JSON.parse(readFileSync(file, 'utf8')) as CaseFile
     for (const entry of cases) {
-      const wrong = await disagreements(withHook(entry, hook), resources.map(definitionOf), resolveTable(resolve), context.signal)
+      const wrong = await disagreements(
+        withHook(entry, hook),
+        resources.map(definitionOf),
+        resolveTable(resolve),
+        context.signal,
+      )
       if (wrong.length === 0) passed++
       else failed++
-      if (wrong.length > 0) context.out([`FAILED  ${file}: ${entry.id}  ${entry.title ?? ''}`, ...wrong.map((line) => `  ${line}`)].join('\n'))
+      if (wrong.length > 0)
+        context.out(
+          [`FAILED  ${file}: ${entry.id}  ${entry.title ?? ''}`, ...wrong.map((line) => `  ${line}`)].join('\n'),
+        )
     }
   }
   context.out(`${passed} passed, ${failed} failed`)
   return failed === 0 ? 0 : 1
 }
 
-async function disagreements(entry: MapCase, definitions: readonly KubeObject[], resolve: ReadonlyMap<string, string>, signal: AbortSignal): Promise<string[]> {
+async function disagreements(
+  entry: MapCase,
+  definitions: readonly KubeObject[],
+  resolve: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<string[]> {
   try {
     const outcome = await playCase(entry, definitions, (controller) => offlineHooks(controller, resolve), signal)
     return Object.entries(entry.want).flatMap(([key, wanted]) => compare(key, wanted, outcome))
@@ -80,7 +98,11 @@ function compare(key: string, wanted: unknown, outcome: CaseOutcome): string[] {
     case 'events':
       return compareWarnings(wanted as readonly { readonly type?: string }[], outcome)
     case 'unchanged':
-      return same(key, [], outcome.writes.map(({ ref }) => ref).filter((ref) => (wanted as readonly string[]).includes(ref)))
+      return same(
+        key,
+        [],
+        outcome.writes.map(({ ref }) => ref).filter((ref) => (wanted as readonly string[]).includes(ref)),
+      )
     case 'writesInOrder':
     case 'requeue':
       return []
@@ -94,14 +116,31 @@ interface WantedRequest {
   readonly absent?: readonly string[]
 }
 
-function compareRequests(key: string, wanted: Readonly<Record<string, WantedRequest>>, { requests }: CaseOutcome): string[] {
+function compareRequests(
+  key: string,
+  wanted: Readonly<Record<string, WantedRequest>>,
+  { requests }: CaseOutcome,
+): string[] {
   const came = requests[key === 'mapFirstRequest' ? 'map' : 'tombstone']
   return Object.entries(wanted).flatMap(([ref, { outputs, absent = [] }]) => {
     const request = came[ref]
     if (request === undefined) return [`${key}.${ref}: there was no request`]
-    const keys = Object.fromEntries(Object.entries(request.outputs as object).map(([kind, objects]) => [kind, Object.keys(objects as object).toSorted()]))
-    const sorted = outputs && Object.fromEntries(Object.entries(outputs).map(([kind, names]) => [kind, names.toSorted()]))
-    return [...(sorted === undefined ? [] : same(`${key}.${ref}.outputs`, sorted, keys)), ...same(`${key}.${ref}.absent`, [], absent.filter((field) => field in request))]
+    const keys = Object.fromEntries(
+      Object.entries(request.outputs as object).map(([kind, objects]) => [
+        kind,
+        Object.keys(objects as object).toSorted(),
+      ]),
+    )
+    const sorted =
+      outputs && Object.fromEntries(Object.entries(outputs).map(([kind, names]) => [kind, names.toSorted()]))
+    return [
+      ...(sorted === undefined ? [] : same(`${key}.${ref}.outputs`, sorted, keys)),
+      ...same(
+        `${key}.${ref}.absent`,
+        [],
+        absent.filter((field) => field in request),
+      ),
+    ]
   })
 }
 
@@ -109,7 +148,10 @@ function compareWrites(wanted: readonly WantedWrite[], { writes }: CaseOutcome):
   const left = [...writes]
   for (const write of wanted) {
     const at = left.findIndex((other) => isSuch(write, other))
-    if (at < 0) return [`writes: wanted ${show(write)}, came ${show(writes.map(({ op, ref, object }) => ({ op, ref, spec: object.spec })))}`]
+    if (at < 0)
+      return [
+        `writes: wanted ${show(write)}, came ${show(writes.map(({ op, ref, object }) => ({ op, ref, spec: object.spec })))}`,
+      ]
     left.splice(at, 1)
   }
   return left.length === 0 ? [] : [`writes: ${left.map(({ op, ref }) => `${op} ${ref}`).join(', ')} was not wanted`]
@@ -130,12 +172,17 @@ function inputOf(object: KubeObject): string | undefined {
 
 function compareWarnings(wanted: readonly { readonly type?: string }[], { warnings }: CaseOutcome): string[] {
   if (wanted.length === 0) return same('events', [], warnings)
-  return wanted.some(({ type }) => type === 'Warning') && warnings.length === 0 ? ['events: wanted a Warning, came none'] : []
+  return wanted.some(({ type }) => type === 'Warning') && warnings.length === 0
+    ? ['events: wanted a Warning, came none']
+    : []
 }
 
 function contains(at: string, wanted: unknown, came: unknown): string[] {
-  if (typeof wanted !== 'object' || wanted === null || typeof came !== 'object' || came === null) return same(at, wanted, came)
-  return Object.entries(wanted).flatMap(([key, value]) => contains(`${at}.${key}`, value, (came as Record<string, unknown>)[key]))
+  if (typeof wanted !== 'object' || wanted === null || typeof came !== 'object' || came === null)
+    return same(at, wanted, came)
+  return Object.entries(wanted).flatMap(([key, value]) =>
+    contains(`${at}.${key}`, value, (came as Record<string, unknown>)[key]),
+  )
 }
 
 function same(at: string, wanted: unknown, came: unknown): string[] {
@@ -149,14 +196,34 @@ function show(value: unknown): string {
 function withHook(entry: MapCase, base: string | undefined): MapCase {
   if (base === undefined || Array.isArray(entry.input.controller.spec.hooks)) return entry
   const { name, spec } = entry.input.controller
-  const { spec: moved } = withHookAt({ apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController', metadata: { name }, spec } as Parameters<typeof withHookAt>[0], base)
+  const { spec: moved } = withHookAt(
+    { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController', metadata: { name }, spec } as Parameters<
+      typeof withHookAt
+    >[0],
+    base,
+  )
   return { ...entry, input: { ...entry.input, controller: { name, spec: moved } } }
 }
 
-function definitionOf({ apiVersion, kind, plural, namespaced }: NonNullable<CaseFile['resources']>[number]): KubeObject {
+function definitionOf({
+  apiVersion,
+  kind,
+  plural,
+  namespaced,
+}: NonNullable<CaseFile['resources']>[number]): KubeObject {
   const [group = '', version = apiVersion] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
-  const spec = { group, scope: namespaced ? 'Namespaced' : 'Cluster', names: { kind, plural }, versions: [{ name: version }] }
-  return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${group}` }, spec }
+  const spec = {
+    group,
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    names: { kind, plural },
+    versions: [{ name: version }],
+  }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec,
+  }
 }
 
 function filesOf(path: string): string[] {

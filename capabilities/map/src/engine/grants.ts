@@ -9,8 +9,11 @@ const read = ['get', 'list', 'watch']
 /** The rules for a spec, one for each resource, verbs merged. */
 export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
   const grants = new Grants()
-  const grant = (of: { readonly apiVersion: string; readonly resource: string }, verbs: readonly string[], subresource = ''): void =>
-    grants.add(parseApiVersion(of.apiVersion).group, of.resource + subresource, verbs)
+  const grant = (
+    of: { readonly apiVersion: string; readonly resource: string },
+    verbs: readonly string[],
+    subresource = '',
+  ): void => grants.add(parseApiVersion(of.apiVersion).group, of.resource + subresource, verbs)
   const related = spec.hooks.map.relatedResources ?? []
   grant(spec.parentResource, read)
   grant(spec.parentResource, ['patch'], '/status')
@@ -19,12 +22,19 @@ export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
   for (const input of spec.inputResources) grant(input, read)
   for (const output of spec.outputResources) grant(output, [...read, 'create', 'patch', 'delete'])
   for (const rule of related) grant(rule, read)
-  const byNamespace = [...spec.inputResources, ...related].some(({ namespaceSelector }) => namespaceSelector !== undefined)
+  const byNamespace = [...spec.inputResources, ...related].some(
+    ({ namespaceSelector }) => namespaceSelector !== undefined,
+  )
   if (byNamespace) grants.add('', 'namespaces', read)
   for (const source of credentialSources(spec)) {
     const bundle = source.caBundle
     if (bundle?.configMapRef !== undefined) grants.add('', 'configmaps', ['get'], bundle.configMapRef.name)
-    for (const ref of [bundle?.secretRef, source.authorization?.secretRef, source.basicAuth?.secretRef, source.clientTLS?.secretRef]) {
+    for (const ref of [
+      bundle?.secretRef,
+      source.authorization?.secretRef,
+      source.basicAuth?.secretRef,
+      source.clientTLS?.secretRef,
+    ]) {
       if (ref !== undefined) grants.add('', 'secrets', ['get'], ref.name)
     }
   }
@@ -36,24 +46,42 @@ export function clusterRoleFor(controller: Pick<MapController, 'metadata' | 'spe
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
-    metadata: { name: `fairlead:map:${controller.metadata.name ?? ''}`, labels: { 'rbac.fairlead.dev/aggregate-to-map': 'true' } },
+    metadata: {
+      name: `fairlead:map:${controller.metadata.name ?? ''}`,
+      labels: { 'rbac.fairlead.dev/aggregate-to-map': 'true' },
+    },
     rules: rulesFor(controller.spec),
   }
 }
 
-function credentialSources({ hooks, endpointConfigs = [] }: MapControllerSpec): Pick<EndpointConfig, 'caBundle' | 'authorization' | 'basicAuth' | 'clientTLS'>[] {
+function credentialSources({
+  hooks,
+  endpointConfigs = [],
+}: MapControllerSpec): Pick<EndpointConfig, 'caBundle' | 'authorization' | 'basicAuth' | 'clientTLS'>[] {
   const webhooks = [hooks.map.webhook, hooks.tombstone?.webhook].filter((webhook) => webhook !== undefined)
   return [...webhooks, ...endpointConfigs]
 }
 
 /** Verbs by resource, and for named objects by name. */
 class Grants {
-  readonly #verbs = new Map<string, { readonly group: string; readonly resource: string; readonly verbs: Set<string>; readonly names: Set<string> | undefined }>()
+  readonly #verbs = new Map<
+    string,
+    {
+      readonly group: string
+      readonly resource: string
+      readonly verbs: Set<string>
+      readonly names: Set<string> | undefined
+    }
+  >()
 
   add(group: string, resource: string, verbs: readonly string[], name?: string): void {
     const id = `${group}/${resource}/${name === undefined ? '' : 'named'}`
     let known = this.#verbs.get(id)
-    if (known === undefined) this.#verbs.set(id, (known = { group, resource, verbs: new Set(), names: name === undefined ? undefined : new Set() }))
+    if (known === undefined)
+      this.#verbs.set(
+        id,
+        (known = { group, resource, verbs: new Set(), names: name === undefined ? undefined : new Set() }),
+      )
     for (const verb of verbs) known.verbs.add(verb)
     if (name !== undefined) known.names?.add(name)
   }

@@ -22,7 +22,17 @@ interface Definition extends KubeObject {
   }
 }
 
-const clusterScoped = new Set(['Namespace', 'Node', 'PersistentVolume', 'ClusterRole', 'ClusterRoleBinding', 'StorageClass', 'CustomResourceDefinition', 'PriorityClass', 'IngressClass'])
+const clusterScoped = new Set([
+  'Namespace',
+  'Node',
+  'PersistentVolume',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'StorageClass',
+  'CustomResourceDefinition',
+  'PriorityClass',
+  'IngressClass',
+])
 
 /** What resources and kinds are called. */
 export class Catalog {
@@ -32,23 +42,45 @@ export class Catalog {
   /** Learns from CustomResourceDefinitions and from the objects themselves. */
   constructor(objects: readonly KubeObject[]) {
     this.#objects = objects
-    for (const { apiVersion, group, kind, plural = '', namespaced = true } of builtinKinds) this.#learn({ apiVersion, group, kind, plural, namespaced })
+    for (const { apiVersion, group, kind, plural = '', namespaced = true } of builtinKinds)
+      this.#learn({ apiVersion, group, kind, plural, namespaced })
     for (const object of objects) {
       if (object.kind !== 'CustomResourceDefinition') continue
       const { group, scope, names, versions } = (object as Definition).spec
-      for (const { name } of versions) this.#learn({ apiVersion: formatApiVersion(group, name), group, kind: names.kind, plural: names.plural, namespaced: scope !== 'Cluster' })
+      for (const { name } of versions)
+        this.#learn({
+          apiVersion: formatApiVersion(group, name),
+          group,
+          kind: names.kind,
+          plural: names.plural,
+          namespaced: scope !== 'Cluster',
+        })
     }
   }
 
   /** The resource of that plural. Throws UnknownKindError. */
-  resource({ apiVersion, resource: plural }: { readonly apiVersion: string; readonly resource: string }): ResolvedResource {
+  resource({
+    apiVersion,
+    resource: plural,
+  }: {
+    readonly apiVersion: string
+    readonly resource: string
+  }): ResolvedResource {
     const known = this.#known.get(`${apiVersion}/${plural}`)
     if (known !== undefined) return known
     const object = this.#objects.find((one) => one.apiVersion === apiVersion && pluralOf(one.kind) === plural)
     if (object === undefined) {
-      throw new UnknownKindError(`Nothing tells the kind of ${plural} in ${apiVersion}; add its CustomResourceDefinition, or an object of it, to the files`)
+      throw new UnknownKindError(
+        `Nothing tells the kind of ${plural} in ${apiVersion}; add its CustomResourceDefinition, or an object of it, to the files`,
+      )
     }
-    const resolved = { apiVersion, group: parseApiVersion(apiVersion).group, kind: object.kind, plural, namespaced: !clusterScoped.has(object.kind) }
+    const resolved = {
+      apiVersion,
+      group: parseApiVersion(apiVersion).group,
+      kind: object.kind,
+      plural,
+      namespaced: !clusterScoped.has(object.kind),
+    }
     return this.#learn(resolved)
   }
 

@@ -31,7 +31,8 @@ export function mapControllersOf(objects: readonly KubeObject[]): MapController[
 
 /** The schema of MapControllers. */
 const schema: TypeSchema = {
-  root: (crds[0]?.spec as { versions: { schema: { openAPIV3Schema: SchemaNode } }[] }).versions[0]!.schema.openAPIV3Schema,
+  root: (crds[0]?.spec as { versions: { schema: { openAPIV3Schema: SchemaNode } }[] }).versions[0]!.schema
+    .openAPIV3Schema,
   resolve: () => undefined,
 }
 
@@ -52,7 +53,8 @@ function parse(text: string, file: string): KubeObject[] {
   try {
     documents = parseYamlDocuments(text)
   } catch (error) {
-    if (error instanceof YamlSyntaxError) throw new DocumentError(`${file}:${error.line}: ${error.message}`, { cause: error })
+    if (error instanceof YamlSyntaxError)
+      throw new DocumentError(`${file}:${error.line}: ${error.message}`, { cause: error })
     throw error
   }
   return documents.flatMap((document) => (document === null ? [] : objectsOf(document, file)))
@@ -63,6 +65,7 @@ function objectsOf(document: JsonValue, file: string): KubeObject[] {
   if (typeof object !== 'object' || typeof object.apiVersion !== 'string' || typeof object.kind !== 'string') {
     throw new DocumentError(`${file}: every document needs apiVersion and kind`)
   }
-  if (Array.isArray(object.items) && object.kind.endsWith('List')) return (object.items as readonly JsonValue[]).flatMap((item) => objectsOf(item, file))
+  if (Array.isArray(object.items) && object.kind.endsWith('List'))
+    return (object.items as readonly JsonValue[]).flatMap((item) => objectsOf(item, file))
   return [asObject({ ...object, metadata: object.metadata ?? {} })]
 }

@@ -1,5 +1,14 @@
 // Cases for hooks, in the form of Fairlead's own case files: a state, what happens, and what should come of it. Played with the engine alone.
-import { applyServerSide, asJson, asObject, controllerOf, jsonEqual, ownerReferenceTo, parseKey, trackUpdate } from '@fairlead/kube'
+import {
+  applyServerSide,
+  asJson,
+  asObject,
+  controllerOf,
+  jsonEqual,
+  ownerReferenceTo,
+  parseKey,
+  trackUpdate,
+} from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { configurationOf, fieldManager } from '../engine/configuration.ts'
@@ -23,8 +32,18 @@ export interface MapCase {
   readonly id: string
   readonly title?: string
   readonly input: {
-    readonly trigger: { readonly type: string; readonly ref?: string; readonly wasTaggedFor?: string; readonly seconds?: number }
-    readonly controller: { readonly name: string; readonly spec: MapController['spec'] | (Omit<MapController['spec'], 'hooks'> & { readonly hooks: readonly string[] }) }
+    readonly trigger: {
+      readonly type: string
+      readonly ref?: string
+      readonly wasTaggedFor?: string
+      readonly seconds?: number
+    }
+    readonly controller: {
+      readonly name: string
+      readonly spec:
+        | MapController['spec']
+        | (Omit<MapController['spec'], 'hooks'> & { readonly hooks: readonly string[] })
+    }
     readonly parent: KubeObject
     readonly inputs?: readonly KubeObject[]
     readonly outputs?: readonly CaseOutput[]
@@ -54,16 +73,34 @@ export interface CaseOutcome {
   readonly tombstoneCalled: readonly string[]
   readonly mapCalls: number
   readonly requests: Readonly<Record<'map' | 'tombstone', Readonly<Record<string, JsonObject>>>>
-  readonly writes: readonly { readonly op: string; readonly ref: string; readonly object: KubeObject; readonly uid: string | undefined }[]
+  readonly writes: readonly {
+    readonly op: string
+    readonly ref: string
+    readonly object: KubeObject
+    readonly uid: string | undefined
+  }[]
   readonly status: JsonObject
   /** Messages of warnings. */
   readonly warnings: readonly string[]
 }
 
 /** Plays a case. `objects` may add definitions; `hooksFor` makes the hooks of a controller that names real ones. */
-export async function playCase(of: MapCase, objects: readonly KubeObject[], hooksFor: (controller: MapController) => Hooks, signal: AbortSignal): Promise<CaseOutcome> {
+export async function playCase(
+  of: MapCase,
+  objects: readonly KubeObject[],
+  hooksFor: (controller: MapController) => Hooks,
+  signal: AbortSignal,
+): Promise<CaseOutcome> {
   const { input } = of
-  const player = new CasePlayer(of, new Catalog([...objects, input.parent, ...(input.inputs ?? []), ...(input.outputs ?? []).map(({ object }) => object)]))
+  const player = new CasePlayer(
+    of,
+    new Catalog([
+      ...objects,
+      input.parent,
+      ...(input.inputs ?? []),
+      ...(input.outputs ?? []).map(({ object }) => object),
+    ]),
+  )
   return player.play(objects, hooksFor, signal)
 }
 
@@ -76,17 +113,32 @@ class CasePlayer {
 
   constructor(of: MapCase, catalog: Catalog) {
     const { name, spec } = of.input.controller
-    const hooks = Array.isArray(spec.hooks) ? Object.fromEntries((spec.hooks as readonly string[]).map((hook) => [hook, { version: 'v1', trim: 'managedFields' }])) : spec.hooks
+    const hooks = Array.isArray(spec.hooks)
+      ? Object.fromEntries(
+          (spec.hooks as readonly string[]).map((hook) => [hook, { version: 'v1', trim: 'managedFields' }]),
+        )
+      : spec.hooks
     this.#case = of
-    this.#controller = { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController', metadata: { name }, spec: { ...spec, hooks } } as unknown as MapController
+    this.#controller = {
+      apiVersion: 'metacontroller.k8s.io/v1alpha1',
+      kind: 'MapController',
+      metadata: { name },
+      spec: { ...spec, hooks },
+    } as unknown as MapController
     this.#kinds = catalog.kinds(this.#controller.spec)
   }
 
-  async play(objects: readonly KubeObject[], hooksFor: (controller: MapController) => Hooks, signal: AbortSignal): Promise<CaseOutcome> {
+  async play(
+    objects: readonly KubeObject[],
+    hooksFor: (controller: MapController) => Hooks,
+    signal: AbortSignal,
+  ): Promise<CaseOutcome> {
     const { parent, inputs = [], outputs = [], controller } = this.#case.input
     for (const object of inputs) this.#remember(identityOf(object))
     const stored = outputs.map((output) => this.#stored(output))
-    await using hooks = Array.isArray(controller.spec.hooks) ? this.#scripted() : this.#recorded(hooksFor(this.#controller))
+    await using hooks = Array.isArray(controller.spec.hooks)
+      ? this.#scripted()
+      : this.#recorded(hooksFor(this.#controller))
     const asked = this.#askedRefs()
     const [rehearsed] = await rehearse({
       controller: this.#controller,
@@ -99,9 +151,14 @@ class CasePlayer {
     })
     const groups = rehearsed?.groups ?? []
     const after = new Map(stored.map((object) => [formatIdentity(identityOf(object)), object]))
-    const writes = groups.flatMap((group) => [...group.adopted.map((orphan) => this.#adopt(orphan, after)), ...group.plan.flatMap((action) => this.#carryOut(action, after))])
+    const writes = groups.flatMap((group) => [
+      ...group.adopted.map((orphan) => this.#adopt(orphan, after)),
+      ...group.plan.flatMap((action) => this.#carryOut(action, after)),
+    ])
     const problem = rehearsed?.problem
-    const refsOf = (hook: string): string[] => [...new Set(this.#calls.filter((call) => call.hook === hook).map(({ ref }) => ref))]
+    const refsOf = (hook: string): string[] => [
+      ...new Set(this.#calls.filter((call) => call.hook === hook).map(({ ref }) => ref)),
+    ]
     return {
       mapCalled: refsOf('map'),
       tombstoneCalled: refsOf('tombstone'),
@@ -150,13 +207,20 @@ class CasePlayer {
       call: ({ facts }) => {
         const { hooks = {} } = this.#case.input
         const ref = this.#record(name, hookRequest({ ...facts, version: 'v1', trim: 'managedFields' }))
-        const answer = ((hooks[name] as Record<string, CaseAnswer> | undefined)?.[ref] ?? hooks[`${name}Default`]) as CaseAnswer | undefined
-        if (answer === undefined) return Promise.reject(new Error(`The case has no answer of the ${name} hook for ${ref}`))
+        const answer = ((hooks[name] as Record<string, CaseAnswer> | undefined)?.[ref] ?? hooks[`${name}Default`]) as
+          | CaseAnswer
+          | undefined
+        if (answer === undefined)
+          return Promise.reject(new Error(`The case has no answer of the ${name} hook for ${ref}`))
         if (answer.error !== undefined) return Promise.reject(failureOf(name, answer.error))
         return Promise.resolve({ value: answer.rawBody ?? { outputs: answer.outputs ?? null }, duplicates: [] })
       },
     })
-    return { map: hook('map'), tombstone: names.includes('tombstone') ? hook('tombstone') : undefined, [Symbol.asyncDispose]: async () => {} }
+    return {
+      map: hook('map'),
+      tombstone: names.includes('tombstone') ? hook('tombstone') : undefined,
+      [Symbol.asyncDispose]: async () => {},
+    }
   }
 
   /** Real hooks, their calls noted. */
@@ -168,7 +232,12 @@ class CasePlayer {
         return hook.call(call)
       },
     })
-    return { ...hooks, map: noted('map', hooks.map), tombstone: hooks.tombstone && noted('tombstone', hooks.tombstone), [Symbol.asyncDispose]: () => hooks[Symbol.asyncDispose]() }
+    return {
+      ...hooks,
+      map: noted('map', hooks.map),
+      tombstone: hooks.tombstone && noted('tombstone', hooks.tombstone),
+      [Symbol.asyncDispose]: () => hooks[Symbol.asyncDispose](),
+    }
   }
 
   #record(hook: 'map' | 'tombstone', request: JsonObject): string {
@@ -187,14 +256,27 @@ class CasePlayer {
   /** An output with the metadata that its owner and tag stand for; what was applied last knows its fields. */
   #stored({ object, owner, taggedFor, taggedBy, lastApplied }: CaseOutput): KubeObject {
     const { controller, parent } = this.#case.input
-    const reference = owner === null ? [] : [{ ...ownerReferenceTo(parent), uid: owner === 'parent' ? (parent.metadata.uid ?? '') : owner }]
+    const reference =
+      owner === null
+        ? []
+        : [{ ...ownerReferenceTo(parent), uid: owner === 'parent' ? (parent.metadata.uid ?? '') : owner }]
     if (taggedFor === null) return withMetadata(object, { ownerReferences: reference })
     const input = this.#identity(taggedFor)
     this.#remember(input)
     const tag = { controller: taggedBy ?? controller.name, parent: identityOf(parent), input, mapKey: mapKeyOf(input) }
     const kind = this.#kinds.outputs.find((one) => one.kind === object.kind)!
-    const { object: configuration } = configurationOf({ identity: identityOf(object), kind, object: lastApplied ?? object }, { tag, parent, hops: 1, seen: '' })
-    const applied = applyServerSide({ live: undefined, applied: configuration, schemaFor: () => undefined, manager: fieldManager(controller.name), force: true, now: '2026-01-01T00:00:00Z' })
+    const { object: configuration } = configurationOf(
+      { identity: identityOf(object), kind, object: lastApplied ?? object },
+      { tag, parent, hops: 1, seen: '' },
+    )
+    const applied = applyServerSide({
+      live: undefined,
+      applied: configuration,
+      schemaFor: () => undefined,
+      manager: fieldManager(controller.name),
+      force: true,
+      now: '2026-01-01T00:00:00Z',
+    })
     const { labels, annotations } = object.metadata
     return withMetadata(object, {
       labels: { ...labels, ...tagLabels(tag) },
@@ -206,7 +288,9 @@ class CasePlayer {
 
   #adopt(orphan: KubeObject, after: Map<string, KubeObject>): CaseOutcome['writes'][number] {
     const { parent } = this.#case.input
-    const object = withMetadata(orphan, { ownerReferences: [...(orphan.metadata.ownerReferences ?? []), ownerReferenceTo(parent)] })
+    const object = withMetadata(orphan, {
+      ownerReferences: [...(orphan.metadata.ownerReferences ?? []), ownerReferenceTo(parent)],
+    })
     after.set(formatIdentity(identityOf(object)), object)
     return { op: 'update', ref: refOf(object), object, uid: undefined }
   }
@@ -215,7 +299,14 @@ class CasePlayer {
   #carryOut(action: Action, after: Map<string, KubeObject>): CaseOutcome['writes'][number][] {
     const put = (op: string, configuration: KubeObject): CaseOutcome['writes'][number] => {
       const name = formatIdentity(identityOf(configuration))
-      const object = applyServerSide({ live: after.get(name), applied: configuration, schemaFor: () => undefined, manager: fieldManager(this.#controller.metadata.name ?? ''), force: true, now: '2026-01-01T00:00:00Z' })
+      const object = applyServerSide({
+        live: after.get(name),
+        applied: configuration,
+        schemaFor: () => undefined,
+        manager: fieldManager(this.#controller.metadata.name ?? ''),
+        force: true,
+        now: '2026-01-01T00:00:00Z',
+      })
       after.set(name, object)
       return { op, ref: refOf(object), object, uid: undefined }
     }
@@ -228,13 +319,24 @@ class CasePlayer {
     return next === undefined || isHeld ? [deleted] : [deleted, put('create', next.configuration.object)]
   }
 
-  #statusOf(parent: KubeObject, outputs: readonly KubeObject[], inputTotals: readonly (number | undefined)[]): JsonObject {
+  #statusOf(
+    parent: KubeObject,
+    outputs: readonly KubeObject[],
+    inputTotals: readonly (number | undefined)[],
+  ): JsonObject {
     const { inputs: inputKinds, outputs: outputKinds } = this.#kinds
     const book = new OutputBook(this.#controller.metadata.name ?? '', outputKinds.length)
     for (const [index, kind] of outputKinds.entries()) {
-      for (const object of outputs) if (object.kind === kind.kind) book.set(index, formatIdentity(identityOf(object)), object)
+      for (const object of outputs)
+        if (object.kind === kind.kind) book.set(index, formatIdentity(identityOf(object)), object)
     }
-    return parentStatus({ generation: parent.metadata.generation, inputKinds, inputTotals, outputKinds, outputs: book.tallyOf(parent.metadata.uid ?? '') })
+    return parentStatus({
+      generation: parent.metadata.generation,
+      inputKinds,
+      inputTotals,
+      outputKinds,
+      outputs: book.tallyOf(parent.metadata.uid ?? ''),
+    })
   }
 
   #identity(ref: string): Identity {
@@ -244,18 +346,26 @@ class CasePlayer {
   }
 
   #remember(input: Identity): void {
-    this.#refs.set(mapKeyOf(input), [input.kind, ...(input.namespace === '' ? [] : [input.namespace]), input.name].join('/'))
+    this.#refs.set(
+      mapKeyOf(input),
+      [input.kind, ...(input.namespace === '' ? [] : [input.namespace]), input.name].join('/'),
+    )
   }
 }
 
 function warningsOf({ input, step, error, plan }: Rehearsed): string[] {
-  const texts = [...(error === undefined || error instanceof HookBusyError ? [] : [error.message]), ...plan.flatMap((action) => (action.op === 'refuse' ? [action.message] : []))]
+  const texts = [
+    ...(error === undefined || error instanceof HookBusyError ? [] : [error.message]),
+    ...plan.flatMap((action) => (action.op === 'refuse' ? [action.message] : [])),
+  ]
   return [...texts, ...(step === 'stop' ? ['the chain of maps is too long'] : [])].map((text) => `${input}: ${text}`)
 }
 
 function failureOf(hook: string, { status, headers = {} }: NonNullable<CaseAnswer['error']>): Error {
   const after = Number(headers['Retry-After'])
-  return status === 429 && after >= 0 ? new HookBusyError(after * 1000) : new Error(`The ${hook} hook answered ${status}`)
+  return status === 429 && after >= 0
+    ? new HookBusyError(after * 1000)
+    : new Error(`The ${hook} hook answered ${status}`)
 }
 
 /** What differs from the last apply is somebody else's change, and the fields are theirs. */
@@ -264,7 +374,13 @@ function touched(applied: KubeObject, given: KubeObject): KubeObject {
   const { metadata, ...before } = asJson(applied)
   if (jsonEqual(content, before)) return applied
   const updated = asObject({ ...content, metadata: metadata ?? {} })
-  return trackUpdate({ live: applied, updated, schemaFor: () => undefined, manager: 'others', now: '2026-01-01T00:00:00Z' })
+  return trackUpdate({
+    live: applied,
+    updated,
+    schemaFor: () => undefined,
+    manager: 'others',
+    now: '2026-01-01T00:00:00Z',
+  })
 }
 
 function withMetadata(object: KubeObject, metadata: KubeObject['metadata']): KubeObject {

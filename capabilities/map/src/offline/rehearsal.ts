@@ -96,7 +96,9 @@ class Rehearsal {
     }
     const { labelSelector } = controller.spec.parentResource
     const selector = labelSelector === undefined ? undefined : selectorFrom(labelSelector)
-    const parents = this.#objectsOf(this.#kinds.parent).filter((parent) => selector?.matches(parent.metadata.labels) !== false)
+    const parents = this.#objectsOf(this.#kinds.parent).filter(
+      (parent) => selector?.matches(parent.metadata.labels) !== false,
+    )
     const rehearsed: RehearsedParent[] = []
     for (const object of parents) rehearsed.push(await this.#parent(withUid(object)))
     return rehearsed
@@ -105,10 +107,12 @@ class Rehearsal {
   async #parent(object: KubeObject): Promise<RehearsedParent> {
     const { parent } = this.#selection.setParent(object, (kind) => this.#objectsOf(this.#kinds.inputs[kind]!))
     const groups = new Map([...parent.inputs].map(([mapKey, { kind, key }]) => [mapKey, this.#inputName(kind, key)]))
-    for (const [mapKey, input] of this.#book.groupsOf(parent.uid, parent.identity)) groups.set(mapKey, formatIdentity(input))
+    for (const [mapKey, input] of this.#book.groupsOf(parent.uid, parent.identity))
+      groups.set(mapKey, formatIdentity(input))
     const rehearsed: Rehearsed[] = []
     const { asks } = this.#options
-    for (const [mapKey, input] of groups) if (asks?.(mapKey) !== false) rehearsed.push(await this.#group(parent, mapKey, input))
+    for (const [mapKey, input] of groups)
+      if (asks?.(mapKey) !== false) rehearsed.push(await this.#group(parent, mapKey, input))
     const problem = parent.selector.valid ? undefined : parent.selector.message
     const inputTotals = this.#kinds.inputs.map(({ plural }, kind) => {
       const mapped = [...parent.inputs.values()].filter((input) => input.kind === kind && input.role === 'input')
@@ -131,10 +135,21 @@ class Rehearsal {
       inputsKnown: this.#inputsKnown(parent),
       hasTombstoneHook: hooks.tombstone !== undefined,
     })
-    const base = { parent: parent.object, input: name, mapKey, step, plan: [], adopted, error: undefined, resyncAfterSeconds: undefined }
+    const base = {
+      parent: parent.object,
+      input: name,
+      mapKey,
+      step,
+      plan: [],
+      adopted,
+      error: undefined,
+      resyncAfterSeconds: undefined,
+    }
     try {
-      if (step === 'map') return { ...base, ...(await this.#map(parent, mapKey, input as KubeObject, ref?.kind ?? 0, observed)) }
-      if (step === 'tombstone' && hooks.tombstone !== undefined) return { ...base, ...(await this.#tombstone(parent, mapKey, hooks.tombstone, observed)) }
+      if (step === 'map')
+        return { ...base, ...(await this.#map(parent, mapKey, input as KubeObject, ref?.kind ?? 0, observed)) }
+      if (step === 'tombstone' && hooks.tombstone !== undefined)
+        return { ...base, ...(await this.#tombstone(parent, mapKey, hooks.tombstone, observed)) }
       if (step === 'delete') return { ...base, plan: planDetached(this.#view(parent, observed), undefined) }
       return base
     } catch (error) {
@@ -142,36 +157,80 @@ class Rehearsal {
     }
   }
 
-  async #map(parent: SelectedParent, mapKey: string, input: KubeObject, kind: number, observed: readonly KubeObject[]): Promise<Pick<Rehearsed, 'plan' | 'resyncAfterSeconds'>> {
+  async #map(
+    parent: SelectedParent,
+    mapKey: string,
+    input: KubeObject,
+    kind: number,
+    observed: readonly KubeObject[],
+  ): Promise<Pick<Rehearsed, 'plan' | 'resyncAfterSeconds'>> {
     const { controller, hooks } = this.#options
     const rules = this.#kinds.related
-    const related = rules.length === 0 ? undefined : rules.map((rule) => ({ kind: rule, objects: this.#objectsOf(rule).filter((object) => relatedConcerns(rule, parent.object, object, (name) => this.#namespaceLabels(name))) }))
+    const related =
+      rules.length === 0
+        ? undefined
+        : rules.map((rule) => ({
+            kind: rule,
+            objects: this.#objectsOf(rule).filter((object) =>
+              relatedConcerns(rule, parent.object, object, (name) => this.#namespaceLabels(name)),
+            ),
+          }))
     const body = await this.#ask(hooks.map, parent, mapKey, { input, related, outputs: this.#byKind(observed) })
     const answer = readMapAnswer(body, { parent: parent.object, kinds: this.#kinds.outputs, strict: hooks.map.strict })
     const identity = identityOf(input)
     const seen = seenDigest(controller, parent.object, input, this.#kinds.inputs[kind]!.spec)
     const tag = { controller: this.#name, parent: identityOf(parent.object), input: identity, mapKey }
-    const plan = planGroup(this.#view(parent, observed), answer, { tag, parent: parent.object, hops: hopsOf(input) + 1, seen })
+    const plan = planGroup(this.#view(parent, observed), answer, {
+      tag,
+      parent: parent.object,
+      hops: hopsOf(input) + 1,
+      seen,
+    })
     return { plan, resyncAfterSeconds: answer.resyncAfterSeconds }
   }
 
-  async #tombstone(parent: SelectedParent, mapKey: string, hook: Hook, observed: readonly KubeObject[]): Promise<Pick<Rehearsed, 'plan' | 'resyncAfterSeconds'>> {
+  async #tombstone(
+    parent: SelectedParent,
+    mapKey: string,
+    hook: Hook,
+    observed: readonly KubeObject[],
+  ): Promise<Pick<Rehearsed, 'plan' | 'resyncAfterSeconds'>> {
     const body = await this.#ask(hook, parent, mapKey, { outputs: this.#byKind(observed) })
     const answer = readTombstoneAnswer(body, { parent: parent.object, kinds: this.#kinds.outputs, strict: hook.strict })
     return { plan: planDetached(this.#view(parent, observed), answer), resyncAfterSeconds: answer.resyncAfterSeconds }
   }
 
-  #ask(hook: Hook, parent: SelectedParent, mapKey: string, facts: Pick<RequestFacts, 'input' | 'outputs' | 'related'>): ReturnType<Hook['call']> {
+  #ask(
+    hook: Hook,
+    parent: SelectedParent,
+    mapKey: string,
+    facts: Pick<RequestFacts, 'input' | 'outputs' | 'related'>,
+  ): ReturnType<Hook['call']> {
     const { controller, now, signal } = this.#options
-    return hook.call({ facts: { controller, parent: parent.object, mapKey, ...facts }, group: `${parent.uid}/${mapKey}`, now, signal })
+    return hook.call({
+      facts: { controller, parent: parent.object, mapKey, ...facts },
+      group: `${parent.uid}/${mapKey}`,
+      now,
+      signal,
+    })
   }
 
   #view(parent: SelectedParent, observed: readonly KubeObject[]): GroupView {
-    const find = (kind: { readonly apiVersion: string; readonly kind: string }, identity: Identity): KubeObject | undefined => {
+    const find = (
+      kind: { readonly apiVersion: string; readonly kind: string },
+      identity: Identity,
+    ): KubeObject | undefined => {
       const name = formatIdentity(identity)
       return this.#objectsOf(kind).find((object) => formatIdentity(identityOf(object)) === name)
     }
-    return { controllerName: this.#name, manager: fieldManager(this.#name), parent: parent.object, observed, find, mayDelete: this.#inputsKnown(parent) }
+    return {
+      controllerName: this.#name,
+      manager: fieldManager(this.#name),
+      parent: parent.object,
+      observed,
+      find,
+      mayDelete: this.#inputsKnown(parent),
+    }
   }
 
   #inputsKnown(parent: SelectedParent): boolean {
@@ -179,11 +238,17 @@ class Rehearsal {
   }
 
   #byKind(observed: readonly KubeObject[]): RequestFacts['outputs'] {
-    return this.#kinds.outputs.map((kind) => ({ kind, objects: observed.filter((object) => object.kind === kind.kind && object.apiVersion === kind.apiVersion) }))
+    return this.#kinds.outputs.map((kind) => ({
+      kind,
+      objects: observed.filter((object) => object.kind === kind.kind && object.apiVersion === kind.apiVersion),
+    }))
   }
 
   #find(kind: number, key: string): KubeObject | undefined {
-    return this.#objectsOf(this.#kinds.inputs[kind]!).find(({ metadata }) => (metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`) === key)
+    return this.#objectsOf(this.#kinds.inputs[kind]!).find(
+      ({ metadata }) =>
+        (metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`) === key,
+    )
   }
 
   #inputName(kind: number, key: string): string {
@@ -196,14 +261,18 @@ class Rehearsal {
   }
 
   #namespaceLabels(name: string): Readonly<Record<string, string>> | undefined {
-    const found = this.#objectsOf({ apiVersion: 'v1', kind: 'Namespace' }).find((object) => object.metadata.name === name)
+    const found = this.#objectsOf({ apiVersion: 'v1', kind: 'Namespace' }).find(
+      (object) => object.metadata.name === name,
+    )
     return found === undefined ? undefined : (found.metadata.labels ?? {})
   }
 }
 
 /** An object as a server would have it: in the namespace default where it names none. */
 function placed(object: KubeObject, { parent, inputs, outputs, related }: ControllerKinds): KubeObject {
-  const kind = [parent, ...inputs, ...outputs, ...related].find((one) => one.kind === object.kind && one.apiVersion === object.apiVersion)
+  const kind = [parent, ...inputs, ...outputs, ...related].find(
+    (one) => one.kind === object.kind && one.apiVersion === object.apiVersion,
+  )
   if (kind?.namespaced !== true || object.metadata.namespace !== undefined) return object
   return { ...object, metadata: { ...object.metadata, namespace: 'default' } }
 }

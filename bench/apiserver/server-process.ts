@@ -30,13 +30,19 @@ export class ServerProcess implements AsyncDisposable {
     this.readyMs = readyMs
   }
 
-  /** `nodeOptions` come before the script: `--import`, `--cpu-prof`. */
+  /** `nodeOptions` come before the script, after those of the variable BENCH_NODE_OPTIONS (`--cpu-prof --cpu-prof-dir=DIR`). */
   static async start(form: Form, nodeOptions: readonly string[] = []): Promise<ServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
     const begin = performance.now()
     const child = spawn(
       process.execPath,
-      [...nodeOptions, join(import.meta.dirname, 'server.js'), join(folder, 'store'), form],
+      [
+        ...(process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? []),
+        ...nodeOptions,
+        join(import.meta.dirname, 'server.js'),
+        join(folder, 'store'),
+        form,
+      ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     )
     const line = await new Promise<string>((resolve, reject) => {

@@ -1,13 +1,20 @@
 // YAML as kubectl and the API server read and write it. Their dialect is neither 1.1 nor 1.2: yes/no/on/off are booleans and 0777 is octal
 // as in 1.1, but times and 12:30 stay strings, and 0o17 is octal too. Values come out as JSON values, exact integers included.
-import { LineCounter, parseAllDocuments, visit } from 'yaml'
-import { isAlias, isMap, isPair, isScalar, isSeq } from 'yaml'
-import type { Alias, Document, Node, Pair, ScalarTag, Tags, YAMLMap } from 'yaml'
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
+import type { Alias, Document, LineCounter, Node, Pair, ScalarTag, Tags } from 'yaml'
 import { goQuote } from './go-text.ts'
 import { JsonSyntaxError, formatJsonPath, maxJsonDepth, parseJson } from './json.ts'
 import type { ParseJsonOptions } from './json.ts'
 import { isJsonObject, setOwn } from './own-property.ts'
 import type { JsonValue, MutableJsonObject } from './object.ts'
+
+let loaded: typeof Yaml | undefined
+
+/** Loaded when the first YAML is read: its 70 files take 20 ms, and most processes read JSON only. */
+function library(): typeof Yaml {
+  return (loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml)
+}
 
 /** The text is not YAML, or says what JSON cannot. Lines and columns count from 1; 0 where none can be named. */
 export class YamlSyntaxError extends Error {
@@ -70,6 +77,7 @@ export function parseYaml(text: string, options: ParseJsonOptions = {}): JsonVal
  * @throws YamlSyntaxError `InvalidYaml`, `YamlTooDeep`, `YamlAliases`
  */
 export function parseYamlDocuments(text: string, options: ParseJsonOptions = {}): JsonValue[] {
+  const { LineCounter, parseAllDocuments } = library()
   const lineCounter = new LineCounter()
   let documents: readonly Document.Parsed[]
   try {
@@ -116,6 +124,7 @@ function goMessage(code: string, message: string): string {
 const aliasAllowance = 100_000
 
 class Converter {
+  readonly #yaml = library()
   readonly #document: Document.Parsed
   readonly #lines: LineCounter
   readonly #maxDepth: number
@@ -132,7 +141,7 @@ class Converter {
     this.#maxDepth = options.maxDepth ?? maxJsonDepth
     this.#onDuplicate = options.onDuplicate
     let written = 0
-    visit(document, () => void written++)
+    this.#yaml.visit(document, () => void written++)
     this.#limit = aliasAllowance + 10 * written
   }
 
@@ -140,22 +149,22 @@ class Converter {
     if (++this.#visited > this.#limit) throw new YamlSyntaxError('YamlAliases', 'document contains excessive aliasing')
     if (depth > this.#maxDepth) throw new YamlSyntaxError('YamlTooDeep', 'exceeded max depth')
     if (node === null || node === undefined) return null
-    if (isAlias(node)) return this.#alias(node, depth)
-    if (isScalar(node)) {
+    if (this.#yaml.isAlias(node)) return this.#alias(node, depth)
+    if (this.#yaml.isScalar(node)) {
       this.#remember(node)
       return this.#scalar(node.value, node)
     }
-    if (isSeq(node)) {
+    if (this.#yaml.isSeq(node)) {
       this.#remember(node)
       return node.items.map((item, i) => {
         this.#path.push(i)
         // A sequence of pairs (`!!omap`, `!!pairs`) reads as a list of objects of one member.
-        const value = isPair(item) ? this.#mapOf([item], depth) : this.value(item, depth + 1)
+        const value = this.#yaml.isPair(item) ? this.#mapOf([item], depth) : this.value(item, depth + 1)
         this.#path.pop()
         return value
       })
     }
-    if (isMap(node)) {
+    if (this.#yaml.isMap(node)) {
       this.#remember(node)
       return this.#mapOf(node.items, depth)
     }
@@ -181,7 +190,7 @@ class Converter {
     const out: MutableJsonObject = {}
     const merged: Node[] = []
     for (const pair of pairs) {
-      if (isMergeKey(pair)) {
+      if (this.#isMergeKey(pair)) {
         merged.push(pair.value as Node)
         continue
       }
@@ -193,6 +202,11 @@ class Converter {
     }
     for (const source of merged) this.#merge(out, source, depth)
     return out
+  }
+
+  #isMergeKey({ key }: Pair): boolean {
+    if (!this.#yaml.isScalar(key)) return false
+    return typeof key.value === 'symbol' || (key.value === '<<' && key.type === 'PLAIN')
   }
 
   #lineOf(node: Node): number {
@@ -244,12 +258,6 @@ class Converter {
     const { line, col } = this.#lines.linePos(start)
     return new YamlSyntaxError('InvalidYaml', message, line, col)
   }
-}
-
-function isMergeKey(pair: YAMLMap['items'][number]): boolean {
-  return (
-    isScalar(pair.key) && (typeof pair.key.value === 'symbol' || (pair.key.value === '<<' && pair.key.type === 'PLAIN'))
-  )
 }
 
 /**

@@ -1,7 +1,6 @@
 // The client against the embedded server; the same table over every transport that leads to it.
 import { ApiServer } from '@fairlead/apiserver'
 import {
-  Client,
   ConfigMap,
   CustomResourceDefinition,
   Deployment,
@@ -10,7 +9,7 @@ import {
   isApplied,
   kind,
 } from '@fairlead/client'
-import type { ViewChange } from '@fairlead/client'
+import type { Client, ViewChange } from '@fairlead/client'
 import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

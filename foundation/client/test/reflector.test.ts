@@ -285,7 +285,8 @@ describe('the watch state machine', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.boolean(), async (steps, streaming) => {
         await using run = start({ streaming, pageSize: 2 })
         for (const one of steps) {
-          if ('name' in one) one.do === 'put' ? run.source.put(one.name) : run.source.remove(one.name)
+          if ('name' in one && one.do === 'put') run.source.put(one.name)
+          else if ('name' in one) run.source.remove(one.name)
           else if ('fault' in one) run.source.failNext(one.fault)
           else if ('ms' in one) await pass(run, one.ms)
           else if (one.do === 'closed' || one.do === 'broken') run.source.end(one.do)

@@ -73,7 +73,7 @@ export function parseRules(text: string, file: string = 'rules.yaml'): readonly 
   if (!Array.isArray(value)) throw new RulesError(file, 1, 'rules are a list; begin each rule with "- "')
   const lines = new RuleLines(text)
   return (value as readonly JsonValue[]).map((item, index) => {
-    const fail = (message: string, field?: Field | string): never => {
+    const fail = (message: string, field?: string): never => {
       throw new RulesError(file, lines.lineOf(index, field), message)
     }
     return readRule(item, index, fail)

@@ -74,7 +74,7 @@ export class View<T extends KubeObject> {
     for (const object of objects) this.#set(viewKey(object), object)
     if (this.objects.size > objects.length) {
       const listed = new Set(objects.map(viewKey))
-      for (const key of [...this.objects.keys()]) if (!listed.has(key)) this.#remove(key)
+      for (const key of this.objects.keys()) if (!listed.has(key)) this.#remove(key)
     }
     this.#changed({ type: 'synced', resourceVersion })
   }

@@ -5,10 +5,10 @@ import type { Client } from '@fairlead/client'
 
 interface Opened {
   readonly client: Client
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
-export const transports: readonly { readonly name: string; open(server: ApiServer): Promise<Opened> }[] = [
+export const transports: readonly { readonly name: string; readonly open: (server: ApiServer) => Promise<Opened> }[] = [
   { name: 'in-process', open: async (server) => ({ client: server.client(), close: async () => {} }) },
   {
     name: 'HTTPS',

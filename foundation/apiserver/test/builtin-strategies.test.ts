@@ -186,7 +186,11 @@ describe('services', () => {
 
   test('get addresses that no other service has, until the range is full', () => {
     const others: KubeObject[] = []
-    for (let count = 0; count < 253; count++) others.push(asObject(made(definition, body(), others)))
+    for (let count = 0; count < 253; count++) {
+      const service = made(definition, body(), others)
+      service.metadata['uid'] = `taken-${count}`
+      others.push(asObject(service))
+    }
     const addresses = new Set(others.map((service) => (service['spec'] as JsonObject)['clusterIP']))
     expect(addresses.size).toBe(253)
     expect(() => made(definition, body(), others)).toThrow('failed to allocate a serviceIP: range is full')
@@ -198,6 +202,72 @@ describe('services', () => {
     definition.strategy.applyDefaults?.(next)
     definition.strategy.prepareForUpdate?.(next, old, contextOf([]))
     expect(next['spec']).toEqual(old['spec'])
+  })
+
+  test.each<[what: string, fields: JsonObject, errors: string[]]>([
+    [
+      'an address out of range',
+      { clusterIP: '1.2.3.4' },
+      [
+        'spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided network does not match the current range',
+      ],
+    ],
+    [
+      'an address of another service',
+      { clusterIP: '10.0.0.7' },
+      [
+        'spec.clusterIPs: Invalid value: ["10.0.0.7"]: failed to allocate IP 10.0.0.7: provided IP is already allocated',
+      ],
+    ],
+    [
+      'a port out of range',
+      { type: 'NodePort', ports: [{ port: 80, nodePort: 80 }] },
+      [
+        'spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
+      ],
+    ],
+    [
+      'a port of another service',
+      { type: 'NodePort', ports: [{ port: 80, nodePort: 30_007 }] },
+      ['spec.ports[0].nodePort: Invalid value: 30007: provided port is already allocated'],
+    ],
+    [
+      'a free address and port',
+      { type: 'NodePort', clusterIP: '10.0.0.8', ports: [{ port: 80, nodePort: 30_008 }] },
+      [],
+    ],
+  ])('may not choose what they cannot have: %s', (_what, fields, errors) => {
+    const other = made(
+      definition,
+      body({ type: 'NodePort', clusterIP: '10.0.0.7', ports: [{ port: 80, nodePort: 30_007 }] }),
+    )
+    other.metadata['uid'] = 'another'
+    const list = [asObject(other)]
+    const found = definition.strategy.validate?.(asObject(made(definition, body(fields), list)), contextOf(list)) ?? []
+    expect(found.map(formatFieldError)).toEqual(errors)
+  })
+
+  test('give back what their new type does not have', () => {
+    const old = asObject(made(definition, body({ type: 'LoadBalancer' })))
+    const become = (fields: JsonObject): JsonValue | undefined => {
+      const next = structuredClone(old) as unknown as Draft
+      Object.assign(spec(next), fields)
+      definition.strategy.applyDefaults?.(next)
+      definition.strategy.prepareForUpdate?.(next, old, contextOf([]))
+      return next['spec']
+    }
+    const { clusterIP } = old['spec'] as { clusterIP: string }
+    expect(become({ type: 'ClusterIP' })).toEqual({
+      ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
+      clusterIP,
+      clusterIPs: [clusterIP],
+      type: 'ClusterIP',
+      sessionAffinity: 'None',
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+      internalTrafficPolicy: 'Cluster',
+    })
+    expect(Object.keys(become({ type: 'ExternalName', externalName: 'a.b' }) as JsonObject)).not.toContain('clusterIP')
   })
 
   test('of type NodePort get ports that differ', () => {

@@ -1,7 +1,7 @@
 // Services: defaults, cluster IPs, checks.
-import type { FieldError, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
-import { dns1035Label, dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
-import type { Strategy } from '../../registry/strategy.ts'
+import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import { asJson, dns1035Label, dns1123Subdomain, fieldErrors, fieldPath, jsonEqual } from '@fairlead/kube'
+import type { Strategy, WriteContext } from '../../registry/strategy.ts'
 import { duplicateStruct, labelErrors, labelName, oneOf, portNumber, portNumberOrName } from '../checks.ts'
 import {
   draftsAt,
@@ -16,7 +16,7 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
-import { allocateClusterIp, clusterIpNetwork, isIpAddress } from './cluster-ip.ts'
+import { allocate, allocationErrors, hasNodePorts, isIpAddress, setClusterIp } from './service-allocation.ts'
 
 /** Behaviour of Services. */
 export const serviceStrategy: Strategy = {
@@ -33,7 +33,7 @@ export const serviceStrategy: Strategy = {
       if (port['targetPort'] === undefined || port['targetPort'] === 0 || port['targetPort'] === '')
         port['targetPort'] = port['port'] ?? 0
     }
-    if (isExternal(spec['type'])) fillText(spec, { externalTrafficPolicy: 'Cluster' })
+    if (hasNodePorts(spec['type'])) fillText(spec, { externalTrafficPolicy: 'Cluster' })
     if (spec['type'] !== 'ExternalName') fillText(spec, { internalTrafficPolicy: 'Cluster' })
     if (spec['type'] === 'LoadBalancer') fill(spec, { allocateLoadBalancerNodePorts: true })
   },
@@ -42,40 +42,44 @@ export const serviceStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     if (spec['type'] === 'ExternalName') return
     syncClusterIps(spec)
-    if (stringAt(spec, 'clusterIP') === '' && isValidSpec(object))
-      setClusterIp(spec, context.dryRun ? clusterIpNetwork : allocateClusterIp(context, object))
+    if (serviceErrors(spec).length === 0) allocate(object, spec, context)
     fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' })
-    if (isExternal(spec['type']) && isValidSpec(object)) assignNodePorts(spec)
   },
-  prepareForUpdate(object, old) {
+  prepareForUpdate(object, old, context) {
     const spec = ensureAt(object, 'spec')
-    if (spec['type'] === 'ExternalName') return
-    keepAllocated(spec, objectAt(old, 'spec'))
+    const before = objectAt(old, 'spec')
+    if (spec['type'] === 'ExternalName') {
+      giveBackAddress(spec, before)
+      return
+    }
+    keepAllocated(spec, before)
     syncClusterIps(spec)
-    if (isExternal(spec['type'])) assignNodePorts(spec)
+    if (!hasNodePorts(spec['type']) && hasNodePorts(before['type'])) giveBackPorts(spec, before)
+    if (serviceErrors(spec).length === 0) allocate(object, spec, context)
+    fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' })
   },
-  validate: (object) => serviceErrors(objectAt(object, 'spec')),
-  validateUpdate(object, old) {
-    const spec = objectAt(object, 'spec')
+  validate: (object, context) => checkedSpec(object, context),
+  validateUpdate(object, old, context) {
     const before = stringsAt(old, 'spec', 'clusterIPs')
-    const now = stringsAt(spec, 'clusterIPs')
-    const movesIp =
-      stringAt(old, 'spec', 'type') !== 'ExternalName' &&
-      stringAt(spec, 'type') !== 'ExternalName' &&
-      before[0] !== undefined &&
-      now[0] !== before[0]
-    return [
-      ...(movesIp ? [fieldErrors.invalid('spec.clusterIPs[0]', now, 'may not change once set')] : []),
-      ...serviceErrors(spec),
-    ]
+    const now = stringsAt(object, 'spec', 'clusterIPs')
+    const hadIp =
+      stringAt(old, 'spec', 'type') !== 'ExternalName' && stringAt(object, 'spec', 'type') !== 'ExternalName'
+    if (hadIp && before[0] !== undefined && now[0] !== before[0]) {
+      return [
+        fieldErrors.invalid('spec.clusterIPs[0]', now, 'may not change once set'),
+        ...serviceErrors(objectAt(object, 'spec')),
+      ]
+    }
+    return checkedSpec(object, context)
   },
   validateName: (name, prefix) => dns1035Label(prefix ? name.replace(/-$/, 'a') : name),
 }
 
-const isExternal = (type: JsonValue | undefined): boolean => type === 'NodePort' || type === 'LoadBalancer'
-
-function isValidSpec(object: JsonObject): boolean {
-  return serviceErrors(objectAt(object, 'spec')).length === 0
+/** Only a spec without mistakes is held against what other services have. */
+function checkedSpec(object: KubeObject, context: WriteContext): FieldError[] {
+  const spec = objectAt(object, 'spec')
+  const errors = serviceErrors(spec)
+  return errors.length > 0 ? errors : allocationErrors(asJson(object), spec, context)
 }
 
 /** `clusterIP` and the first of `clusterIPs` are the same field; who sets one means both. */
@@ -86,18 +90,13 @@ function syncClusterIps(spec: MutableJsonObject): void {
   else if (single === '' && first !== '') setClusterIp(spec, first)
 }
 
-function setClusterIp(spec: MutableJsonObject, address: string): void {
-  spec['clusterIP'] = address
-  spec['clusterIPs'] = [address]
-}
-
 /** What an update leaves out stays as it was allocated. */
 function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
   if (!has(spec, 'clusterIP') && !has(spec, 'clusterIPs') && has(old, 'clusterIP'))
     setClusterIp(spec, stringAt(old, 'clusterIP'))
   for (const field of ['ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort'])
     if (has(old, field)) fill(spec, { [field]: old[field] ?? null })
-  if (!isExternal(spec['type'])) return
+  if (!hasNodePorts(spec['type'])) return
   for (const port of draftsAt(spec, 'ports')) {
     const before = objectsAt(old, 'ports').find(
       (candidate) => candidate['port'] === port['port'] && candidate['protocol'] === port['protocol'],
@@ -106,19 +105,18 @@ function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
   }
 }
 
-const nodePortRange = { first: 30_000, size: 2768 }
-
-/** Node ports that differ within the service, starting at a place that its cluster IP decides. */
-function assignNodePorts(spec: MutableJsonObject): void {
-  const used = new Set(objectsAt(spec, 'ports').map((port) => numberAt(port, 'nodePort')))
-  const start = Number(stringAt(spec, 'clusterIP').split('.').at(-1) ?? '0') * 10
-  let offset = Number.isNaN(start) ? 0 : start
-  for (const port of draftsAt(spec, 'ports')) {
-    if (has(port, 'nodePort')) continue
-    while (used.has(nodePortRange.first + (offset % nodePortRange.size))) offset += 1
-    port['nodePort'] = nodePortRange.first + (offset % nodePortRange.size)
-    used.add(Number(port['nodePort']))
+/** A service without an address of its own keeps none that it was given before. */
+function giveBackAddress(spec: MutableJsonObject, old: JsonObject): void {
+  for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']) {
+    if (jsonEqual(spec[field] ?? null, old[field] ?? null)) delete spec[field]
   }
+}
+
+/** Ports of the nodes that a service no longer has are dropped where its author did not change them. */
+function giveBackPorts(spec: MutableJsonObject, old: JsonObject): void {
+  const before = new Set(objectsAt(old, 'ports').map((port) => port['nodePort']))
+  for (const port of draftsAt(spec, 'ports')) if (before.has(port['nodePort'])) delete port['nodePort']
+  for (const field of ['externalTrafficPolicy', 'allocateLoadBalancerNodePorts']) delete spec[field]
 }
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
@@ -134,13 +132,13 @@ function serviceErrors(spec: JsonObject): FieldError[] {
     errors.push(fieldErrors.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for LoadBalancer services"))
   if (type === 'NodePort' && isHeadless)
     errors.push(fieldErrors.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for NodePort services"))
-  errors.push(...portErrors(ports, isHeadless, isExternal(type)))
+  errors.push(...portErrors(ports, isHeadless, hasNodePorts(type)))
   errors.push(...labelErrors('spec.selector', mapAt(spec, 'selector')))
   errors.push(...oneOf('spec.sessionAffinity', stringAt(spec, 'sessionAffinity'), ['ClientIP', 'None'], 'required'))
   errors.push(...clusterIpErrors(stringsAt(spec, 'clusterIPs')))
   errors.push(...oneOf('spec.type', type, types, 'required'))
   errors.push(...duplicatePorts(ports))
-  if (isExternal(type))
+  if (hasNodePorts(type))
     errors.push(
       ...oneOf('spec.externalTrafficPolicy', stringAt(spec, 'externalTrafficPolicy'), ['Cluster', 'Local'], 'required'),
     )

@@ -65,7 +65,10 @@ function internalLines(spec: JsonObject): string[] {
     if (field === undefined) continue
     form[goName(name)] = name === 'securityContext' ? securityContext(spec, type) : internalValue(field, spec[name])
   }
-  const text = JSON.stringify(form, undefined, 1).replaceAll(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
+  const text = JSON.stringify(form, undefined, 1).replaceAll(
+    /[<>&]/g,
+    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+  )
   return text.split('\n')
 }
 
@@ -79,7 +82,10 @@ function securityContext(spec: JsonObject, type: MessageType): JsonValue {
 }
 
 function internalMessage(type: MessageType, value: JsonObject): JsonObject {
-  const entries = [...type.byJsonName].map(([name, field]): [string, JsonValue] => [goName(name), internalValue(field, value[name])])
+  const entries = [...type.byJsonName].map(([name, field]): [string, JsonValue] => [
+    goName(name),
+    internalValue(field, value[name]),
+  ])
   return Object.fromEntries(entries)
 }
 

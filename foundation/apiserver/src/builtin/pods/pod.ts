@@ -130,7 +130,9 @@ function specChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
     )
   if (errors.length > 0) return errors
   const allowed = withAllowedChanges(spec, old)
-  return jsonEqual(allowed, spec) ? [] : [fieldErrors.forbidden('spec', `${changeable}\n${podSpecDifference(allowed, spec)}`)]
+  return jsonEqual(allowed, spec)
+    ? []
+    : [fieldErrors.forbidden('spec', `${changeable}\n${podSpecDifference(allowed, spec)}`)]
 }
 
 function deadlineChangeErrors(seconds: number | undefined, old: number | undefined): FieldError[] {

@@ -64,7 +64,8 @@ function editsBetween(from: readonly string[], to: readonly string[]): Edit[] {
       j += 1
     }
   }
-  for (let index = tail; index > 0; index--) edits.push({ kind: ' ', line: from.at(-index) ?? '', from: from.length - index, to: to.length - index })
+  for (let index = tail; index > 0; index--)
+    edits.push({ kind: ' ', line: from.at(-index) ?? '', from: from.length - index, to: to.length - index })
   return edits
 }
 

@@ -129,6 +129,7 @@ async function converge(client: Client, ledger: Ledger, uids: Map<string, string
         )
         uids.set(name, object.metadata.uid as string)
       }
+      for (const name of uids.keys()) if (!wanted.has(name)) uids.delete(name)
       ledger.forgetDeletions()
       break
     }

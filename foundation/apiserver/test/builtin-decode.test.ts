@@ -143,6 +143,19 @@ describe('what does not fit', () => {
   })
 })
 
+test('a schema nested without end is refused', () => {
+  let schema: JsonObject = { type: 'object' }
+  for (let depth = 0; depth < 5000; depth++) schema = { not: schema }
+  const versions = [{ name: 'v1', schema: { openAPIV3Schema: schema } }]
+  const body = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {},
+    spec: { versions },
+  }
+  expect(() => decode(body)).toThrow('exceeded max depth')
+})
+
 const anyJson = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonObject>
 
 test('decoding what was decoded changes nothing, whatever the body', () => {

@@ -438,3 +438,24 @@ test('a CronJob name leaves room for the suffix of its jobs', () => {
     'must be no more than 52 characters',
   ])
 })
+
+test('a workload is warned of once, when its template changes', () => {
+  const definition = definitionOf('apps', 'Deployment')
+  const env = [{ name: 'A' }, { name: 'A', value: '1' }, { name: 'A', value: '$(A)2' }]
+  const spec = {
+    containers: [{ name: 'c', image: 'i', env }],
+    nodeSelector: { 'beta.kubernetes.io/os': 'linux' },
+    terminationGracePeriodSeconds: -1,
+  }
+  const object = asObject(
+    made(definition, workload('apps/v1', 'Deployment', { template: { metadata: { labels }, spec } })),
+  )
+  expect([definition.strategy.warnings?.(object, undefined), definition.strategy.warnings?.(object, object)]).toEqual([
+    [
+      'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead',
+      'spec.template.spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
+      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+    ],
+    [],
+  ])
+})

@@ -88,14 +88,19 @@ function inOrder(type: MessageType, object: MutableJsonObject): MutableJsonObjec
   return out
 }
 
+/** Objects of objects deeper than this are refused; no real one comes near, and the stack holds more. */
+const maxDepth = 1000
+
 class Reader {
   readonly unknownFields: string[] = []
   /** Field names, keys and indices down to the current value, for unknown fields. */
   readonly #path: (string | number)[] = []
   /** Names of struct fields only, for type errors. */
   readonly #fields: string[] = []
+  #depth = 0
 
   message(type: MessageType, body: JsonObject, hasTypeMeta: boolean): MutableJsonObject {
+    if (++this.#depth > maxDepth) throw new TypeMismatch('exceeded max depth')
     const found: MutableJsonObject = {}
     const embedsTypeMeta = (hasTypeMeta || isKind(type)) && !type.byJsonName.has('kind')
     for (const [name, value] of Object.entries(body)) {
@@ -115,6 +120,7 @@ class Reader {
       }
       this.#path.pop()
     }
+    this.#depth -= 1
     const out: MutableJsonObject = {}
     if (embedsTypeMeta)
       for (const name of ['kind', 'apiVersion'])

@@ -1,7 +1,7 @@
 // Checks of a pod's spec, alone or in a template (pkg/apis/core/validation, v1.35): what kubectl users run into, not every volume plugin.
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
-import { invalidWith, labelErrors, labelName, nonNegative, oneOf, subdomainName } from '../checks.ts'
+import { invalidWith, labelErrors, labelName, oneOf, subdomainName } from '../checks.ts'
 import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { containerErrors } from './container-validation.ts'
 
@@ -33,7 +33,6 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
     ...tolerationErrors(`${path}.tolerations`, objectsAt(spec, 'tolerations')),
     ...named(`${path}.priorityClassName`, stringAt(spec, 'priorityClassName')),
     ...named(`${path}.runtimeClassName`, stringAt(spec, 'runtimeClassName')),
-    ...nonNegative(`${path}.terminationGracePeriodSeconds`, numberAt(spec, 'terminationGracePeriodSeconds')),
   ]
 }
 

@@ -6,10 +6,12 @@ import { draftAt, draftsAt, ensureAt, fill, flagAt, has, numberAt, objectAt, obj
 import { defaultPodSpec } from './pod-spec-defaults.ts'
 import { podSpecDifference } from './pod-spec-difference.ts'
 import { podSpecErrors } from './pod-spec-validation.ts'
+import { podWarnings } from './pod-warnings.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
 /** Behaviour of pods. */
 export const podStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec']),
   returnsDeletedObject: true,
   hasStatus: true,
   tracksGeneration: true,

@@ -4,11 +4,13 @@ import { fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import { countOrPercent, immutable, isZeroCount, nonNegative, oneOf } from '../checks.ts'
 import { draftAt, ensureAt, fill, fillText, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
+import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.ts'
 
 /** Behaviour of Deployments. */
 export const deploymentStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   resetFields: { '': [['status']], status: [['spec'], ['metadata', 'labels']] },
   applyDefaults(object) {
@@ -30,6 +32,7 @@ export const deploymentStrategy: Strategy = {
 
 /** Behaviour of ReplicaSets. */
 export const replicaSetStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
@@ -46,6 +49,7 @@ export const replicaSetStrategy: Strategy = {
 
 /** Behaviour of ReplicationControllers: selector and labels come from the template when left out. */
 export const replicationControllerStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   defaultPropagation: 'Orphan',
   applyDefaults(object) {

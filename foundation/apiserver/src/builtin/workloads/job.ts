@@ -4,12 +4,14 @@ import { dns1123Subdomain, fieldErrors } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../../registry/strategy.ts'
 import { immutable, invalidWith, labelSelectorErrors, nonNegative, oneOf } from '../checks.ts'
 import { draftAt, ensureAt, fill, fillText, flagAt, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
+import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { podTemplateErrors } from '../pods/pod-template.ts'
 import { cronErrors } from './cron-schedule.ts'
 
 /** Behaviour of Jobs. */
 export const jobStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   defaultPropagation: 'Orphan',
   applyDefaults(object) {
@@ -33,6 +35,7 @@ export const jobStrategy: Strategy = {
 
 /** Behaviour of CronJobs. */
 export const cronJobStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'jobTemplate', 'spec', 'template', 'spec']),
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')

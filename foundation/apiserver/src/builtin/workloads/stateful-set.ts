@@ -4,11 +4,13 @@ import { fieldErrors, jsonEqual } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import { countOrPercent, immutable, isZeroCount, nonNegative, oneOf } from '../checks.ts'
 import { draftsAt, ensureAt, fill, fillText, has, numberAt, objectAt, stringAt } from '../fields.ts'
+import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { selectedTemplateErrors } from '../pods/pod-template.ts'
 
 /** Behaviour of StatefulSets. */
 export const statefulSetStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
@@ -31,6 +33,7 @@ export const statefulSetStrategy: Strategy = {
 
 /** Behaviour of DaemonSets. The annotation counts template changes for clients of old API versions. */
 export const daemonSetStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')

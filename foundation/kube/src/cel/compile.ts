@@ -7,6 +7,7 @@ import { compileSteps } from './interpreter.ts'
 import type { Run } from './interpreter.ts'
 import { Library } from './library.ts'
 import { addressesLibrary } from './library/addresses.ts'
+import { authorizationLibrary } from './library/authorization.ts'
 import { collectionsLibrary } from './library/collections.ts'
 import { kubernetesLibrary } from './library/kubernetes.ts'
 import { standardLibrary } from './library/standard.ts'
@@ -70,6 +71,7 @@ export function celLibrary(): Library {
     .include(collectionsLibrary())
     .include(kubernetesLibrary())
     .include(addressesLibrary())
+    .include(authorizationLibrary())
   return everything
 }
 

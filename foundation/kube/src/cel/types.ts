@@ -131,7 +131,7 @@ export function isAssignable(wanted: CelType, actual: CelType, bindings: Binding
     case 'object':
       return actual.kind === 'map' || (actual.kind === 'object' && actual.name === wanted.name)
     case 'opaque':
-      return actual.kind === 'opaque' && actual.name === wanted.name
+      return (actual.kind === 'opaque' || actual.kind === 'object') && actual.name === wanted.name
     default:
       return actual.kind === wanted.kind
   }

@@ -1,7 +1,7 @@
 // The module of a capability's CRDs: the objects as a constant, and TypeScript types of their kinds.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseAllDocuments } from 'yaml'
+import { parseYamlDocuments } from '@fairlead/kube'
 import type { CustomResourceDefinition } from './crd-types.ts'
 import { crdTypes } from './crd-types.ts'
 import type { GeneratedFile } from './generated-file.ts'
@@ -40,11 +40,10 @@ export function crdModule(definitions: readonly CustomResourceDefinition[]): str
 }
 
 function readDefinitions(path: string): CustomResourceDefinition[] {
-  return parseAllDocuments(readFileSync(path, 'utf8')).map((document) => {
-    if (document.errors.length > 0) throw new Error(`${path}: ${document.errors[0]?.message}`)
-    const value = document.toJS() as CustomResourceDefinition
-    if (value?.kind !== 'CustomResourceDefinition')
-      throw new Error(`${path}: expected a CustomResourceDefinition, found ${String(value?.kind)}`)
-    return value
+  return parseYamlDocuments(readFileSync(path, 'utf8')).map((value) => {
+    const definition = value as unknown as CustomResourceDefinition | null
+    if (definition?.kind !== 'CustomResourceDefinition')
+      throw new Error(`${path}: expected a CustomResourceDefinition, found ${String(definition?.kind)}`)
+    return definition
   })
 }

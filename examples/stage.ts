@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { ApiServerOptions } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
-import { Manager } from '@fairlead/controller'
+import { Manager, installDefinitions } from '@fairlead/controller'
 import { FakeClock, asObject, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { MapControllers, crds } from '@fairlead/map'
@@ -39,8 +39,9 @@ export class Stage implements AsyncDisposable {
   /** Sets a stage; controllers run when this resolves. */
   static async set(options: StageOptions = {}): Promise<Stage> {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
-    const server = await ApiServer.start({ ...options.server, storage: memory(), clock, random: () => 0.5 })
+    const server = await ApiServer.start({ ...options.server, storage: memory(), clock, random: repeatableRandom() })
     const stage = new Stage(clock, server)
+    await stage.during(installDefinitions(server.client(), crds))
     await stage.startControllers(options)
     return stage
   }
@@ -62,8 +63,7 @@ export class Stage implements AsyncDisposable {
     const rules = example === undefined ? undefined : join(example, 'simulate.yaml')
     const starting = Manager.start({
       client: controllerClient?.(this.server) ?? this.server.client(),
-      random: () => 0.5,
-      crds,
+      random: repeatableRandom(),
       setup: (manager) => {
         this.#controllers = new MapControllers(manager, { resolve: new Map(Object.entries(resolve ?? {})) })
         if (rules !== undefined && existsSync(rules))
@@ -122,6 +122,12 @@ export class Stage implements AsyncDisposable {
     await this.stopControllers()
     await this.during(this.server[Symbol.asyncDispose]())
   }
+}
+
+/** Numbers in [0, 1) that differ, and are the same in every run. */
+export function repeatableRandom(): () => number {
+  let state = 1
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 }
 
 /** The objects of a file of manifests. */

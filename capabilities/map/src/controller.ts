@@ -178,8 +178,14 @@ export class MapControllers {
     const running = this.#running.get(name)
     if (running === undefined) return
     this.#running.delete(name)
-    await running.run.stop()
-    await running.started
+    const { run, started } = running
+    const events = this.#manager.recorder('map').about(run.controller as MapControllerObject)
+    events.normal('Stopping', `Stopping to map ${run.controller.spec.parentResource.resource}`, { action: 'Stop' })
+    await run.stop()
+    await started
+    events.normal('Stopped', `Stopped to map ${run.controller.spec.parentResource.resource}; outputs stay`, {
+      action: 'Stop',
+    })
     this.#metrics.forget(name)
   }
 }

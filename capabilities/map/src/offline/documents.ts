@@ -30,10 +30,15 @@ export function mapControllersOf(objects: readonly KubeObject[]): MapController[
 }
 
 /** The schema of MapControllers. */
-const schema: TypeSchema = {
-  root: (crds[0]?.spec as { versions: { schema: { openAPIV3Schema: SchemaNode } }[] }).versions[0]!.schema
-    .openAPIV3Schema,
-  resolve: () => undefined,
+const schema: TypeSchema = { root: schemaOf(crds), resolve: () => undefined }
+
+function schemaOf([definition]: readonly KubeObject[]): SchemaNode {
+  const spec = definition?.spec as
+    | { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: SchemaNode } }[] }
+    | undefined
+  const [version] = spec?.versions ?? []
+  if (version === undefined) throw new Error('The definition of MapController has no version')
+  return version.schema.openAPIV3Schema
 }
 
 function filesOf(path: string): string[] {

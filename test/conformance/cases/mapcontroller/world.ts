@@ -18,6 +18,7 @@ import {
   tagLabels,
 } from '@fairlead/map'
 import type { Identity, MapRun, Tag } from '@fairlead/map'
+import { repeatableRandom } from '../../../../examples/stage.ts'
 import { CaseHookServer } from './hook-server.ts'
 import type { Answering } from './hook-server.ts'
 import type { CaseOutput, CaseResource, MapCase } from './map-case.ts'
@@ -65,7 +66,7 @@ export class World implements AsyncDisposable {
     answering: Answering,
   ): Promise<World> {
     const clock = new FakeClock('2026-01-02T00:00:00Z')
-    const server = await ApiServer.start({ storage: memory(), clock, controllers: ['crd'], random: () => 0.5 })
+    const server = await ApiServer.start({ storage: memory(), clock, controllers: ['crd'], random: repeatableRandom() })
     const hooks = await CaseHookServer.start(refOfKey, answering)
     const given = new Set(
       of.input.inputs.filter(({ kind }) => kind === 'Namespace').map((object) => object.metadata.name ?? ''),
@@ -190,7 +191,7 @@ export class World implements AsyncDisposable {
     const hooks = Object.fromEntries(
       controller.spec.hooks.map((hook) => [hook, { webhook: { url: this.hooks.url(hook) } }]),
     )
-    const client = new Client({ transport: this.transport, clock: this.clock, random: () => 0.5 })
+    const client = new Client({ transport: this.transport, clock: this.clock, random: repeatableRandom() })
     const starting = Manager.start({
       client,
       crds,

@@ -142,3 +142,21 @@ test('times come from the clock that was given', async () => {
   const created = await server.client().create(configMap('a'))
   expect(created.metadata.creationTimestamp).toBe('2030-01-02T03:04:05Z')
 })
+
+test('acting as someone else in process takes the same right as over HTTP, and gives the same groups', async () => {
+  await using server = await ApiServer.start({ controllers: false, authorization: 'RBAC' })
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+  const account = server.transport().as({ user: 'system:serviceaccount:default:robot' })
+  const { body } = await account.request({ method: 'POST', path, body: review })
+  expect(body).toMatchObject({
+    status: {
+      userInfo: {
+        username: 'system:serviceaccount:default:robot',
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
+      },
+    },
+  })
+  const alice = server.transport({ as: { name: 'alice', groups: [] } }).as({ user: 'bob' })
+  expect((await alice.request({ method: 'POST', path, body: review })).status).toBe(403)
+})

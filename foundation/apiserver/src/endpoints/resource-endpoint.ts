@@ -1,6 +1,6 @@
 // A request to a resource: which verbs its path knows, in which forms it can be answered, and the way from the body to the endpoint that does the work.
 import {
-  asObject,
+  cloneJson,
   failure,
   isJsonObject,
   methodNotAllowed,
@@ -213,7 +213,8 @@ async function update(environment: Environment, exchange: Exchange): Promise<Ser
     manager: options.fieldManager,
     createsMissing: (call.resource.definition.strategy.allowCreateOnUpdate ?? false) && call.subresource === '',
     checksUid: true,
-    change: () => structuredCloneJson(decoded),
+    // Attempts change what they are given.
+    change: () => cloneJson(decoded) as JsonObject,
   })
   return answerObject(environment, exchange, written.created ? 201 : 200, written.object, written.view)
 }
@@ -309,9 +310,4 @@ function withoutEmptyContinue(metadata: JsonObject): JsonObject {
   if (metadata['continue'] !== '') return metadata
   const { continue: _empty, ...rest } = metadata
   return rest
-}
-
-/** A decoded body for another attempt: attempts change metadata and below. */
-function structuredCloneJson(object: JsonObject): JsonObject {
-  return structuredClone(asObject(object)) as unknown as JsonObject
 }

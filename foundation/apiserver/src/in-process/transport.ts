@@ -9,6 +9,8 @@ import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest, ServerResponse } from '../http/message.ts'
 import { jsonType } from '../request/media-type.ts'
 
+type Headers = Readonly<Record<string, string | readonly string[]>>
+
 /** Speaks as one user. Disposing it closes its watches, not the server. */
 export class InProcessTransport implements Transport {
   readonly address: string = 'in-process'
@@ -16,11 +18,13 @@ export class InProcessTransport implements Transport {
   readonly #user: UserInfo
   readonly #closed = new AbortController()
   readonly #userAgent: string
+  readonly #impersonation: Headers
 
-  constructor(handler: Handler, user: UserInfo, userAgent: string) {
+  constructor(handler: Handler, user: UserInfo, userAgent: string, impersonation: Headers = {}) {
     this.#handler = handler
     this.#user = withAuthenticatedGroup(user)
     this.#userAgent = userAgent
+    this.#impersonation = impersonation
   }
 
   async request(request: ApiRequest): Promise<ApiResponse> {
@@ -37,14 +41,9 @@ export class InProcessTransport implements Transport {
     return { events: eventsUntilLeft(response.body, stop) }
   }
 
+  /** Like over HTTP, the user of this transport needs the right to act as someone else. */
   as(who: Impersonation): Transport {
-    const user: UserInfo = {
-      name: who.user,
-      groups: who.groups ?? [],
-      ...(who.uid === undefined ? {} : { uid: who.uid }),
-      ...(who.extra === undefined ? {} : { extra: who.extra }),
-    }
-    return new InProcessTransport(this.#handler, user, this.#userAgent)
+    return new InProcessTransport(this.#handler, this.#user, this.#userAgent, impersonationHeaders(who))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -55,7 +54,11 @@ export class InProcessTransport implements Transport {
     signal.throwIfAborted()
     // A later turn: a caller that delivers an event never runs into the middle of its own write.
     await Promise.resolve()
-    const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept: request.accept ?? jsonType }
+    const headers: Record<string, string | readonly string[]> = {
+      ...this.#impersonation,
+      'user-agent': this.#userAgent,
+      accept: request.accept ?? jsonType,
+    }
     for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value
     if (request.body !== undefined) headers['content-type'] = request.contentType ?? jsonType
     const query = new URLSearchParams()
@@ -72,6 +75,18 @@ export class InProcessTransport implements Transport {
       signal,
     }
     return this.#handler.handle(message)
+  }
+}
+
+/** The `Impersonate-*` headers of someone. */
+function impersonationHeaders({ user, uid, groups, extra }: Impersonation): Headers {
+  return {
+    'impersonate-user': user,
+    ...(uid === undefined ? {} : { 'impersonate-uid': uid }),
+    ...(groups === undefined ? {} : { 'impersonate-group': groups }),
+    ...Object.fromEntries(
+      Object.entries(extra ?? {}).map(([key, values]) => [`impersonate-extra-${encodeURIComponent(key)}`, values]),
+    ),
   }
 }
 

@@ -1,0 +1,61 @@
+// namespaceSelector and objectSelector of webhooks and policies. An error only counts once the rules have said that the request is meant.
+import { internalError, notFound, SelectorError, selectorFrom, StatusError } from '@fairlead/kube'
+import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
+import { isNamespaces } from '../../endpoints/namespace-rules.ts'
+import type { AdmissionRequest } from '../admission.ts'
+
+/** Finds a namespace by its name. */
+export type NamespaceReader = (name: string) => KubeObject | undefined
+
+/** Whether a selector takes the request, or why that cannot be told. */
+export type Selected = boolean | StatusError
+
+/** The namespace that a request belongs to; a Namespace belongs to itself, as it will be. */
+export function namespaceOf(request: AdmissionRequest, read: NamespaceReader): KubeObject | undefined {
+  const { resource, subresource, operation, object, name, namespace } = request
+  if (!isNamespaces(resource.definition)) return namespace === '' ? undefined : read(namespace)
+  return subresource === '' && operation !== 'DELETE' ? object : read(name)
+}
+
+/** Cluster-scoped objects other than Namespaces are always taken. */
+export function selectsNamespace(
+  selector: LabelSelector | undefined,
+  request: AdmissionRequest,
+  read: NamespaceReader,
+): Selected {
+  if (isEverything(selector)) return true
+  if (request.namespace === '' && !isNamespaces(request.resource.definition)) return true
+  const parsed = parse(selector!)
+  if (parsed instanceof StatusError) return parsed
+  const namespace = namespaceOf(request, read)
+  if (namespace === undefined)
+    return notFound({ group: '', plural: 'namespaces' }, request.namespace === '' ? request.name : request.namespace)
+  return parsed.matches(namespace.metadata.labels ?? {})
+}
+
+/** Taken when the object is, as it was or as it will be. */
+export function selectsObject(
+  selector: LabelSelector | undefined,
+  { object, oldObject }: Pick<AdmissionRequest, 'object' | 'oldObject'>,
+): Selected {
+  if (isEverything(selector)) return true
+  const parsed = parse(selector!)
+  if (parsed instanceof StatusError) return parsed
+  return [object, oldObject].some((state) => state !== undefined && parsed.matches(state.metadata.labels ?? {}))
+}
+
+function isEverything(selector: LabelSelector | undefined): boolean {
+  return (
+    selector === undefined ||
+    (Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0)
+  )
+}
+
+function parse(selector: LabelSelector): Selector | StatusError {
+  try {
+    return selectorFrom(selector)
+  } catch (error) {
+    if (error instanceof SelectorError) return internalError(error.message)
+    throw error
+  }
+}

@@ -10,7 +10,7 @@ const checks = [
   ['import arrows', 'vitest', ['run', 'test/architecture']],
 ]
 const failed = checks.filter(([name, tool, args]) => {
-  console.log(`\n== ${name}`)
+  console.log(`\n== ${String(name)}`)
   return spawnSync(tool, args, { stdio: 'inherit', shell: process.platform === 'win32' }).status !== 0
 })
 console.log(failed.length === 0 ? '\nAll checks passed.' : `\nFailed: ${failed.map(([name]) => name).join(', ')}`)

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonValue } from '@fairlead/kube'
+import type {
+  MapValue} from '@fairlead/kube/cel';
 import {
   CelBudgetError,
   CelCompileError,
   CelError,
-  MapValue,
   compile,
   fromJson,
   listOf,

@@ -156,6 +156,29 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       expect(runs).toEqual(['-', '-', 'yes'])
     })
 
+    test('own writes do not wake it when it reads what it writes, too', async () => {
+      const runs: string[] = []
+      const write: Run = async ({ object, client, read }) => {
+        runs.push(object.metadata.name!)
+        await read.get(Secret, 'default/x-child')
+        await read.list(Secret, { labelSelector: 'app=x' })
+        await client.apply(secret('x-child', { a: object.data?.a ?? '' }, { app: 'x' }), { owner: object })
+      }
+      await using run = await start((manager) =>
+        manager.controller('test').for(ConfigMap, { labelSelector: mine }).owns(Secret).reconcile(write),
+      )
+      await run.client.create(configMap('x', { a: '1' }, labels))
+      await until('it ran', () => runs.length === 1)
+      await run.settled()
+      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { a: '2' } } })
+      await until('it ran again', () => runs.length === 2)
+      await run.settled()
+      await run.client.patch(Secret, 'default/x-child', { merge: { metadata: { labels: { app: 'y' } } } })
+      await until('the foreign change ran', () => runs.length === 3)
+      await run.settled()
+      expect(runs.length).toBe(3)
+    })
+
     test('a mapping that changes wakes old and new', async () => {
       const runs: string[] = []
       const users = (of: Secret): string[] => [`default/${of.metadata.labels?.user}`]

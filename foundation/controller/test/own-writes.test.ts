@@ -99,4 +99,37 @@ describe('own writes', () => {
     own.silences('pod', 'me', removed('21'))
     expect([own.wrote('pod', 'me', undefined, undefined), own.size]).toEqual([false, 0])
   })
+
+  test('each of several caches that tell of one change is silenced, before and after the answer', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    expect(own.silences('pod', 'me', changed('11'), 2)).toBe(true)
+    expect(own.wrote('pod', 'me', '11', '10', 2)).toBe(false)
+    expect([own.silences('pod', 'me', changed('11'), 2), own.size]).toEqual([true, 0])
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', '12', '11', 2)
+    expect([
+      own.silences('pod', 'me', changed('12'), 2),
+      own.silences('pod', 'me', changed('12'), 2),
+      own.size,
+    ]).toEqual([true, true, 0])
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', undefined, '12', 2)
+    expect([
+      own.silences('pod', 'me', removed('13'), 2),
+      own.silences('pod', 'me', removed('13'), 2),
+      own.size,
+    ]).toEqual([true, true, 0])
+  })
+
+  test('what we deleted and others created again wakes', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', undefined, '10', 2)
+    expect([
+      own.silences('pod', 'me', removed('11'), 2),
+      own.silences('pod', 'me', { type: 'added', resourceVersion: '12' }, 2),
+      own.size,
+    ]).toEqual([true, false, 0])
+  })
 })

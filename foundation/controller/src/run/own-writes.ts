@@ -16,15 +16,17 @@ interface Writing {
   inFlight: number
   /** Changes that came meanwhile. */
   held: SeenChange[]
-  /** Revisions of our writes whose events are still to come. */
-  expected: Set<string>
-  /** We deleted the object and its removal is still to come. */
-  removal: boolean
+  /** Revisions of our writes whose events are still to come, with how often each has come already. */
+  expected: Map<string, number>
+  /** We deleted the object: how often its removal has come already; undefined when none is still to come. */
+  removal: number | undefined
 }
 
 /**
  * While an item writes an object, changes of that object wait; with the answer, the one change that the write caused is dropped and all
  * others wake. A change whose event comes after the answer is dropped then. Others than the writing item are never held back.
+ *
+ * `times` says how many caches may tell the item of one change: each of them is silenced.
  */
 export class OwnWrites {
   readonly #writing = new Map<string, Map<string, Writing>>()
@@ -39,7 +41,7 @@ export class OwnWrites {
     let items = this.#writing.get(object)
     if (items === undefined) this.#writing.set(object, (items = new Map()))
     const writing = items.get(item)
-    if (writing === undefined) items.set(item, { inFlight: 1, held: [], expected: new Set(), removal: false })
+    if (writing === undefined) items.set(item, { inFlight: 1, held: [], expected: new Map(), removal: undefined })
     else writing.inFlight++
   }
 
@@ -47,16 +49,24 @@ export class OwnWrites {
    * The write was answered: `resourceVersion` is the object's now, undefined when it is gone. `cached` is the version in the cache, if any: a
    * write that changed nothing causes no event. Returns whether a change by others came meanwhile, which must wake the item.
    */
-  wrote(object: string, item: string, resourceVersion: string | undefined, cached: string | undefined): boolean {
+  wrote(
+    object: string,
+    item: string,
+    resourceVersion: string | undefined,
+    cached: string | undefined,
+    times: number = 1,
+  ): boolean {
     const writing = this.#writing.get(object)?.get(item)
     if (writing === undefined) return false
     writing.inFlight--
-    if (resourceVersion === undefined) this.#expectRemoval(writing, cached)
-    else if (
-      !this.#takeHeld(writing, (change) => change.resourceVersion === resourceVersion) &&
-      isNewer(resourceVersion, cached)
-    )
-      writing.expected.add(resourceVersion)
+    const isOurs = (change: SeenChange): boolean =>
+      resourceVersion === undefined ? change.type === 'removed' : change.resourceVersion === resourceVersion
+    const seen = writing.held.filter(isOurs).length
+    writing.held = writing.held.filter((change) => !isOurs(change))
+    const more =
+      seen > 0 ? seen < times : resourceVersion === undefined ? cached !== undefined : isNewer(resourceVersion, cached)
+    if (more && resourceVersion === undefined) writing.removal = seen
+    else if (more) writing.expected.set(resourceVersion!, seen)
     return this.#settle(object, item, writing)
   }
 
@@ -69,11 +79,10 @@ export class OwnWrites {
   }
 
   /** Whether a change of `object` must not wake `item`: it is the item's own, or waits for an answer. */
-  silences(object: string, item: string, change: SeenChange): boolean {
+  silences(object: string, item: string, change: SeenChange, times: number = 1): boolean {
     const writing = this.#writing.get(object)?.get(item)
     if (writing === undefined) return false
-    if (writing.expected.delete(change.resourceVersion) || (writing.removal && change.type === 'removed')) {
-      if (change.type === 'removed') writing.removal = false
+    if (takeExpected(writing, change, times)) {
       this.#clean(object, item, writing)
       return true
     }
@@ -81,8 +90,9 @@ export class OwnWrites {
       writing.held.push(change)
       return true
     }
-    for (const revision of writing.expected)
+    for (const revision of writing.expected.keys())
       if (!isNewer(revision, change.resourceVersion)) writing.expected.delete(revision)
+    if (change.type === 'added') writing.removal = undefined
     this.#clean(object, item, writing)
     return false
   }
@@ -95,16 +105,6 @@ export class OwnWrites {
     }
   }
 
-  #expectRemoval(writing: Writing, cached: string | undefined): void {
-    if (!this.#takeHeld(writing, (change) => change.type === 'removed') && cached !== undefined) writing.removal = true
-  }
-
-  #takeHeld(writing: Writing, isOurs: (change: SeenChange) => boolean): boolean {
-    const place = writing.held.findIndex(isOurs)
-    if (place >= 0) writing.held.splice(place, 1)
-    return place >= 0
-  }
-
   #settle(object: string, item: string, writing: Writing): boolean {
     if (writing.inFlight > 0) return false
     const foreign = writing.held.length > 0
@@ -114,11 +114,24 @@ export class OwnWrites {
   }
 
   #clean(object: string, item: string, writing: Writing): void {
-    if (writing.inFlight > 0 || writing.expected.size > 0 || writing.removal) return
+    if (writing.inFlight > 0 || writing.expected.size > 0 || writing.removal !== undefined) return
     const items = this.#writing.get(object)
     items?.delete(item)
     if (items?.size === 0) this.#writing.delete(object)
   }
+}
+
+/** The change is one of ours; it counts as told once more. */
+function takeExpected(writing: Writing, change: SeenChange, times: number): boolean {
+  const seen = writing.expected.get(change.resourceVersion)
+  if (seen !== undefined) {
+    if (seen + 1 < times) writing.expected.set(change.resourceVersion, seen + 1)
+    else writing.expected.delete(change.resourceVersion)
+    return true
+  }
+  if (writing.removal === undefined || change.type !== 'removed') return false
+  writing.removal = writing.removal + 1 < times ? writing.removal + 1 : undefined
+  return true
 }
 
 /** Revisions of one server are numbers that rise (Kubernetes 1.35 promises it). */

@@ -5,7 +5,7 @@ import type { Client, Kind, KindLike, WriteObserver } from '@fairlead/client'
 import { formatKey, keyOf } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import type { Informer, InformerScope, ObjectChange } from '../informer/informer.ts'
-import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
+import type { InformerPool } from '../informer/informer-pool.ts'
 import type { Logger } from '../logger.ts'
 import type { ControllerMetrics } from '../metrics.ts'
 import type { Endpoints } from '../queue/endpoints.ts'
@@ -14,8 +14,10 @@ import { WorkQueue } from '../queue/work-queue.ts'
 import type { Priority } from '../queue/work-queue.ts'
 import { TerminalError } from '../result.ts'
 import type { Result } from '../result.ts'
-import { Dependencies, kindId } from './dependencies.ts'
+import { Dependencies } from './dependencies.ts'
+import { HeardKinds } from './heard-kinds.ts'
 import { OwnWrites, objectId } from './own-writes.ts'
+import { ReadCaches } from './read-caches.ts'
 import { RecordingReader } from './reader.ts'
 import type { Reader } from './reader.ts'
 
@@ -69,14 +71,6 @@ export interface WatchOptions<O extends KubeObject> extends InformerScope {
   readonly when?: (change: ObjectChange<O>) => boolean
 }
 
-/** An informer that items read from. */
-interface ReadInformer<O extends KubeObject = KubeObject> {
-  readonly use: InformerUse<O>
-  readonly listening: Disposable
-  /** Items whose last run could not read the kind. */
-  readonly blocked: Set<string>
-}
-
 /** The loop. Make it with {@link Manager.loop}. */
 export class WorkLoop<T> implements AsyncDisposable {
   readonly name: string
@@ -87,15 +81,16 @@ export class WorkLoop<T> implements AsyncDisposable {
   readonly #log: Logger
   readonly #own = new OwnWrites()
   readonly #dependencies = new Dependencies()
-  /** Informers that items read from, by kind in one version; held while an item reads them. */
-  readonly #read = new Map<string, ReadInformer>()
+  readonly #heard = new HeardKinds()
+  readonly #caches: ReadCaches
   readonly #uses: Disposable[] = []
-  /** Kinds whose changes this loop hears, by group and kind: only their writes cause events that may have to be dropped. */
-  readonly #heard = new Map<string, Informer[]>()
   /** Items by id, as long as they read something: dependencies know ids only. */
   readonly #items = new Map<string, T>()
   readonly #abort = new AbortController()
   readonly #onStopped: (() => void)[] = []
+  /** The change that is being told, and the items that have heard it. */
+  #lastChange: ObjectChange | undefined
+  readonly #told = new Set<string>()
   #workers: Promise<void>[] = []
   #active = 0
   #stopping: Promise<void> | undefined
@@ -116,7 +111,18 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.client = host.client.with({
       manager: options.manager ?? `fairlead-${options.name}`,
       force: true,
-      cached: (kind, key) => this.#cached(kind, formatKey(key)),
+      cached: (kind, key) => this.#heard.cached(kind, formatKey(key)),
+    })
+    this.#caches = new ReadCaches({
+      informers: host.informers,
+      dependencies: this.#dependencies,
+      heard: this.#heard,
+      changed: (kind, readers, change) => {
+        for (const id of readers) this.#wake(kind, this.#items.get(id)!, id, change)
+      },
+      wake: (readers) => {
+        for (const id of readers) if (this.#items.has(id)) this.queue.add(this.#items.get(id)!)
+      },
     })
   }
 
@@ -144,7 +150,7 @@ export class WorkLoop<T> implements AsyncDisposable {
       }
       for (const [id, item] of items) this.#wake(informer.kind, item, id, change)
     }
-    this.#hearKind(informer as unknown as Informer)
+    this.#heard.add(informer as unknown as Informer)
     this.#uses.push(informer.subscribe({ changed: hear }), use)
     return informer
   }
@@ -157,7 +163,7 @@ export class WorkLoop<T> implements AsyncDisposable {
 
   /** Resolves when every kind that is watched has been listed, or cannot be. */
   async synced(signal?: AbortSignal): Promise<void> {
-    await Promise.all([...this.#heard.values()].flat().map((informer) => informer.settled(signal)))
+    await Promise.all(this.#heard.all().map((informer) => informer.settled(signal)))
   }
 
   /** Stops to listen, lets work in progress end within `grace` milliseconds (30,000 when left out), then aborts it. */
@@ -178,11 +184,7 @@ export class WorkLoop<T> implements AsyncDisposable {
     )
     await this.queue.drain()
     await Promise.all(this.#workers)
-    for (const { use, listening } of this.#read.values()) {
-      listening[Symbol.dispose]()
-      use[Symbol.dispose]()
-    }
-    this.#read.clear()
+    this.#caches[Symbol.dispose]()
     this.#host.endpoints.forget(`${this.name}|`)
     this.#host.metrics.gone()
     for (const run of this.#onStopped) run()
@@ -215,12 +217,12 @@ export class WorkLoop<T> implements AsyncDisposable {
     const id = this.#options.id(item)
     const started = clock.monotonic()
     const reader = new RecordingReader({
-      informer: (kind) => this.#informerFor(kind).use.informer,
+      informer: (kind) => this.#caches.informer(kind),
       recorded: (read) => {
         this.#items.set(id, item)
         this.#dependencies.add(id, read)
       },
-      blocked: (kind) => this.#informerFor(kind).blocked.add(id),
+      blocked: (kind) => this.#caches.block(kind, id),
       clock,
       signal: this.#abort.signal,
     })
@@ -247,7 +249,8 @@ export class WorkLoop<T> implements AsyncDisposable {
       )
     } finally {
       if (this.#dependencies.readsOf(id).length === 0) this.#items.delete(id)
-      this.#dropUnread()
+      // Runs in progress may hold caches that they have only begun to read.
+      if (this.#active === 1) this.#caches.dropUnread()
       metrics.active(--this.#active)
     }
   }
@@ -275,22 +278,28 @@ export class WorkLoop<T> implements AsyncDisposable {
 
   #dependOn(item: T, id: string, object: KubeObject): void {
     const kind = kindOfObject(object)
-    this.#informerFor(kind)
+    this.#caches.informer(kind)
     this.#items.set(id, item)
     this.#dependencies.add(id, { kind, key: keyOf(object) })
   }
 
   #wake(kind: Kind, item: T, id: string, change: ObjectChange): void {
+    // One cache may tell an item twice, as one that it watches and one that it reads.
+    if (change !== this.#lastChange) this.#told.clear()
+    this.#lastChange = change
+    if (this.#told.has(id)) return
+    this.#told.add(id)
     const { object } = change
     const seen = { type: change.type, resourceVersion: object.metadata.resourceVersion ?? '' }
-    if (this.#own.size > 0 && this.#own.silences(objectId(kind, keyText(object)), id, seen)) return
+    if (this.#own.size > 0 && this.#own.silences(objectId(kind, keyText(object)), id, seen, this.#heard.count(kind)))
+      return
     this.queue.add(item, change.initial ? 'low' : 'normal')
   }
 
   #observer(item: T, id: string): WriteObserver {
     return {
       begin: (kind, key) => {
-        if (!this.#heard.has(groupKind(kind))) return ignored
+        if (this.#heard.count(kind) === 0) return ignored
         const name = formatKey(key)
         const object = objectId(kind, name)
         this.#own.begin(object, id)
@@ -298,95 +307,18 @@ export class WorkLoop<T> implements AsyncDisposable {
           if (foreign) this.queue.add(item)
         }
         return {
-          wrote: (written) =>
-            settle(this.#own.wrote(object, id, written?.metadata.resourceVersion, this.#cachedVersion(kind, name))),
+          wrote: (written) => {
+            const cached = this.#heard.cachedVersion(kind, name)
+            settle(this.#own.wrote(object, id, written?.metadata.resourceVersion, cached, this.#heard.count(kind)))
+          },
           failed: () => settle(this.#own.failed(object, id)),
         }
       },
     }
   }
-
-  #cachedVersion(kind: { readonly group: string; readonly kind: string }, key: string): string | undefined {
-    for (const informer of this.#heard.get(groupKind(kind)) ?? []) {
-      const version = informer.get(key)?.metadata.resourceVersion
-      if (version !== undefined) return version
-    }
-    return undefined
-  }
-
-  #cached(kind: Kind, key: string): KubeObject | undefined {
-    for (const informer of this.#heard.get(groupKind(kind)) ?? []) {
-      if (informer.kind.apiVersion === kind.apiVersion && !informer.scope.metadataOnly) {
-        const object = informer.get(key)
-        if (object !== undefined) return object
-      }
-    }
-    return undefined
-  }
-
-  #informerFor<O extends KubeObject>(kind: Kind<O>): ReadInformer<O> {
-    const known = this.#read.get(kindId(kind))
-    if (known !== undefined) return known as unknown as ReadInformer<O>
-    const use = this.#host.informers.use(kind)
-    const blocked = new Set<string>()
-    let before = use.informer.state
-    const wakeAll = (ids: Iterable<string>): void => {
-      for (const id of ids) if (this.#items.has(id)) this.queue.add(this.#items.get(id)!)
-    }
-    const listening = use.informer.subscribe(
-      {
-        // Reads wait for the first list, so what it brings is no news to them.
-        changed: (change) => {
-          if (change.initial) return
-          for (const reader of this.#dependencies.readers(kind, change.object, change.previous))
-            this.#wake(kind, this.#items.get(reader)!, reader, change)
-        },
-        state: (state) => {
-          // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the kind, are woken.
-          wakeAll(before === 'Synced' ? this.#dependencies.readersOfKind(kind) : blocked)
-          blocked.clear()
-          before = state
-        },
-      },
-      { replay: false },
-    )
-    this.#hearKind(use.informer as unknown as Informer)
-    const read: ReadInformer<O> = { use, listening, blocked }
-    this.#read.set(kindId(kind), read as unknown as ReadInformer)
-    return read
-  }
-
-  /** Lets go of informers that no item reads; runs in progress may still hold new ones, so only when none is. */
-  #dropUnread(): void {
-    if (this.#active > 1) return
-    for (const [id, { use, listening }] of this.#read) {
-      if (this.#dependencies.isRead(use.informer.kind)) continue
-      this.#read.delete(id)
-      this.#unhearKind(use.informer)
-      listening[Symbol.dispose]()
-      use[Symbol.dispose]()
-    }
-  }
-
-  #hearKind(informer: Informer): void {
-    const id = groupKind(informer.kind)
-    this.#heard.set(id, [...(this.#heard.get(id) ?? []), informer])
-  }
-
-  #unhearKind(informer: Informer): void {
-    const id = groupKind(informer.kind)
-    const left = [...(this.#heard.get(id) ?? [])]
-    left.splice(left.indexOf(informer), 1)
-    if (left.length === 0) this.#heard.delete(id)
-    else this.#heard.set(id, left)
-  }
 }
 
 const ignored = { wrote: (): void => {}, failed: (): void => {} }
-
-function groupKind(of: { readonly group: string; readonly kind: string }): string {
-  return `${of.kind}.${of.group}`
-}
 
 function keyText(object: KubeObject): string {
   return object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name!

@@ -208,3 +208,24 @@ describe('transformations', () => {
     expect(mixedUp.status).toBe(406)
   })
 })
+
+test.each([
+  ['/api/v1/namespaces/default/events', '/apis/events.k8s.io/v1/namespaces/default/events'],
+  [
+    '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers',
+    '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers',
+  ],
+])('%s is listed as %s too', async (path, other) => {
+  const name = 'listed-twice'
+  const body = path.endsWith('events')
+    ? { metadata: { name }, involvedObject: { namespace: 'default' }, type: 'Normal' }
+    : { metadata: { name }, spec: { maxReplicas: 2, scaleTargetRef: { kind: 'Deployment', name: 'd' } } }
+  expect((await api.post(path, body)).status).toBe(201)
+  for (const at of [path, other]) {
+    const { body: list } = await api.get(at)
+    const items = list['items'] as JsonObject[]
+    expect(items.map((item) => [Object.hasOwn(item, 'kind'), (item['metadata'] as JsonObject)['name']])).toEqual([
+      [false, name],
+    ])
+  }
+})

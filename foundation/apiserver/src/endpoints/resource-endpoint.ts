@@ -154,7 +154,8 @@ async function list(environment: Environment, exchange: Exchange): Promise<Serve
     environment.clock.now(),
   )
   if (transformed !== undefined) return answerValue(200, transformed, form)
-  return answerList({ kind: definition.listKind, apiVersion }, metadata, views, form)
+  const listForm = { ...form, takesValue: request.takesValue ?? false, monotonic: () => environment.clock.monotonic() }
+  return answerList({ kind: definition.listKind, apiVersion }, metadata, views, listForm)
 }
 
 async function watch(
@@ -239,7 +240,7 @@ async function remove(environment: Environment, exchange: Exchange): Promise<Ser
 }
 
 async function removeCollection(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
-  const { call } = exchange
+  const { call, request } = exchange
   const { form } = objectForm(exchange)
   const options = listOptions(call.query)
   const selection = selectionOf(call.resource, options.labels, options.fields)
@@ -247,7 +248,8 @@ async function removeCollection(environment: Environment, exchange: Exchange): P
   const deletion = deleteOptions(call.query, deleteBody(exchange))
   const { views, metadata } = await deleteCollection(environment, call, options, selection, deletion)
   const { definition, apiVersion } = call.resource
-  return answerList({ kind: definition.listKind, apiVersion }, metadata, views, form)
+  const listForm = { ...form, takesValue: request.takesValue ?? false, monotonic: () => environment.clock.monotonic() }
+  return answerList({ kind: definition.listKind, apiVersion }, metadata, views, listForm)
 }
 
 /** The options in a DELETE's body, undefined when there is none. */

@@ -15,6 +15,8 @@ export interface ServerRequest {
   readonly credentials: Credentials
   /** In-process callers come with an identity; no authenticator is asked. */
   readonly user?: UserInfo
+  /** In-process callers take the value of a JSON answer as it is; no bytes are made for them. */
+  readonly takesValue?: boolean
   readonly signal: AbortSignal
 }
 

@@ -73,6 +73,7 @@ export class InProcessTransport implements Transport {
       body: request.body === undefined ? undefined : { json: request.body as JsonValue },
       credentials: { authorization: undefined, certificate: undefined, headers },
       user: this.#user,
+      takesValue: true,
       signal,
     }
     return this.#handler.handle(message)

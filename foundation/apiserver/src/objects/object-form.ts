@@ -48,7 +48,10 @@ export function withResourceVersion(object: JsonObject, resourceVersion: string,
     metadata[name] = value
   }
   if (!placed) metadata['resourceVersion'] = resourceVersion
-  return { ...object, metadata }
+  // Kind and apiVersion first: items of lists are cut off behind them.
+  return isCustom
+    ? { ...object, metadata }
+    : { kind: object['kind']!, apiVersion: object['apiVersion']!, ...object, metadata }
 }
 
 const fieldsBeforeVersion: ReadonlySet<string> = new Set(

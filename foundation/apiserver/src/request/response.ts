@@ -38,19 +38,30 @@ export function answerView(status: number, view: View, form: AnswerForm): Server
   return answerValue(status, view.object, form, () => view.bytes)
 }
 
-/** An answer that carries a list. Over HTTP, built-in kinds leave kind and apiVersion out of the items; in process the shared objects stay whole. */
-export function answerList(
+/** How a list is written. */
+export interface ListForm extends AnswerForm {
+  /** Nobody will read the bytes. */
+  readonly takesValue: boolean
+  /** Milliseconds that never go back, to let others run in between. */
+  readonly monotonic: () => number
+}
+
+/**
+ * An answer that carries a list. Over HTTP, built-in kinds leave kind and apiVersion out of the items; in process the shared objects stay whole.
+ */
+export async function answerList(
   listType: { readonly kind: string; readonly apiVersion: string },
   metadata: JsonObject,
   views: readonly View[],
-  form: AnswerForm,
-): ServerResponse {
-  const value = { ...listType, metadata, items: views.map((view) => asJson(view.object)) }
+  form: ListForm,
+): Promise<ServerResponse> {
+  if (form.takesValue)
+    return answerValue(200, { ...listType, metadata, items: views.map(({ object }) => asJson(object)) }, form)
   if (form.encoding !== 'json' || form.pretty) {
-    const items = views.map((view) => itemOf(view))
-    return answerValue(200, { ...listType, metadata, items }, form)
+    return answerValue(200, { ...listType, metadata, items: views.map((view) => itemOf(view)) }, form)
   }
-  return answerValue(200, value, form, () => listBytes({ ...listType, metadata }, views))
+  const bytes = await listBytes({ ...listType, metadata }, views, form.monotonic)
+  return { status: 200, headers: { ...uncached, 'content-type': jsonType }, body: { kind: 'bytes', bytes } }
 }
 
 /** An answer that says what went wrong. Protobuf and YAML clients get it in their form. */
@@ -121,21 +132,35 @@ function bodyOf(
   }
 }
 
-function listBytes(head: JsonObject, views: readonly View[]): Uint8Array {
-  const start = encoder.encode(`${stringifyJson(head).slice(0, -1)},"items":[`)
-  const items = views.map((view) => view.itemBytes)
-  const size = items.reduce((sum, item) => sum + item.length + 1, start.length + 2)
-  const out = new Uint8Array(size)
-  out.set(start)
-  let at = start.length
-  for (const [index, item] of items.entries()) {
-    if (index > 0) out[at++] = 0x2c
-    out.set(item, at)
-    at += item.length
+/** Long lists are encoded in slices of this many milliseconds. */
+const sliceMs = 8
+
+async function listBytes(head: JsonObject, views: readonly View[], monotonic: () => number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [encoder.encode(`${stringifyJson(head).slice(0, -1)},"items":[`)]
+  const skipped = views.length === 0 ? 0 : typePrefixLength(views[0]!)
+  let since = monotonic()
+  for (const [index, view] of views.entries()) {
+    parts.push(separators[index === 0 ? 'first' : 'next'][skipped === 0 ? 'whole' : 'opened'])
+    parts.push(skipped === 0 ? view.bytes : view.bytes.subarray(skipped))
+    if (index % 64 === 63 && monotonic() - since > sliceMs) {
+      await new Promise((resolve) => setImmediate(resolve))
+      since = monotonic()
+    }
   }
-  out[at++] = 0x5d
-  out[at++] = 0x7d
-  return out.subarray(0, at)
+  parts.push(encoder.encode(']}'))
+  return Buffer.concat(parts)
+}
+
+/** What stands before an item: a comma, and the brace that goes with a type that was cut off. */
+const separators = {
+  first: { whole: encoder.encode(''), opened: encoder.encode('{') },
+  next: { whole: encoder.encode(','), opened: encoder.encode(',{') },
+}
+
+/** Bytes of `{"kind":…,"apiVersion":…,`, which built-in kinds are written with and their items in lists are not. */
+function typePrefixLength({ object, resource }: View): number {
+  if (resource.definition.crd !== undefined) return 0
+  return encoder.encode(stringifyJson({ kind: object.kind, apiVersion: object.apiVersion })).length
 }
 
 function itemOf(view: View): JsonObject {

@@ -27,16 +27,6 @@ export class View {
     this.#bytes ??= encoder.encode(stringifyJson(asJson(this.object)))
     return this.#bytes
   }
-
-  /** JSON as an item of a list: built-in kinds go without kind and apiVersion there. */
-  get itemBytes(): Uint8Array {
-    if (this.resource.definition.crd !== undefined) return this.bytes
-    const { kind, apiVersion } = this.object
-    const prefix = encoder.encode(stringifyJson({ kind, apiVersion })).length
-    const item = this.bytes.slice(prefix - 1)
-    item[0] = 0x7b
-    return item
-  }
 }
 
 /** Builds and keeps views. */

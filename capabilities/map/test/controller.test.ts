@@ -244,6 +244,30 @@ describe('a MapController', () => {
     expect((await names(secrets)).toSorted()).toEqual(['changed-copy', 'new-copy', 'same-copy'])
   })
 
+  it('shows its hooks objects in the versions that it names', async () => {
+    const { versions } = policies.spec as { versions: { name: string }[] }
+    const both = {
+      ...policies,
+      spec: {
+        ...(policies.spec as object),
+        versions: [versions[0], { ...versions[0], name: 'v1beta1', storage: false }],
+      },
+    }
+    await set({}, both)
+    await stage.apply(
+      controller({ parentResource: { apiVersion: 'test.example.com/v1beta1', resource: 'policies' } }),
+      policy(),
+      input('a'),
+    )
+    await stage.pass(2)
+    expect(hook.calls.map(({ body }) => body.parent.apiVersion)).toEqual(['test.example.com/v1beta1'])
+    expect(
+      (await stage.client.list(secrets)).items.flatMap(
+        ({ metadata }) => metadata.ownerReferences?.map(({ apiVersion }) => apiVersion) ?? [],
+      ),
+    ).toEqual(['test.example.com/v1beta1'])
+  })
+
   it('leaves parents alone that its labelSelector does not pick, and their outputs when they cease to be picked', async () => {
     const picked = controller({
       parentResource: {

@@ -3,8 +3,6 @@ import type { KubeObject } from '@fairlead/kube'
 import type { InputKind, MapController, OutputKind, Tag } from '@fairlead/map'
 import { configurationOf, identityOf, mapKeyOf } from '@fairlead/map'
 
-export const manager = 'mapcontroller/schedules'
-
 export const claims: InputKind = {
   apiVersion: 'v1',
   group: '',

@@ -24,8 +24,9 @@ const happening: fc.Arbitrary<Happening> = fc.record({
 const kinds = [claims, namespaces]
 
 function objectOf({ what, name, namespace, app }: Happening): { kind: number; object: KubeObject } {
-  const labels = app === undefined ? {} : { app }
-  if (what === 'namespace') return { kind: 1, object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } } }
+  const labels: Record<string, string> = app === undefined ? {} : { app }
+  if (what === 'namespace')
+    return { kind: 1, object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } } }
   return { kind: 0, object: claim(name, { namespace: namespace || 'app', labels }) }
 }
 
@@ -35,65 +36,93 @@ function parentOf({ name, namespace, app }: Happening): KubeObject {
 }
 
 const inScope = (kind: number, namespace: string, objects: Iterable<KubeObject>): KubeObject[] =>
-  [...objects].filter((object) => object.kind === kinds[kind]?.kind && (kind === 1 || namespace === '' || object.metadata.namespace === namespace))
+  [...objects].filter(
+    (object) =>
+      object.kind === kinds[kind]?.kind && (kind === 1 || namespace === '' || object.metadata.namespace === namespace),
+  )
 
 describe('Selection', () => {
-  property.prop([fc.array(happening, { maxLength: 40 })])('kept up to date by single changes is what it would be from scratch', (happenings) => {
-    const inputs = new Map<string, KubeObject>()
-    const parents = new Map<string, KubeObject>()
-    const selection = new Selection(kinds.map(inputFilter), () => undefined)
-    for (const one of happenings) {
-      if (one.what === 'parent') {
-        const object = parentOf(one)
-        const uid = object.metadata.uid!
-        if (one.gone) {
-          parents.delete(uid)
-          selection.removeParent(uid)
-        } else {
-          parents.set(uid, object)
-          selection.setParent(object, (kind, namespace) => inScope(kind, namespace, inputs.values()))
+  property.prop([fc.array(happening, { maxLength: 40 })])(
+    'kept up to date by single changes is what it would be from scratch',
+    (happenings) => {
+      const inputs = new Map<string, KubeObject>()
+      const parents = new Map<string, KubeObject>()
+      const selection = new Selection(kinds.map(inputFilter), () => undefined)
+      for (const one of happenings) {
+        if (one.what === 'parent') {
+          const object = parentOf(one)
+          const uid = object.metadata.uid!
+          if (one.gone) {
+            parents.delete(uid)
+            selection.removeParent(uid)
+          } else {
+            parents.set(uid, object)
+            selection.setParent(object, (kind, namespace) => inScope(kind, namespace, inputs.values()))
+          }
+          continue
         }
-        continue
+        const { kind, object } = objectOf(one)
+        const identity = identityOf(object)
+        if (one.gone) inputs.delete(formatIdentity(identity))
+        else inputs.set(formatIdentity(identity), object)
+        selection.setInput(kind, identity, one.gone ? undefined : object)
       }
-      const { kind, object } = objectOf(one)
-      const identity = identityOf(object)
-      if (one.gone) inputs.delete(formatIdentity(identity))
-      else inputs.set(formatIdentity(identity), object)
-      selection.setInput(kind, identity, one.gone ? undefined : object)
-    }
-    const scratch = new Selection(kinds.map(inputFilter), () => undefined)
-    for (const object of parents.values()) scratch.setParent(object, (kind, namespace) => inScope(kind, namespace, inputs.values()))
-    const selected = (of: Selection): unknown => Object.fromEntries([...of.parents].map(([uid, { inputs: keys }]) => [uid, [...keys.keys()].toSorted()]))
-    expect(selected(selection)).toEqual(selected(scratch))
-  })
+      const scratch = new Selection(kinds.map(inputFilter), () => undefined)
+      for (const object of parents.values())
+        scratch.setParent(object, (kind, namespace) => inScope(kind, namespace, inputs.values()))
+      const selected = (of: Selection): unknown =>
+        Object.fromEntries([...of.parents].map(([uid, { inputs: keys }]) => [uid, [...keys.keys()].toSorted()]))
+      expect(selected(selection)).toEqual(selected(scratch))
+    },
+  )
 })
 
 describe('OutputBook', () => {
-  const change = fc.record({ name: fc.constantFrom('s1', 's2', 's3'), input: fc.constantFrom('a', 'b'), uid: fc.constantFrom('p', 'q', 'orphan'), ready: fc.boolean(), gone: fc.boolean() })
-
-  property.prop([fc.array(change, { maxLength: 40 })])('kept up to date by single changes holds exactly what is there', (changes) => {
-    const book = new OutputBook('schedules', 1)
-    const there = new Map<string, { object: KubeObject; uid: string; input: string }>()
-    for (const { name, input, uid, ready, gone } of changes) {
-      const made = outputOf(claim(input), parent({ uid }), snapshot(name))
-      const metadata = uid === 'orphan' ? { ...made.metadata, ownerReferences: [] } : made.metadata
-      const object = { ...made, metadata, status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] } }
-      if (gone) there.delete(name)
-      else there.set(name, { object, uid, input })
-      book.set(0, name, gone ? undefined : object)
-    }
-    for (const uid of ['p', 'q']) {
-      const own = [...there.values()].filter((one) => one.uid === uid)
-      const tally = new Tally(1)
-      for (const { object } of own) tally.count(0, object, 1)
-      expect(book.tallyOf(uid).toJson()).toEqual(tally.toJson())
-      for (const input of ['a', 'b']) {
-        const names = own.filter((one) => one.input === input).map(({ object }) => object.metadata.name)
-        expect(book.outputsOf(uid, mapKeyOf(identityOf(claim(input)))).map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted())
-      }
-    }
-    const orphans = [...there.values()].filter(({ uid }) => uid === 'orphan')
-    const groups = book.groupsOf('nobody', formatIdentity(identityOf(parent())))
-    expect([...groups.keys()].toSorted()).toEqual([...new Set(orphans.map(({ input }) => mapKeyOf(identityOf(claim(input)))))].toSorted())
+  const change = fc.record({
+    name: fc.constantFrom('s1', 's2', 's3'),
+    input: fc.constantFrom('a', 'b'),
+    uid: fc.constantFrom('p', 'q', 'orphan'),
+    ready: fc.boolean(),
+    gone: fc.boolean(),
   })
+
+  property.prop([fc.array(change, { maxLength: 40 })])(
+    'kept up to date by single changes holds exactly what is there',
+    (changes) => {
+      const book = new OutputBook('schedules', 1)
+      const there = new Map<string, { object: KubeObject; uid: string; input: string }>()
+      for (const { name, input, uid, ready, gone } of changes) {
+        const made = outputOf(claim(input), parent({ uid }), snapshot(name))
+        const metadata = uid === 'orphan' ? { ...made.metadata, ownerReferences: [] } : made.metadata
+        const object = {
+          ...made,
+          metadata,
+          status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+        }
+        if (gone) there.delete(name)
+        else there.set(name, { object, uid, input })
+        book.set(0, name, gone ? undefined : object)
+      }
+      for (const uid of ['p', 'q']) {
+        const own = [...there.values()].filter((one) => one.uid === uid)
+        const tally = new Tally(1)
+        for (const { object } of own) tally.count(0, object, 1)
+        expect(book.tallyOf(uid).toJson()).toEqual(tally.toJson())
+        for (const input of ['a', 'b']) {
+          const names = own.filter((one) => one.input === input).map(({ object }) => object.metadata.name)
+          expect(
+            book
+              .outputsOf(uid, mapKeyOf(identityOf(claim(input))))
+              .map(({ metadata }) => metadata.name)
+              .toSorted(),
+          ).toEqual(names.toSorted())
+        }
+      }
+      const orphans = [...there.values()].filter(({ uid }) => uid === 'orphan')
+      const groups = book.groupsOf('nobody', formatIdentity(identityOf(parent())))
+      expect([...groups.keys()].toSorted()).toEqual(
+        [...new Set(orphans.map(({ input }) => mapKeyOf(identityOf(claim(input)))))].toSorted(),
+      )
+    },
+  )
 })

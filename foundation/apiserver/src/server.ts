@@ -6,6 +6,7 @@ import type { Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
+import { policiesLink } from './admission/policies/policies-link.ts'
 import { validatorsLink } from './admission/validators.ts'
 import { certificateAuthenticator, staticTokens } from './auth/authenticators.ts'
 import { loadCertificates, makeCertificates } from './auth/certificates.ts'
@@ -161,6 +162,8 @@ export class ApiServer implements AsyncDisposable {
       newUid: randomUUID,
     })
     const authenticators = [certificateAuthenticator, staticTokens(options.tokens ?? []), tokens.authenticator()]
+    const read: Environment['read'] = (resource, key) => index.get(resource, key)
+    const list: Environment['list'] = (resource) => index.list(resource)
     const environment: Environment = {
       store,
       registry,
@@ -169,6 +172,7 @@ export class ApiServer implements AsyncDisposable {
       admission: new Admission([
         ...(rbac === undefined ? [] : [escalationAdmission(rbac)]),
         ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]),
+        policiesLink({ registry, authorizer, read, list }),
         ...(options.admission ?? []),
       ]),
       authorizer,
@@ -176,8 +180,8 @@ export class ApiServer implements AsyncDisposable {
       random: options.random ?? Math.random,
       newUid: randomUUID,
       subresources: { ...podEndpoints(options.podLogs), ...authEndpoints({ authorizer, authenticators, tokens }) },
-      read: (resource, key) => index.get(resource, key),
-      list: (resource) => index.list(resource),
+      read,
+      list,
     }
     const onError = (error: unknown): void => options.onError?.(error)
     await writeMissing(environment, systemNamespaces.map(newNamespace))

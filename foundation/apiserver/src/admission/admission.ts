@@ -1,5 +1,5 @@
-// The admission seam: what may change or refuse a write between decoding and storing. Namespace rules, capabilities' validators and webhooks are links
-// of one chain.
+// The admission seam: what may change or refuse a write between decoding and storing. Namespace rules, capabilities' validators, policies and webhooks
+// are links of one chain.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { UserInfo } from '../auth/user.ts'
 import type { ServedResource } from '../registry/registry.ts'
@@ -18,14 +18,19 @@ export interface AdmissionRequest {
   readonly oldObject: KubeObject | undefined
   readonly user: UserInfo
   readonly dryRun: boolean
+  /** CreateOptions, UpdateOptions or DeleteOptions as an object; made when a link asks. */
+  readonly options?: () => JsonObject
   /** Texts for `Warning` headers may be added. */
   readonly warnings: string[]
 }
 
-/** One link. Both may throw a StatusError to refuse. */
+/** One link. Both may throw a StatusError to refuse; one that has nothing to do returns at once, without a promise. */
 export interface AdmissionLink {
   readonly name: string
-  /** Returns the object to go on with; the same one when nothing changes. Called before defaults of the kind are prepared and validated. */
+  /**
+   * Returns the object to go on with; undefined or the same one when nothing changes. Called before defaults of the kind are prepared and
+   * validated.
+   */
   mutate?(request: AdmissionRequest): JsonObject | undefined | Promise<JsonObject | undefined>
   /** Sees the final object. */
   validate?(request: AdmissionRequest): void | Promise<void>
@@ -33,30 +38,31 @@ export interface AdmissionLink {
 
 /** The chain. */
 export class Admission {
-  readonly #links: readonly AdmissionLink[]
-  readonly #mutates: boolean
-  readonly #validates: boolean
+  readonly #mutating: readonly AdmissionLink[]
+  readonly #validating: readonly AdmissionLink[]
 
   constructor(links: readonly AdmissionLink[]) {
-    this.#links = links
-    this.#mutates = links.some((link) => link.mutate !== undefined)
-    this.#validates = links.some((link) => link.validate !== undefined)
+    this.#mutating = links.filter((link) => link.mutate !== undefined)
+    this.#validating = links.filter((link) => link.validate !== undefined)
   }
 
   /** The object after every mutating link. */
   async mutate(request: AdmissionRequest): Promise<JsonObject | undefined> {
     let object = request.object as JsonObject | undefined
-    if (!this.#mutates) return object
-    for (const link of this.#links) {
-      const changed = await link.mutate?.({ ...request, object: object as KubeObject | undefined })
+    for (const link of this.#mutating) {
+      const answer = link.mutate!(object === request.object ? request : { ...request, object: object as KubeObject })
+      const changed = answer instanceof Promise ? await answer : answer
       if (changed !== undefined) object = changed
     }
     return object
   }
 
-  /** Throws a StatusError of the first link that refuses. */
+  /** Throws a StatusError of the first link that refuses. Mutating links hear of deletions here: there is nothing that they could change. */
   async validate(request: AdmissionRequest): Promise<void> {
-    if (!this.#validates) return
-    for (const link of this.#links) await link.validate?.(request)
+    if (request.operation === 'DELETE') await this.mutate(request)
+    for (const link of this.#validating) {
+      const answer = link.validate!(request)
+      if (answer instanceof Promise) await answer
+    }
   }
 }

@@ -7,6 +7,7 @@ import { StoreError } from '../storage/store.ts'
 import { servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
 import { checkStoredSize } from '../objects/size-limit.ts'
+import { writeOptionsObject } from '../admission/attributes.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall } from './environment.ts'
 import type { WriteMode } from './prepare.ts'
@@ -58,6 +59,7 @@ async function createOnce(
     oldObject: undefined,
     user: call.user,
     dryRun: mode.dryRun,
+    options: () => writeOptionsObject('CreateOptions', call.query),
     warnings: call.warnings,
   })
   const resource = resourceName(call.resource.definition)

@@ -8,6 +8,7 @@ import type { ResourceDefinition } from '../registry/resource.ts'
 import type { Draft } from '../registry/strategy.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Entry } from '../storage/store.ts'
+import { deleteOptionsObject } from '../admission/attributes.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall, timestamp } from './environment.ts'
 import { servedStored } from './modify.ts'
@@ -65,6 +66,7 @@ async function deleteEntry(
     oldObject: current,
     user: call.user,
     dryRun: options.dryRun,
+    options: () => deleteOptionsObject(options),
     warnings: call.warnings,
   })
   const plan = planDeletion(definition, current, options, environment.clock.now())

@@ -11,6 +11,7 @@ import { convert, servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
 import { createObject } from './create.ts'
 import { checkStoredSize } from '../objects/size-limit.ts'
+import { writeOptionsObject } from '../admission/attributes.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall } from './environment.ts'
 import { isReleased } from './namespace-rules.ts'
@@ -83,6 +84,7 @@ async function attemptChange(
     oldObject: current,
     user: call.user,
     dryRun: change.dryRun,
+    options: () => writeOptionsObject('UpdateOptions', call.query),
     warnings: call.warnings,
   })
   const stored = await toStored(draft, call.resource)

@@ -21,6 +21,7 @@ import { storedApiVersion } from '../registry/resource.ts'
 import type { Draft, Strategy, WriteContext } from '../registry/strategy.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import { convertToStored } from '../views/views.ts'
+import { writeOptionsObject } from '../admission/attributes.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { timestamp, writeContext } from './environment.ts'
 import { resetFields, schemaOf } from './ownership.ts'
@@ -192,6 +193,7 @@ async function admitted(
     oldObject: old,
     user: call.user,
     dryRun,
+    options: () => writeOptionsObject(operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions', call.query),
     warnings: call.warnings,
   })
   return (changed ?? draft) as Draft

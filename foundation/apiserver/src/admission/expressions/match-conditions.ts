@@ -1,0 +1,49 @@
+// matchConditions of webhooks and policies: expressions that all have to hold.
+import { types } from '@fairlead/kube/cel'
+import type { CelValue } from '@fairlead/kube/cel'
+import { Budget, Expression, OutOfBudget } from './expression.ts'
+import type { Declarations } from './variables.ts'
+
+/** One entry of `matchConditions`. */
+export interface MatchCondition {
+  readonly name?: string
+  readonly expression?: string
+}
+
+/** Steps that the conditions of one hook may take together (Kubernetes' figure). */
+const matchConditionsBudget = 2_500_000
+
+/** Compiled conditions. */
+export class MatchConditions {
+  readonly #expressions: readonly Expression[]
+  readonly #failurePolicy: string | undefined
+
+  constructor(
+    conditions: readonly MatchCondition[],
+    declarations: Declarations,
+    failurePolicy: string | undefined,
+  ) {
+    this.#expressions = conditions.map(({ expression = '' }) => new Expression(expression.trim(), declarations, [types.bool]))
+    this.#failurePolicy = failurePolicy
+  }
+
+  /** One false condition decides, whatever the others do. Errors: no match under `Ignore`, else their text. */
+  match(values: Readonly<Record<string, CelValue>>): boolean | { readonly error: string } {
+    if (this.#expressions.length === 0) return true
+    const budget = new Budget(matchConditionsBudget)
+    const errors: string[] = []
+    try {
+      for (const expression of this.#expressions) {
+        const outcome = budget.evaluate(expression, values)
+        if ('error' in outcome) errors.push(outcome.error)
+        else if (outcome.value !== true) return false
+      }
+    } catch (error) {
+      if (error instanceof OutOfBudget) return { error: error.message }
+      throw error
+    }
+    if (errors.length === 0) return true
+    if (this.#failurePolicy === 'Ignore') return false
+    return { error: errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]` }
+  }
+}

@@ -1,0 +1,23 @@
+// A request seen as one of the other versions of its resource.
+import type { KubeObject } from '@fairlead/kube'
+import type { ServedResource } from '../../registry/registry.ts'
+import { convert } from '../../views/views.ts'
+import type { AdmissionRequest } from '../admission.ts'
+
+/**
+ * The request with its objects in the version of `as`; the same one when they are.
+ * @throws StatusError when a conversion webhook fails
+ */
+export async function inVersion(request: AdmissionRequest, as: ServedResource): Promise<AdmissionRequest> {
+  if (as.apiVersion === request.resource.apiVersion) return request
+  const states = [request.object, request.oldObject]
+  const converted = await convert(
+    states.filter((state) => state !== undefined),
+    as,
+  )
+  const left = [...converted]
+  const [object, oldObject] = states.map((state): KubeObject | undefined =>
+    state === undefined ? undefined : left.shift(),
+  )
+  return { ...request, object, oldObject }
+}

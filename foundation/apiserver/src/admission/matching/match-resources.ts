@@ -1,0 +1,40 @@
+// MatchResources of policies and their bindings.
+import { StatusError } from '@fairlead/kube'
+import type { LabelSelector } from '@fairlead/kube'
+import type { ServedResource } from '../../registry/registry.ts'
+import type { AdmissionRequest } from '../admission.ts'
+import { matchingVersion } from './rule.ts'
+import type { Rule } from './rule.ts'
+import { selectsNamespace, selectsObject } from './selectors.ts'
+import type { NamespaceReader } from './selectors.ts'
+
+/** `matchConstraints` of a policy, `matchResources` of a binding. */
+export interface MatchResources {
+  readonly namespaceSelector?: LabelSelector
+  readonly objectSelector?: LabelSelector
+  readonly resourceRules?: readonly Rule[]
+  readonly excludeResourceRules?: readonly Rule[]
+  readonly matchPolicy?: string
+}
+
+/**
+ * The version as which a request is meant; undefined when it is not.
+ * @throws StatusError for selectors that cannot be decided, of requests that the rules mean
+ */
+export function meantVersion(
+  match: MatchResources,
+  request: AdmissionRequest,
+  read: NamespaceReader,
+): ServedResource | undefined {
+  const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match
+  const version = resourceRules.length === 0 ? request.resource : matchingVersion(resourceRules, matchPolicy, request)
+  if (version === undefined) return undefined
+  const byNamespace = selectsNamespace(match.namespaceSelector, request, read)
+  if (byNamespace === false) return undefined
+  const byObject = selectsObject(match.objectSelector, request)
+  if (byObject === false) return undefined
+  if (excludeResourceRules.length > 0 && matchingVersion(excludeResourceRules, matchPolicy, request) !== undefined)
+    return undefined
+  for (const selected of [byNamespace, byObject]) if (selected instanceof StatusError) throw selected
+  return version
+}

@@ -1,0 +1,189 @@
+// A policy ready to decide: its expressions compiled, in the environment that Kubernetes gives them, and the decision about one request. Pure.
+import { CelError, MapValue, objectOf, types } from '@fairlead/kube/cel'
+import type { CelType, CelValue } from '@fairlead/kube/cel'
+import { Budget, Expression, OutOfBudget } from '../expressions/expression.ts'
+import { MatchConditions } from '../expressions/match-conditions.ts'
+import { authorizerDeclaration, requestDeclarations } from '../expressions/variables.ts'
+import type { Declarations } from '../expressions/variables.ts'
+import type { Validation, ValidatingAdmissionPolicy } from './policy.ts'
+
+/** Steps that all expressions of a policy may take together (Kubernetes' figure). */
+const policyBudget = 10_000_000
+const maxMessageBytes = 5 * 1024
+
+/** Why a policy refuses. */
+export interface Denial {
+  readonly message: string
+  /** A reason of Status; `Invalid` when the policy names none. */
+  readonly reason: string
+  /** It is an annotation that failed: denied whatever the binding's actions are. */
+  readonly isAnnotation?: boolean
+}
+
+type Values = Readonly<Record<string, CelValue>>
+
+interface CompiledVariable {
+  readonly name: string
+  readonly expression: Expression
+}
+
+interface CompiledValidation {
+  readonly source: Validation
+  readonly expression: Expression
+  readonly message: Expression | undefined
+}
+
+/** The types that `variables` has; each expression sees those before it. */
+export interface VariableScope {
+  readonly variables: readonly CompiledVariable[]
+  readonly declarations: Declarations
+}
+
+/** Compiles `spec.variables`; those that do not compile have no known type. */
+export function compileVariables(
+  variables: readonly { readonly name?: string; readonly expression?: string }[],
+  declarations: Declarations,
+): VariableScope {
+  let scope = declarations
+  const known = new Map<string, CelType>()
+  const compiled = variables.map(({ name = '', expression = '' }) => {
+    const variable = { name, expression: new Expression(expression, scope) }
+    known.set(name, variable.expression.program?.type ?? types.dyn)
+    scope = { ...declarations, variables: objectOf('kubernetes.variables', new Map(known)) }
+    return variable
+  })
+  return { variables: compiled, declarations: scope }
+}
+
+/** What expressions of a policy know before its variables. */
+export function policyDeclarations({ spec }: ValidatingAdmissionPolicy): Declarations {
+  return { ...requestDeclarations, ...(spec?.paramKind === undefined ? {} : { params: types.dyn }) }
+}
+
+/** A policy with its expressions compiled. */
+export class CompiledPolicy {
+  readonly failurePolicy: 'Fail' | 'Ignore'
+  readonly #conditions: MatchConditions
+  readonly #variables: readonly CompiledVariable[]
+  readonly #validations: readonly CompiledValidation[]
+  readonly #annotations: readonly Expression[]
+
+  constructor(policy: ValidatingAdmissionPolicy) {
+    const spec = policy.spec ?? {}
+    this.failurePolicy = spec.failurePolicy === 'Ignore' ? 'Ignore' : 'Fail'
+    const plain = policyDeclarations(policy)
+    const deciding = { ...plain, ...authorizerDeclaration }
+    this.#conditions = new MatchConditions(spec.matchConditions ?? [], deciding, spec.failurePolicy)
+    const { variables, declarations } = compileVariables(spec.variables ?? [], deciding)
+    this.#variables = variables
+    const { authorizer: _authorizer, ...telling } = declarations
+    this.#validations = (spec.validations ?? []).map((source) => ({
+      source,
+      expression: new Expression(source.expression ?? '', declarations, [types.bool]),
+      message:
+        (source.messageExpression ?? '') === ''
+          ? undefined
+          : new Expression(source.messageExpression!, telling, [types.string]),
+    }))
+    this.#annotations = (spec.auditAnnotations ?? []).map(
+      ({ valueExpression = '' }) => new Expression(valueExpression, declarations, [types.string, types.null, types.dyn]),
+    )
+  }
+
+  /** Everything that speaks against a request; [] admits it. `values` are those of the request, and `params`. */
+  denials(values: Values): readonly Denial[] {
+    const matched = this.#conditions.match(values)
+    if (typeof matched === 'object') return this.#failed(matched.error)
+    if (!matched) return []
+    return [...this.#validate(values), ...this.#annotate(values)]
+  }
+
+  #validate(values: Values): readonly Denial[] {
+    const budget = new Budget(policyBudget)
+    const all = this.#withVariables(values, budget)
+    try {
+      return this.#validations.flatMap((validation) => {
+        const outcome = budget.evaluate(validation.expression, all)
+        if ('error' in outcome) return this.#failed(outcome.error)
+        if (outcome.value === true) return []
+        return [{ reason: validation.source.reason ?? 'Invalid', message: messageOf(validation, all, budget) }]
+      })
+    } catch (error) {
+      if (error instanceof OutOfBudget) return this.#failed(error.message)
+      throw error
+    }
+  }
+
+  #annotate(values: Values): readonly Denial[] {
+    if (this.#annotations.length === 0) return []
+    const budget = new Budget(policyBudget)
+    const all = this.#withVariables(values, budget)
+    try {
+      return this.#annotations.flatMap((expression) => {
+        const outcome = budget.evaluate(expression, all)
+        return 'error' in outcome ? this.#failed(outcome.error).map((denial) => ({ ...denial, isAnnotation: true })) : []
+      })
+    } catch (error) {
+      if (error instanceof OutOfBudget) return this.#failed(error.message)
+      throw error
+    }
+  }
+
+  #withVariables(values: Values, budget: Budget): Values {
+    return this.#variables.length === 0
+      ? values
+      : { ...values, variables: new LazyVariables(this.#variables, values, budget) }
+  }
+
+  #failed(message: string): readonly Denial[] {
+    return this.failurePolicy === 'Ignore' ? [] : [{ message, reason: 'Invalid' }]
+  }
+}
+
+/** `variables`: each is computed when it is first asked for, at most once. */
+class LazyVariables extends MapValue {
+  readonly #expressions: ReadonlyMap<string, Expression>
+  readonly #values: Values
+  readonly #budget: Budget
+
+  constructor(variables: readonly CompiledVariable[], values: Values, budget: Budget) {
+    super()
+    this.#expressions = new Map(variables.map(({ name, expression }) => [name, expression]))
+    this.#values = { ...values, variables: this }
+    this.#budget = budget
+  }
+
+  override has(key: CelValue): boolean {
+    return typeof key === 'string' && this.#expressions.has(key)
+  }
+
+  override get(key: CelValue): CelValue | undefined {
+    const known = super.get(key)
+    if (known !== undefined || typeof key !== 'string') return known
+    const expression = this.#expressions.get(key)
+    if (expression === undefined) return undefined
+    const shown = JSON.stringify(key)
+    if (expression.program === undefined)
+      throw new CelError(`composited variable ${shown} fails to compile: ${expression.problem}`)
+    const outcome = this.#budget.evaluate(expression, this.#values)
+    if ('error' in outcome) {
+      const detail = outcome.error.replace(`expression '${expression.text}' resulted in error: `, '')
+      throw new CelError(`composited variable ${shown} fails to evaluate: ${detail}`)
+    }
+    this.set(key, outcome.value)
+    return outcome.value
+  }
+}
+
+function messageOf({ source, message }: CompiledValidation, values: Values, budget: Budget): string {
+  const told = message === undefined ? '' : evaluatedMessage(message, values, budget)
+  return told || (source.message ?? '').trim() || `failed expression: ${(source.expression ?? '').trim()}`
+}
+
+/** '' where the expression fails or gives no text that fits into one line of a message. */
+function evaluatedMessage(expression: Expression, values: Values, budget: Budget): string {
+  const outcome = budget.evaluate(expression, values)
+  if ('error' in outcome || typeof outcome.value !== 'string') return ''
+  const text = outcome.value.trim()
+  return Buffer.byteLength(text) > maxMessageBytes || text.includes('\n') ? '' : text
+}

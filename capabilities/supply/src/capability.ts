@@ -1,0 +1,36 @@
+// Supply chains as a capability that the command composes.
+import type { Capability, PolicyRule } from '@fairlead/controller'
+import { apiGroup } from './api.ts'
+import { startControllers } from './controller.ts'
+import { crds } from './generated/crds.ts'
+
+/**
+ * What supply chains need whatever they stamp. Objects are written with the rights of the owners' service accounts; the kinds that templates
+ * stamp are watched by the controller itself, granted by ClusterRoles labelled `rbac.fairlead.dev/aggregate-to-supply: "true"` (design decision 13).
+ */
+const rules: readonly PolicyRule[] = [
+  { apiGroups: [apiGroup], resources: ['*'], verbs: ['get', 'list', 'watch'] },
+  {
+    apiGroups: [apiGroup],
+    resources: ['workloads/status', 'deliverables/status', 'runnables/status', 'clustersupplychains/status', 'clusterdeliveries/status'],
+    verbs: ['patch'],
+  },
+  { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get', 'list', 'watch', 'impersonate'] },
+  {
+    apiGroups: ['rbac.authorization.k8s.io'],
+    resources: ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'],
+    verbs: ['get', 'list', 'watch'],
+  },
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+]
+
+/** Supply chains (`carto.run`). */
+export const supply: Capability = {
+  name: 'supply',
+  crds,
+  rules,
+  async setup(manager) {
+    startControllers(manager)
+  },
+}

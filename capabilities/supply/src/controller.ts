@@ -1,0 +1,27 @@
+// All controllers of supply chains.
+import type { Manager } from '@fairlead/controller'
+import { startBlueprintController } from './blueprint-controller.ts'
+import { SupplyMetrics } from './metrics.ts'
+import { OwnerController } from './owner-controller.ts'
+import { deliveries, supplyChains } from './run/blueprints.ts'
+import { RunnableController } from './runnable-controller.ts'
+import { findYtt } from './ytt.ts'
+
+/** The controllers that were started. */
+export interface SupplyControllers {
+  readonly workloads: OwnerController
+  readonly deliverables: OwnerController
+  readonly runnables: RunnableController
+}
+
+/** Starts them. `ytt` is the path of the program for templates in ytt; looked for unless given. */
+export function startControllers(manager: Manager, options: { readonly ytt?: string } = {}): SupplyControllers {
+  const metrics = new SupplyMetrics(manager.metrics.registry)
+  const ytt = options.ytt ?? findYtt()
+  for (const pair of [supplyChains, deliveries]) startBlueprintController(manager, pair)
+  return {
+    workloads: new OwnerController(manager, supplyChains, { metrics, ytt }),
+    deliverables: new OwnerController(manager, deliveries, { metrics, ytt }),
+    runnables: new RunnableController(manager, metrics),
+  }
+}

@@ -1,0 +1,150 @@
+// Plays one case of kuttl against a cluster: a namespace of its own, step by step, and everything that was applied taken away in the end.
+import { spawn } from 'node:child_process'
+import type { Client } from '@fairlead/client'
+import { asJson, isAlreadyExists, isConflict, isNotFound } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { Deletion, KuttlCase, Step, StepCommand } from './kuttl-case.ts'
+import { missing } from './subset.ts'
+
+/** What a case is played on. */
+export interface Stage {
+  readonly client: Client
+  /** For commands; they are refused when there is none. */
+  readonly kubeconfig: string | undefined
+  /** Seconds per step. */
+  readonly timeout: number
+}
+
+/** Milliseconds between two looks. Kuttl takes 1000; a step is done at the first look that holds. */
+const pause = 50
+
+/** What is not as the case expects; empty when it passes. */
+export async function play(test: KuttlCase, stage: Stage, namespace: string): Promise<string[]> {
+  const applied: KubeObject[] = []
+  await stage.client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  try {
+    for (const step of test.steps) {
+      const failures = await playStep(step, stage, namespace, test.folder, applied)
+      if (failures.length > 0) return failures.map((failure) => `step ${step.number}: ${failure}`)
+    }
+    return []
+  } finally {
+    for (const object of applied.toReversed()) await remove(stage.client, object)
+    await remove(stage.client, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  }
+}
+
+async function playStep(step: Step, stage: Stage, namespace: string, folder: string, applied: KubeObject[]): Promise<string[]> {
+  const { client, timeout } = stage
+  try {
+    for (const deletion of step.deletions) await carryOut(client, deletion, namespace)
+    for (const command of step.commands) await runCommand(command, stage, namespace, folder)
+    for (const object of step.apply) applied.push(await applyObject(client, await placed(client, object, namespace)))
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+  const end = client.clock.monotonic() + (step.timeout ?? timeout) * 1000
+  for (;;) {
+    const failures = await check(step, stage, namespace, folder)
+    if (failures.length === 0 || client.clock.monotonic() >= end) return failures
+    await client.clock.sleep(pause)
+  }
+}
+
+async function check(step: Step, stage: Stage, namespace: string, folder: string): Promise<string[]> {
+  const { client } = stage
+  const failures: string[] = []
+  for (const wanted of step.asserts) failures.push(...(await assertion(client, await placed(client, wanted, namespace))))
+  for (const unwanted of step.errors) {
+    const object = await placed(client, unwanted, namespace)
+    if ((await assertion(client, object)).length === 0) failures.push(`${nameOf(object)} is there and must not be`)
+  }
+  for (const command of step.assertCommands) {
+    try {
+      await runCommand(command, stage, namespace, folder)
+    } catch (error) {
+      failures.push(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return failures
+}
+
+/** Why nothing fits; empty when the object, or one of those of the kind, does. */
+async function assertion(client: Client, wanted: KubeObject): Promise<string[]> {
+  const { name, namespace = '' } = wanted.metadata
+  if (name !== undefined) {
+    const found = await client.find(wanted, { namespace, name })
+    if (found === undefined) return [`${nameOf(wanted)} is not there`]
+    return missing(asJson(wanted), asJson(found)).map((failure) => `${nameOf(wanted)}${failure}`)
+  }
+  const { items } = await client.list(wanted, { namespace })
+  if (items.length === 0) return [`there is no ${wanted.kind}`]
+  const attempts = items.map((item) => missing(asJson(wanted), asJson({ apiVersion: wanted.apiVersion, kind: wanted.kind, ...item })))
+  if (attempts.some((attempt) => attempt.length === 0)) return []
+  return attempts.flatMap((attempt, index) => attempt.map((failure) => `${wanted.kind} ${items[index]!.metadata.name}${failure}`))
+}
+
+/** GET, then POST or a JSON merge patch of the whole object at the version that was read. */
+async function applyObject(client: Client, object: KubeObject): Promise<KubeObject> {
+  const { name = '', namespace = '' } = object.metadata
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const live = await client.find(object, { namespace, name })
+      if (live === undefined) return await client.create(object)
+      const { resourceVersion } = live.metadata
+      const merge = asJson({ ...object, metadata: { ...object.metadata, resourceVersion } })
+      return await client.patch(object, { namespace, name }, { merge })
+    } catch (error) {
+      if (attempt >= 20 || !(isConflict(error) || isAlreadyExists(error))) throw error
+    }
+  }
+}
+
+async function placed(client: Client, object: KubeObject, namespace: string): Promise<KubeObject> {
+  const { namespaced } = await client.discovery.resource(object)
+  if (!namespaced || object.metadata?.namespace !== undefined) return { ...object, metadata: object.metadata ?? {} }
+  return { ...object, metadata: { ...object.metadata, namespace } }
+}
+
+async function carryOut(client: Client, { apiVersion, kind, name, labels, ...deletion }: Deletion, own: string): Promise<void> {
+  const namespace = deletion.namespace ?? own
+  if (name === undefined) {
+    await client.deleteCollection({ apiVersion, kind }, { namespace, labelSelector: { matchLabels: labels ?? {} } })
+    return
+  }
+  await remove(client, { apiVersion, kind, metadata: { name, namespace } })
+  await client.waitForDeletion({ apiVersion, kind }, { namespace, name })
+}
+
+async function remove(client: Client, object: KubeObject): Promise<void> {
+  try {
+    const { namespace = '', name = '' } = object.metadata
+    await client.delete(object, { namespace, name })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
+
+function runCommand(command: StepCommand, { kubeconfig, timeout }: Stage, namespace: string, folder: string): Promise<void> {
+  const text = command.script ?? command.command ?? ''
+  const program = command.namespaced === true && command.command !== undefined ? `${text} --namespace ${namespace}` : text
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-c', program], {
+      cwd: folder,
+      env: { ...process.env, NAMESPACE: namespace, ...(kubeconfig !== undefined && { KUBECONFIG: kubeconfig }) },
+      timeout: (command.timeout ?? timeout) * 1000,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const err: Buffer[] = []
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code === 0 || command.ignoreFailure === true) resolve()
+      else reject(new Error(`"${text}" ended with ${code}: ${Buffer.concat(err).toString().trim()}`))
+    })
+  })
+}
+
+function nameOf({ kind, metadata }: KubeObject): string {
+  return metadata.name === undefined ? kind : `${kind} ${(metadata as JsonObject)['name'] as string}`
+}

@@ -14,6 +14,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'foundation/simulator': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'capabilities/map': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'capabilities/supply': ['foundation/controller', 'foundation/client', 'foundation/kube'],
+  'capabilities/actions': ['foundation/controller', 'foundation/client', 'foundation/kube'],
   'apps/cli': [
     'foundation/kube',
     'foundation/client',

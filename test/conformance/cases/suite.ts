@@ -17,6 +17,7 @@ export interface Suite {
 
 const suites: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
   'cartographer.json': () => import('./cartographer/suite.ts'),
+  'kappnav.json': () => import('./kappnav/suite.ts'),
   'mapcontroller.json': () => import('./mapcontroller/suite.ts'),
 }
 

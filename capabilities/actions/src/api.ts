@@ -1,0 +1,33 @@
+// The types of the API as the code speaks of them: the generated ones under shorter names.
+import { kind } from '@fairlead/client'
+import type { Kind } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import type {
+  KindActionMapping,
+  KindActionMappingSpec,
+  KindActionMappingSpecMapping,
+  KindActionMappingStatus,
+} from './generated/crds.ts'
+
+export type { KindActionMapping, KindActionMappingSpec, KindActionMappingStatus }
+
+/** One of `spec.mappings`, `spec.statusMappings` and `spec.sectionMappings`. */
+export type MappingRule = KindActionMappingSpecMapping
+
+/** A KindActionMapping as the client gives it. */
+export type KindActionMappingObject = KindActionMapping & KubeObject
+
+/** Group of the API. */
+export const apiGroup = 'actions.kappnav.io'
+/** apiVersion of the API; `actions.kappnav.io/v1beta1`, the seed's, is served with the same schema. */
+export const apiVersion = 'actions.kappnav.io/v1'
+
+/** The kind. */
+export const kindActionMapping: Kind<KindActionMappingObject> = kind<KindActionMappingObject>(
+  apiVersion,
+  'KindActionMapping',
+  {
+    plural: 'kindactionmappings',
+    namespaced: true,
+  },
+)

@@ -1,0 +1,54 @@
+// What callers are told when an action cannot be had: a status of HTTP and a word of the original's (originals/kappnav.md §3.3).
+import { SelectorError, StatusError } from '@fairlead/kube'
+import { InputError } from './inputs.ts'
+import { PatternError } from './pattern.ts'
+
+/** The word before the message. */
+export type ActionErrorKind =
+  | 'input-error'
+  | 'pattern-error'
+  | 'validation-error'
+  | 'syntax-error'
+  | 'not-found'
+  | 'forbidden'
+  | 'internal-error'
+
+/** A refusal. `message` begins with its kind and a colon. */
+export class ActionError extends Error {
+  override readonly name = 'ActionError'
+  readonly kind: ActionErrorKind
+  /** HTTP status. */
+  readonly status: number
+  /** The field of the form that is to blame. */
+  readonly field: string | undefined
+
+  constructor(
+    status: number,
+    kind: ActionErrorKind,
+    message: string,
+    options: ErrorOptions & { readonly field?: string | undefined } = {},
+  ) {
+    super(`${kind}: ${message}`, options)
+    this.status = status
+    this.kind = kind
+    this.field = options.field
+  }
+}
+
+/** The refusal that an error is; undefined for errors that only a fault of ours can cause. */
+export function asActionError(error: unknown): ActionError | undefined {
+  if (error instanceof ActionError) return error
+  if (error instanceof InputError)
+    return new ActionError(422, error.kind, error.message, { cause: error, field: error.field })
+  if (error instanceof PatternError) return new ActionError(422, 'pattern-error', error.message, { cause: error })
+  if (error instanceof SelectorError) return new ActionError(422, 'syntax-error', error.message, { cause: error })
+  if (error instanceof StatusError)
+    return new ActionError(error.code, kindOf(error.code), error.message, { cause: error })
+  return undefined
+}
+
+function kindOf(code: number): ActionErrorKind {
+  if (code === 401 || code === 403) return 'forbidden'
+  if (code === 404) return 'not-found'
+  return code >= 500 ? 'internal-error' : 'input-error'
+}

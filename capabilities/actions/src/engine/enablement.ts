@@ -1,0 +1,95 @@
+// Whether an action is offered for a resource: by a label, an annotation, or a CEL expression over the resource.
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { isJsonObject, ownValue } from '@fairlead/kube'
+import { CelBudgetError, CelCompileError, CelError, compile, types } from '@fairlead/kube/cel'
+import type { CelProgram } from '@fairlead/kube/cel'
+
+/** Whether an action is shown, and if not, why. */
+export interface Enablement {
+  readonly isShown: boolean
+  /** A clause for people: `the resource lacks the label "stack"`. Absent when shown. */
+  readonly reason?: string
+}
+
+const shown: Enablement = { isShown: true }
+
+/**
+ * Decides. Of `enablement-label` and `enablement-annotation` either suffices, whatever the value; `enablement-expression`, CEL over
+ * `resource`, must hold besides; `menu-item` false hides.
+ */
+export function enablementOf(fields: JsonObject, resource: Pick<KubeObject, 'metadata'> | JsonObject): Enablement {
+  const item = ownValue(fields, 'menu-item')
+  if (item === false || item === 'false') return { isShown: false, reason: 'its map says that it is no item of menus' }
+  return isAvailable(fields, resource)
+}
+
+/** As {@link enablementOf}, for actions that are called by name: those that menus leave out are available all the same. */
+export function isAvailable(fields: JsonObject, resource: Pick<KubeObject, 'metadata'> | JsonObject): Enablement {
+  const label = nameIn(fields, 'enablement-label')
+  const annotation = nameIn(fields, 'enablement-annotation')
+  const has = (part: 'labels' | 'annotations', name: string | undefined): boolean =>
+    name !== undefined && hasKey(resource, part, name)
+  if ((label !== undefined || annotation !== undefined) && !has('labels', label) && !has('annotations', annotation)) {
+    const wanted = [
+      label === undefined ? [] : `the label "${label}"`,
+      annotation === undefined ? [] : `the annotation "${annotation}"`,
+    ].flat()
+    return { isShown: false, reason: `the resource lacks ${wanted.join(' and ')}` }
+  }
+  const expression = ownValue(fields, 'enablement-expression')
+  return expression === undefined ? shown : evaluate(expression, resource as JsonObject)
+}
+
+/** What is wrong with an `enablement-expression`; undefined when nothing is. */
+export function expressionProblem(expression: JsonValue): string | undefined {
+  const program = programOf(expression)
+  return typeof program === 'string' ? program : undefined
+}
+
+/** Compiled expressions; there are as many as authors wrote. */
+const programs = new Map<string, CelProgram | string>()
+const maxPrograms = 1000
+
+function programOf(expression: JsonValue): CelProgram | string {
+  if (typeof expression !== 'string') return 'enablement-expression should be a text'
+  const known = programs.get(expression)
+  if (known !== undefined) return known
+  let program: CelProgram | string
+  try {
+    program = compile(expression, { variables: { resource: types.dyn } }, types.bool)
+  } catch (error) {
+    if (!(error instanceof CelCompileError)) throw error
+    program = `enablement-expression: ${error.message}`
+  }
+  if (programs.size >= maxPrograms) programs.clear()
+  programs.set(expression, program)
+  return program
+}
+
+function evaluate(expression: JsonValue, resource: JsonObject): Enablement {
+  const program = programOf(expression)
+  if (typeof program === 'string') return { isShown: false, reason: program }
+  try {
+    return program.evaluate({ resource }) === true
+      ? shown
+      : { isShown: false, reason: `its enablement-expression is false: ${expression as string}` }
+  } catch (error) {
+    if (!(error instanceof CelError) && !(error instanceof CelBudgetError)) throw error
+    return { isShown: false, reason: `its enablement-expression failed: ${error.message}` }
+  }
+}
+
+function nameIn(fields: JsonObject, key: string): string | undefined {
+  const value = ownValue(fields, key)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function hasKey(
+  resource: Pick<KubeObject, 'metadata'> | JsonObject,
+  part: 'labels' | 'annotations',
+  name: string,
+): boolean {
+  const { metadata } = resource
+  const values = isJsonObject(metadata) ? ownValue(metadata as JsonObject, part) : undefined
+  return isJsonObject(values) && Object.hasOwn(values, name)
+}

@@ -1,0 +1,203 @@
+// The pattern language of actions: literal text mixed with `${source.rest}` (originals/kappnav.md §1.5). Start with parsePattern.
+
+/**
+ * Stable codes:
+ * - `InvalidPattern`: the text is no pattern.
+ * - `NoValue`: a part of it has no value: a missing field, input, key, variable or snippet.
+ * - `NotResolved`: an argument or a variable holds a `${…}` without a source.
+ * - `Cycle`: a variable needs itself.
+ * - `SnippetFailed`: a snippet threw, took too long, or gave nothing.
+ * - `FunctionFailed`: a function could not answer.
+ * - `TooLarge`: what came out is too long, or took too many steps.
+ */
+export type PatternErrorCode =
+  | 'InvalidPattern'
+  | 'NoValue'
+  | 'NotResolved'
+  | 'Cycle'
+  | 'SnippetFailed'
+  | 'FunctionFailed'
+  | 'TooLarge'
+
+/** A pattern that cannot be resolved. */
+export class PatternError extends Error {
+  override readonly name = 'PatternError'
+  readonly code: PatternErrorCode
+
+  constructor(code: PatternErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** A pattern, read: its parts in order. */
+export type Pattern = readonly PatternPart[]
+
+/** A part of a pattern. `raw` is its text as written. */
+export type PatternPart =
+  | { readonly source: 'literal'; readonly text: string }
+  /** `${x}` without a source stays as it is. */
+  | { readonly source: 'none'; readonly raw: string }
+  | { readonly source: 'resource'; readonly raw: string; readonly path: readonly string[] }
+  | { readonly source: 'builtin' | 'global'; readonly raw: string; readonly map: string; readonly key: string }
+  | { readonly source: 'input'; readonly raw: string; readonly name: string }
+  | { readonly source: 'var'; readonly raw: string; readonly name: string; readonly default: string | undefined }
+  | {
+      readonly source: 'snippet' | 'func'
+      readonly raw: string
+      readonly name: string
+      readonly args: readonly Pattern[]
+    }
+
+/** Nesting of arguments within arguments. */
+const maxDepth = 20
+
+/** Reads a pattern. Throws PatternError `InvalidPattern`. */
+export function parsePattern(text: string): Pattern {
+  return parse(text, 0)
+}
+
+/** The pattern holds a part that is no literal. */
+export function isConstant(pattern: Pattern): boolean {
+  return pattern.every(({ source }) => source === 'literal')
+}
+
+/** Where a text splits into literals and `${…}`, escapes untouched: what splits a command line before anything is put in. */
+export function rawParts(text: string): readonly { readonly isSegment: boolean; readonly text: string }[] {
+  const parts: { isSegment: boolean; text: string }[] = []
+  let from = 0
+  let at = 0
+  const end = (): void => void (at > from && parts.push({ isSegment: false, text: text.slice(from, at) }))
+  while (at < text.length) {
+    if (text.startsWith('$$', at)) at += 2
+    else if (text.startsWith('${', at)) {
+      end()
+      const after = endOfSegment(text, at)
+      parts.push({ isSegment: true, text: text.slice(at, after) })
+      from = at = after
+    } else at++
+  }
+  end()
+  return parts
+}
+
+function parse(text: string, depth: number): Pattern {
+  if (depth > maxDepth) throw invalid(`it nests deeper than ${maxDepth}`)
+  return rawParts(text).map((part) =>
+    part.isSegment ? segment(part.text, depth) : { source: 'literal', text: unescape(part.text) },
+  )
+}
+
+/** `$$` stands for `$`, `~hh` for the character of that code; all else for itself. */
+function unescape(text: string): string {
+  return text.replaceAll(/\$\$|~([0-9a-fA-F]{2})/g, (_match, code: string | undefined) =>
+    code === undefined ? '$' : String.fromCharCode(Number.parseInt(code, 16)),
+  )
+}
+
+/** The index behind the `}` that closes the `${` at `start`. */
+function endOfSegment(text: string, start: number): number {
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    if (text.startsWith('$$', at)) at++
+    else if (text.startsWith('${', at)) {
+      depth++
+      at++
+    } else if (text[at] === '}' && --depth === 0) return at + 1
+  }
+  throw invalid(`"${excerpt(text.slice(start))}" has no closing "}"; write $$ for a "$" that begins nothing`)
+}
+
+function segment(raw: string, depth: number): PatternPart {
+  const content = raw.slice(2, -1)
+  if (/\s/.test(content)) throw invalid(`"${excerpt(raw)}" holds a blank; write ~20 for one in an argument`)
+  const dot = content.indexOf('.')
+  if (dot < 0) return { source: 'none', raw }
+  const source = content.slice(0, dot)
+  const rest = content.slice(dot + 1)
+  switch (source) {
+    case 'resource':
+      return { source, raw, path: resourcePath(raw, rest) }
+    case 'builtin':
+      return { source, raw, map: 'builtin', key: plain(raw, rest) }
+    case 'global': {
+      const hash = rest.indexOf('#')
+      if (hash < 0) throw invalid(`"${excerpt(raw)}" should name a map and a key: \${global.MAP#KEY}`)
+      return { source, raw, map: plain(raw, rest.slice(0, hash)), key: plain(raw, rest.slice(hash + 1)) }
+    }
+    case 'input':
+      return { source, raw, name: plain(raw, rest) }
+    case 'var':
+      return { source, raw, ...variable(raw, rest) }
+    case 'snippet':
+    case 'func':
+      return { source, raw, ...call(raw, rest, depth) }
+    case 'secret':
+      throw invalid(
+        `"${excerpt(raw)}": secrets are never put into patterns; let the command read the Secret with its own service account`,
+      )
+    default:
+      throw invalid(
+        `"${excerpt(raw)}": there is no source "${excerpt(source)}"; there are resource, builtin, global, input, var, snippet and func`,
+      )
+  }
+}
+
+function resourcePath(raw: string, text: string): readonly string[] {
+  const path: string[] = []
+  const step = /\.([^\s.[\]'"(){}$*@?,]+)|\['([^'${}]*)'\]/y
+  step.lastIndex = 1
+  if (text.startsWith('$')) {
+    while (step.lastIndex < text.length) {
+      const match = step.exec(text)
+      if (match === null) break
+      path.push(match[1] ?? match[2]!)
+    }
+    if (step.lastIndex === text.length && path.length > 0) return path
+  }
+  throw invalid(`"${excerpt(raw)}" should hold a path such as $.metadata.labels['app.name']: only names, no indexes`)
+}
+
+function variable(raw: string, text: string): { readonly name: string; readonly default: string | undefined } {
+  const comma = text.indexOf(',')
+  if (comma < 0) return { name: plain(raw, text), default: undefined }
+  const given = plain(raw, text.slice(comma + 1))
+  return { name: plain(raw, text.slice(0, comma)), default: given.slice(given.indexOf('.') + 1) }
+}
+
+function call(raw: string, text: string, depth: number): { readonly name: string; readonly args: readonly Pattern[] } {
+  const open = text.indexOf('(')
+  if (open < 0 || !text.endsWith(')'))
+    throw invalid(`"${excerpt(raw)}" should end with its arguments in parentheses, if only ()`)
+  const inner = text.slice(open + 1, -1)
+  return {
+    name: plain(raw, text.slice(0, open)),
+    args: inner === '' ? [] : splitArguments(inner).map((argument) => parse(argument, depth + 1)),
+  }
+}
+
+/** Commas outside `${…}` split; there is no quoting. */
+function splitArguments(text: string): string[] {
+  const found = ['']
+  for (const part of rawParts(text)) {
+    const [first, ...others] = part.isSegment ? [part.text] : part.text.split(',')
+    found.push(found.pop()! + first!, ...others)
+  }
+  return found
+}
+
+function plain(raw: string, text: string): string {
+  if (text === '' || text.includes('${'))
+    throw invalid(
+      `"${excerpt(raw)}": \${…} is only resolved in arguments of func and snippet and in variables, and no name may be empty`,
+    )
+  return text
+}
+
+function invalid(message: string): PatternError {
+  return new PatternError('InvalidPattern', message)
+}
+
+function excerpt(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text
+}

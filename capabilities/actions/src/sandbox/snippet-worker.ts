@@ -1,0 +1,78 @@
+// The thread in which snippets run: QuickJS in WebAssembly, a fresh world for each call, nothing of ours within reach.
+import { parentPort } from 'node:worker_threads'
+import { getQuickJS } from 'quickjs-emscripten'
+import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten'
+import type { SnippetCall, SnippetReply } from './snippet-messages.ts'
+
+/** Bytes of stack within the sandbox; more than a snippet's recursion needs, less than the thread has. */
+const stackBytes = 256 * 1024
+
+/** The first function of a source is its entry (originals/kappnav.md §1.7). */
+const firstFunction = /\bfunction\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*\(/u
+
+const port = parentPort
+if (port === null) throw new Error('snippet-worker runs as a worker thread only')
+const quickjs = await getQuickJS()
+port.on('message', (call: SnippetCall) => port.postMessage(run(quickjs, call)))
+
+function run(module: QuickJSWASMModule, { source, args, limits }: SnippetCall): SnippetReply {
+  const name = firstFunction.exec(source)?.[1]
+  if (name === undefined)
+    return { failure: 'there is no "function name(…)" in it; arrow functions and expressions are no entry' }
+  using runtime = module.newRuntime()
+  runtime.setMemoryLimit(limits.bytes)
+  runtime.setMaxStackSize(stackBytes)
+  const start = usedMilliseconds()
+  let isLate = false
+  runtime.setInterruptHandler(() => (isLate ||= usedMilliseconds() - start > limits.milliseconds))
+  using context = runtime.newContext()
+  const reply = call(context, source, name, args)
+  return isLate ? { failure: `it took longer than ${limits.milliseconds} ms` } : reply
+}
+
+/** Processor time, so that a busy machine makes no snippet fail. */
+function usedMilliseconds(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+function call(context: QuickJSContext, source: string, name: string, args: readonly string[]): SnippetReply {
+  const made: QuickJSHandle[] = []
+  const keep = (handle: QuickJSHandle): QuickJSHandle => {
+    made.push(handle)
+    return handle
+  }
+  const failed = (error: QuickJSHandle): SnippetReply => ({ failure: messageOf(context.dump(keep(error))) })
+  try {
+    const toText = context.evalCode(
+      '(function (value) { return value === null || value === undefined ? null : "" + value })',
+    )
+    if (toText.error) return failed(toText.error)
+    keep(toText.value)
+    const loaded = context.evalCode(source, 'snippet.js')
+    if (loaded.error) return failed(loaded.error)
+    keep(loaded.value)
+    const entry = keep(context.getProp(context.global, name))
+    if (context.typeof(entry) !== 'function') return { failure: `its first function, ${name}, is not at the top` }
+    const result = context.callFunction(
+      entry,
+      context.undefined,
+      ...args.map((argument) => keep(context.newString(argument))),
+    )
+    if (result.error) return failed(result.error)
+    const text = context.callFunction(toText.value, context.undefined, keep(result.value))
+    if (text.error) return failed(text.error)
+    const value: unknown = context.dump(keep(text.value))
+    return typeof value === 'string' ? { value } : { failure: `${name} returned nothing` }
+  } finally {
+    for (const handle of made) handle.dispose()
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'message' in error) {
+    const { name, message } = error as { name?: unknown; message: unknown }
+    return `${typeof name === 'string' ? `${name}: ` : ''}${String(message)}`.slice(0, 500)
+  }
+  return String(error).slice(0, 500)
+}

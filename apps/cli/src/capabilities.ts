@@ -14,4 +14,9 @@ export const capabilities: readonly CapabilityEntry[] = [
     summary: 'map controllers: for every input object, outputs made by a hook',
     load: async () => (await import('@fairlead/map')).map,
   },
+  {
+    name: 'supply',
+    summary: 'supply chains: objects stamped for a workload in order, and its health',
+    load: async () => (await import('@fairlead/supply')).supply,
+  },
 ]

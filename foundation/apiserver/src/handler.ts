@@ -16,7 +16,7 @@ import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
 import type { ProtobufCodec } from './endpoints/exchange.ts'
 import type { ServerRequest, ServerResponse } from './http/message.ts'
 import { booleanParameter } from './request/query.ts'
-import { MalformedPath, parseRequestPath } from './request/request-path.ts'
+import { MalformedPath, parseRequestPath, pathSegments } from './request/request-path.ts'
 import type { ResourcePath } from './request/request-path.ts'
 import { answerError, pathNotFound, withWarnings } from './request/response.ts'
 import type { AnswerForm } from './request/response.ts'
@@ -24,6 +24,8 @@ import { parseAccept } from './request/media-type.ts'
 
 /** A path that is no resource: discovery, OpenAPI, health, capabilities' routes. Undefined = not mine. */
 export interface Route {
+  /** Whether a path is this route's even where it reads like a resource. */
+  owns?(path: string): boolean
   handle(
     request: ServerRequest,
     path: readonly string[],
@@ -64,7 +66,7 @@ export class Handler {
   }
 
   async #answer(request: ServerRequest, warnings: string[]): Promise<ServerResponse> {
-    const path = pathOf(request)
+    const path = this.#pathOf(request)
     if (!isLongRunning(request)) checkTimeout(request.query)
     const user = await this.#authenticate(request)
     if (user instanceof StatusError) return this.#forbid(user, request)
@@ -88,6 +90,13 @@ export class Handler {
     if (path.segments[0] === 'api' || (path.segments[0] === 'apis' && this.#hasBuiltinGroup(path.segments[1])))
       throw resourceNotFound()
     return pathNotFound()
+  }
+
+  /** @throws StatusError 400 */
+  #pathOf(request: ServerRequest): ReturnType<typeof parseRequestPath> {
+    const path = pathOf(request)
+    if (path.kind === 'other' || !this.#options.routes.some((route) => route.owns?.(request.path))) return path
+    return { kind: 'other', segments: pathSegments(request.path) }
   }
 
   /** What the authorizer refuses; unlike other answers it tells browsers not to guess its type. */

@@ -1,8 +1,8 @@
 // ApiServer: the embedded API server as a value. `start` puts its parts together; `inject`, `client` and `listen` are its three doors.
 import { randomUUID } from 'node:crypto'
 import { Client, systemClock } from '@fairlead/client'
-import type { Transport } from '@fairlead/client'
-import type { Validator } from '@fairlead/controller'
+import type { Discovery, Transport } from '@fairlead/client'
+import type { Route as CapabilityRoute, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
@@ -44,6 +44,7 @@ import { ObjectIndex } from './objects/object-index.ts'
 import { protobufCodec } from './protobuf/protobuf-codec.ts'
 import { Registry } from './registry/registry.ts'
 import type { RegistryReader } from './registry/registry.ts'
+import { CapabilityRoutes } from './routes/capability-routes.ts'
 import { healthRoute, versionRoute } from './routes/health.ts'
 import { memory } from './storage/memory.ts'
 import type { Storage } from './storage/storage.ts'
@@ -125,10 +126,12 @@ export class ApiServer implements AsyncDisposable {
   readonly #handler: Handler
   readonly #resources: AsyncDisposableStack
   readonly #certificates: () => Promise<Certificates>
+  readonly #capabilityRoutes: CapabilityRoutes
 
   private constructor(
     environment: Environment,
     handler: Handler,
+    capabilityRoutes: CapabilityRoutes,
     certificates: () => Promise<Certificates>,
     resources: AsyncDisposableStack,
   ) {
@@ -136,6 +139,7 @@ export class ApiServer implements AsyncDisposable {
     this.clock = environment.clock
     this.#environment = environment
     this.#handler = handler
+    this.#capabilityRoutes = capabilityRoutes
     this.#resources = resources
     this.#certificates = certificates
   }
@@ -184,12 +188,19 @@ export class ApiServer implements AsyncDisposable {
       list,
     }
     const onError = (error: unknown): void => options.onError?.(error)
+    let discovery: Discovery | undefined
+    const clientOf = (user: UserInfo): Client => {
+      discovery ??= new Client({ transport: new InProcessTransport(handler, administrator, 'fairlead-routes'), clock })
+        .discovery
+      return new Client({ transport: new InProcessTransport(handler, user, 'fairlead-routes'), clock }, discovery, {})
+    }
     await writeMissing(environment, systemNamespaces.map(newNamespace))
     if (rbac !== undefined) await writeMissing(environment, bootstrapPolicy())
     if (runs(options, 'crd')) {
       resources.use(await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, onError }))
     }
-    const handler = new Handler({
+    const capabilityRoutes = new CapabilityRoutes(clientOf)
+    const handler: Handler = new Handler({
       environment,
       authenticators,
       authorizer,
@@ -200,6 +211,7 @@ export class ApiServer implements AsyncDisposable {
         issuerRoute(tokens),
         healthRoute([{ name: 'ping', check: () => undefined }]),
         versionRoute(serverVersion),
+        capabilityRoutes,
         ...(options.routes ?? []),
       ],
       protobuf: protobufCodec,
@@ -217,12 +229,17 @@ export class ApiServer implements AsyncDisposable {
       })
       resources.use(inside)
     }
-    return new ApiServer(environment, handler, certificates, resources.move())
+    return new ApiServer(environment, handler, capabilityRoutes, certificates, resources.move())
   }
 
   /** What the server serves now. */
   get registry(): RegistryReader {
     return this.#environment.registry
+  }
+
+  /** Serves an endpoint of a capability from now on, with the rights of whoever calls it. */
+  serve(route: CapabilityRoute): void {
+    this.#capabilityRoutes.add(route)
   }
 
   /** Answers one request without a socket, in bytes, as over the wire. */

@@ -65,6 +65,47 @@ export interface CommandContext {
   readonly signal: AbortSignal
 }
 
+/** Who calls an endpoint: what authentication found out. */
+export interface RouteUser {
+  readonly name: string
+  readonly groups: readonly string[]
+}
+
+/** A request to an endpoint of a capability. */
+export interface RouteRequest {
+  /** In capitals. */
+  readonly method: string
+  /** Segments of the path, decoded, the prefix left out. */
+  readonly path: readonly string[]
+  readonly query: URLSearchParams
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The body as text; '' when there is none. */
+  readonly body: string
+  readonly user: RouteUser
+  /** A client with the rights of the caller and no more. */
+  readonly client: Client
+  readonly signal: AbortSignal
+}
+
+/** The answer of an endpoint, as JSON. */
+export interface RouteResponse {
+  readonly status: number
+  readonly body: JsonObject
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * HTTP endpoints below a path. The server authenticates callers and holds them to the non-resource rules for the path; what they may do to
+ * objects is decided by what they do with `client`. A StatusError that is thrown is answered as the API answers it.
+ */
+export interface Route {
+  /** Such as `/api/actions`. */
+  readonly prefix: string
+  /** Undefined: there is no such path. */
+  handle(request: RouteRequest): Promise<RouteResponse | undefined>
+}
+
 /** An edge of the graph of derived things. */
 export interface Relation {
   readonly type: 'made-from' | 'refers-to' | 'upstream-of' | 'input-of'
@@ -80,5 +121,9 @@ export interface Capability {
   readonly rules: readonly PolicyRule[]
   setup(manager: Manager, options: CapabilityOptions): Promise<void>
   readonly admission?: readonly Validator[]
+  /** HTTP endpoints; run as the caller. Asked for once, after `setup`, with the same manager. */
+  routes?(manager: Manager): readonly Route[]
+  /** Objects that make a first day useful; made where they are missing and the user has not changed or deleted them. */
+  readonly defaults?: readonly KubeObject[]
   commands?(): Promise<readonly Command[]>
 }

@@ -29,14 +29,22 @@ export class MalformedPath extends Error {
 }
 
 /**
+ * The decoded segments of a percent-encoded path.
+ * @throws MalformedPath
+ */
+export function pathSegments(path: string): string[] {
+  return path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decodeSegment)
+}
+
+/**
  * Reads a percent-encoded path.
  * @throws MalformedPath
  */
 export function parseRequestPath(path: string): ResourcePath | OtherPath {
-  const segments = path
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map(decodeSegment)
+  const segments = pathSegments(path)
   const other: OtherPath = { kind: 'other', segments }
   let rest: string[]
   let group = ''

@@ -129,7 +129,10 @@ export class Unifier {
       }
     } else if (isObject(expected) && isObject(actual)) {
       this.#object(expected, actual, path, options, out)
-    } else if (expected !== actual && !(isNumber(expected) && isNumber(actual) && String(expected) === String(actual))) {
+    } else if (
+      expected !== actual &&
+      !(isNumber(expected) && isNumber(actual) && String(expected) === String(actual))
+    ) {
       out.push({ path, expected, actual })
     }
   }

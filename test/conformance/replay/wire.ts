@@ -18,8 +18,17 @@ export interface Target {
   readonly tokens: Readonly<Record<string, string>>
 }
 
+/** JSON with a space after each colon and comma: the bodies of the recordings were sent so, and some answers quote them. */
+function spacedJson(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map((item) => spacedJson(item as JsonValue)).join(', ')}]`
+  if (value === null || typeof value !== 'object') return stringifyJson(value)
+  return `{${Object.entries(value)
+    .map(([key, item]) => `${JSON.stringify(key)}: ${spacedJson(item as JsonValue)}`)
+    .join(', ')}}`
+}
+
 function bodyOf(request: HttpRequest, scope: TemplateScope): string | undefined {
-  if (request.body !== undefined) return stringifyJson(fill(request.body, scope))
+  if (request.body !== undefined) return spacedJson(fill(request.body, scope))
   if (request.rawBody !== undefined) return fillText(request.rawBody, scope)
   if (request.repeatBody !== undefined) {
     const { prefix, char, count, suffix } = request.repeatBody

@@ -2,17 +2,22 @@
 import { methodNotAllowed } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../handler.ts'
+import { isAcceptableRoute, routeNotAcceptable } from '../request/media-type.ts'
 import type { ServerResponse } from '../http/message.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 
 /** Serves `/.well-known/openid-configuration` and `/openid/v1/jwks`. */
 export function issuerRoute(tokens: ServiceAccountTokens): Route {
   return {
-    handle: async ({ method }, path) => {
+    handle: async ({ method, headers }, path) => {
       const document = documents[path.join('/')]
       if (document === undefined) return undefined
       if (method !== 'GET') throw methodNotAllowed()
-      return document(tokens)
+      const answer = await document(tokens)
+      const { accept } = headers
+      const type = String(answer.headers['content-type'])
+      if (typeof accept === 'string' && !isAcceptableRoute(accept, [type])) throw routeNotAcceptable([type])
+      return answer
     },
   }
 }

@@ -1,12 +1,12 @@
 // The route of /api, /apis and below: picks the document and its form, keeps the aggregated ones with their ETag for as long as the registry stays.
 import { createHash } from 'node:crypto'
-import { failure, methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
+import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../handler.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { encodeProtobuf } from '../protobuf/protobuf-codec.ts'
 import type { RegistryReader } from '../registry/registry.ts'
-import { isAcceptableRoute, negotiateObject, objectTypes } from '../request/media-type.ts'
+import { isAcceptableRoute, routeNotAcceptable, negotiateObject, objectTypes } from '../request/media-type.ts'
 import type { Transform } from '../request/media-type.ts'
 import { answerValue } from '../request/response.ts'
 import { apiGroupDiscoveryList } from './aggregated-document.ts'
@@ -92,14 +92,7 @@ function answer(
 ): ServerResponse {
   const { accept } = request.headers
   const wanted = typeof accept === 'string' ? accept : ''
-  if (!isAcceptableRoute(wanted, objectTypes)) {
-    throw failure(
-      406,
-      'NotAcceptable',
-      `406: Not Acceptable\n\nAvailable representations: ${objectTypes.join(', ')}`,
-      {},
-    )
-  }
+  if (!isAcceptableRoute(wanted, objectTypes)) throw routeNotAcceptable(objectTypes)
   const negotiated = negotiateObject(wanted, (transform) => aggregated !== undefined && isAggregated(transform))
   if (negotiated === undefined)
     throw notAcceptable(`only the following media types are accepted: ${objectTypes.join(', ')}`)

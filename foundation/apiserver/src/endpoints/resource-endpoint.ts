@@ -20,7 +20,13 @@ import {
   parseText,
 } from '../request/body-decoder.ts'
 import { listOptions, validateListOptions } from '../request/list-options.ts'
-import { isAcceptableRoute, negotiateStream, objectTypes, streamTypes } from '../request/media-type.ts'
+import {
+  isAcceptableRoute,
+  routeNotAcceptable,
+  negotiateStream,
+  objectTypes,
+  streamTypes,
+} from '../request/media-type.ts'
 import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
 import { answerList, answerValue, uncached } from '../request/response.ts'
 import { selectionOf } from '../request/selection.ts'
@@ -297,9 +303,7 @@ function checkRouteTypes({ request, call }: Exchange, verb: Verb): void {
   if (definition.crd !== undefined) return
   const accept = acceptOf(request)
   const types = verb === 'list' ? [...objectTypes, ...streamTypes] : objectTypes
-  if (accept !== '' && !isAcceptableRoute(accept, types)) {
-    throw failure(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${types.join(', ')}`, {})
-  }
+  if (accept !== '' && !isAcceptableRoute(accept, types)) throw routeNotAcceptable(types)
 }
 
 function unsupportedPatch(definition: ResourceDefinition, accepted: readonly string[]): Error {

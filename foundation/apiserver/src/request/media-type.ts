@@ -1,5 +1,7 @@
 // Content negotiation: what the client accepts, in which of our representations and transformations it gets its answer.
 // The two stages of the API server are kept apart because they answer with different texts: the route's list of types, then the serializers.
+import { failure } from '@fairlead/kube'
+import type { StatusError } from '@fairlead/kube'
 
 /** A media type of an Accept or Content-Type header. */
 export interface MediaType {
@@ -74,6 +76,11 @@ export function isAcceptableRoute(accept: string, types: readonly string[]): boo
     const type = text.split(';')[0]!.trim()
     return type === '' || type === '*/*' || names.has(type)
   })
+}
+
+/** 406: the route produces nothing that the client takes. */
+export function routeNotAcceptable(types: readonly string[]): StatusError {
+  return failure(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${types.join(', ')}`, {})
 }
 
 /**

@@ -1,0 +1,265 @@
+// `npm run bench -- controller`: the figures of specs/foundation.md §3, reached beside asked. Over HTTPS the server is a process of its own.
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Client, ConfigMap, HttpsTransport } from '@fairlead/client'
+import type { Transport } from '@fairlead/client'
+import { InformerPool, Manager } from '@fairlead/controller'
+import { loadedServer, machineNow, nameOf, publications, token } from './loaded-server.ts'
+import type { ServerReady } from './loaded-server.ts'
+
+interface Row {
+  readonly figure: string
+  readonly reached: string
+  readonly asked: string
+  readonly holds: boolean
+}
+
+const objects = 100_000
+const reconciled = 10_000
+/** Changes whose way to a reconcile is measured, one at a time. */
+const changes = 500
+
+const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
+  'sync-in-process': syncInProcess,
+  'sync-https': syncOverHttps,
+  'latency-in-process': latencyInProcess,
+  'latency-https': latencyOverHttps,
+  'no-op': noOpReconciles,
+}
+
+/** Runs the scenarios named, all of them without names. */
+export async function run(names: readonly string[] = []): Promise<void> {
+  const rows: Row[] = []
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    if (names.length > 0 && !names.includes(name)) continue
+    console.log(`controller/${name} …`)
+    rows.push(...(await scenario()))
+  }
+  console.table(
+    rows.map(({ figure, reached, asked, holds }) => ({ figure, reached, asked, holds: holds ? 'yes' : 'NO' })),
+  )
+}
+
+async function syncInProcess(): Promise<Row[]> {
+  await using server = await loadedServer(objects)
+  const times: number[] = []
+  // The first reader of an object has its view built, which the others share.
+  await synced(server.client())
+  for (let repeat = 0; repeat < 7; repeat++) times.push(await synced(server.client()))
+  return [
+    within(`${objects} objects to a synced informer, in-process`, times, 300),
+    ...(await indexSizes(server.client())),
+  ]
+}
+
+async function syncOverHttps(): Promise<Row[]> {
+  await using server = await ServerProcess.start(objects)
+  const times: number[] = []
+  for (let repeat = 0; repeat < 5; repeat++) times.push(await synced(server.client()))
+  return [within(`${objects} objects to a synced informer, HTTPS`, times, 4000)]
+}
+
+/** Milliseconds until an informer has everything. */
+async function synced(client: Client): Promise<number> {
+  await using pool = new InformerPool(client, client.clock)
+  const started = performance.now()
+  const { informer } = pool.use(ConfigMap)
+  await informer.settled()
+  const elapsed = performance.now() - started
+  if (informer.objects.size < objects) throw new Error(`The informer holds ${informer.objects.size} objects`)
+  return elapsed
+}
+
+async function indexSizes(client: Client): Promise<Row[]> {
+  await using pool = new InformerPool(client, client.clock)
+  const { informer } = pool.use(ConfigMap)
+  await informer.settled()
+  const sizeOf = (name: string, valuesOf: (object: ConfigMap) => readonly string[]): Row => {
+    const before = heap()
+    informer.addIndex(name, valuesOf)
+    const megabytes = (heap() - before) / 1e6
+    return {
+      figure: `an index over ${objects} objects, ${name}`,
+      reached: `${megabytes.toFixed(1)} MB`,
+      asked: '20 MB',
+      holds: megabytes <= 20,
+    }
+  }
+  return [
+    sizeOf('a value per object', (object) => [object.data?.['index'] ?? '']),
+    sizeOf('a hundred values', (object) => [object.metadata.labels?.['shard'] ?? '']),
+    sizeOf('namespaces', (object) => [object.metadata.namespace ?? '']),
+  ]
+}
+
+async function latencyInProcess(): Promise<Row[]> {
+  await using server = await loadedServer(100)
+  const published = publications(server)
+  const times = await latencies(server.client(), () => Promise.resolve(published))
+  return [atMost('publication of an event to reconcile start, idle, in-process', times, 1)]
+}
+
+async function latencyOverHttps(): Promise<Row[]> {
+  await using server = await ServerProcess.start(100)
+  const times = await latencies(server.client(), () => server.published())
+  return [atMost('publication of an event to reconcile start, idle, HTTPS', times, 5)]
+}
+
+/** Changes an object at a time; milliseconds from the publication of each change to the start of its reconcile. */
+async function latencies(client: Client, published: () => Promise<ReadonlyMap<string, number>>): Promise<number[]> {
+  const started = new Map<string, number>()
+  let wake = (): void => {}
+  await using _manager = await Manager.start({
+    client,
+    setup: (manager) => {
+      manager
+        .controller('measured')
+        .for(ConfigMap)
+        .reconcile(({ object }) => {
+          started.set(`default/${object.metadata.name}@${object.metadata.resourceVersion}`, machineNow())
+          wake()
+        })
+    },
+  })
+  const reconcileOf = async (id: string): Promise<void> => {
+    while (!started.has(id)) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  const ids: string[] = []
+  for (let index = 0; index < changes; index++) {
+    const merge = { data: { round: String(index) } }
+    const { metadata } = await client.patch(ConfigMap, `default/${nameOf(index % 100)}`, { merge })
+    const id = `default/${metadata.name}@${metadata.resourceVersion}`
+    await reconcileOf(id)
+    // The first hundred warm the code up.
+    if (index >= 100) ids.push(id)
+    await delay(2)
+  }
+  const times = await published()
+  return ids.map((id) => started.get(id)! - times.get(id)!)
+}
+
+async function noOpReconciles(): Promise<Row[]> {
+  await using server = await loadedServer(reconciled)
+  const requests = { count: 0 }
+  const client = new Client({ transport: counting(server.transport(), requests) })
+  let runs = 0
+  let done = (): void => {}
+  await using manager = await Manager.start({ client })
+  const controller = manager
+    .controller('no-op')
+    .for(ConfigMap)
+    .reconcile(() => {
+      if (++runs === reconciled) done()
+    })
+  const times: number[] = []
+  const finished = (): Promise<void> =>
+    new Promise((resolve) => {
+      runs = 0
+      done = resolve
+    })
+  await finished()
+  requests.count = 0
+  for (let repeat = 0; repeat < 5; repeat++) {
+    const all = finished()
+    const began = performance.now()
+    for (const key of controller.informer.objects.keys()) controller.enqueue(key)
+    await all
+    times.push(performance.now() - began)
+  }
+  return [
+    within(`${reconciled} no-op reconciles`, times, 1000),
+    {
+      figure: `requests of ${reconciled} no-op reconciles`,
+      reached: String(requests.count),
+      asked: '0',
+      holds: requests.count === 0,
+    },
+  ]
+}
+
+/** A server in a process of its own, with so many objects. */
+class ServerProcess implements AsyncDisposable {
+  readonly #child: ChildProcess
+  readonly #ready: ServerReady
+
+  private constructor(child: ChildProcess, ready: ServerReady) {
+    this.#child = child
+    this.#ready = ready
+  }
+
+  static async start(count: number): Promise<ServerProcess> {
+    const child = fork(new URL('loaded-server.ts', import.meta.url).pathname, [String(count)])
+    return new ServerProcess(child, await answerOf<ServerReady>(child))
+  }
+
+  client(): Client {
+    const { url, ca } = this.#ready
+    return new Client({ transport: new HttpsTransport({ server: url, ca, token }) })
+  }
+
+  async published(): Promise<ReadonlyMap<string, number>> {
+    const answer = answerOf<[string, number][]>(this.#child)
+    this.#child.send('published')
+    return new Map(await answer)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const gone = new Promise((resolve) => this.#child.once('exit', resolve))
+    this.#child.disconnect()
+    await gone
+  }
+}
+
+function answerOf<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as T))
+    child.once('exit', (code) => reject(new Error(`The server process ended with ${code}`)))
+  })
+}
+
+function counting(inner: Transport, requests: { count: number }): Transport {
+  return {
+    address: inner.address,
+    request: (request) => {
+      requests.count++
+      return inner.request(request)
+    },
+    watch: (request) => inner.watch(request),
+    as: (who) => counting(inner.as(who), requests),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  }
+}
+
+let collect: (() => void) | undefined
+
+/** Bytes of the heap that something still refers to. */
+function heap(): number {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc')
+    collect = runInNewContext('gc') as () => void
+  }
+  collect()
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+function within(figure: string, times: readonly number[], limit: number): Row {
+  const sorted = times.toSorted((a, b) => a - b)
+  const median = sorted[sorted.length >> 1]!
+  const range = `${sorted[0]!.toFixed(0)}-${sorted.at(-1)!.toFixed(0)}, ${sorted.length} runs`
+  return { figure, reached: `${median.toFixed(0)} ms (${range})`, asked: `${limit} ms`, holds: median <= limit }
+}
+
+function atMost(figure: string, times: readonly number[], limit: number): Row {
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.floor(sorted.length * share)]!
+  return {
+    figure: `${figure}, p99`,
+    reached: `${at(0.99).toFixed(2)} ms (median ${at(0.5).toFixed(2)}, ${sorted.length} changes)`,
+    asked: `${limit} ms`,
+    holds: at(0.99) <= limit,
+  }
+}

@@ -24,11 +24,19 @@ export const systemClock: Clock = {
   timer: systemTimer,
 }
 
+/** Never early: Node counts from the start of the turn that set the timer, which may be long ago, so what is left is waited for again. */
 function systemTimer(ms: number, run: () => void): Disposable {
+  const due = performance.now() + Math.max(0, ms)
   let handle: NodeJS.Timeout
   const arm = (left: number): void => {
-    const now = Math.min(left, longestTimer)
-    handle = setTimeout(() => (left > now ? arm(left - now) : run()), now)
+    handle = setTimeout(
+      () => {
+        const rest = due - performance.now()
+        if (rest > 0) arm(rest)
+        else run()
+      },
+      Math.min(Math.ceil(left), longestTimer),
+    )
     handle.unref()
   }
   arm(Math.max(0, ms))

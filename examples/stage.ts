@@ -18,7 +18,7 @@ export interface StageOptions {
   readonly resolve?: Readonly<Record<string, string>>
   readonly server?: Omit<ApiServerOptions, 'clock' | 'storage'>
   /** The client that controllers use, made from the server's own. */
-  readonly controllerClient?: (server: ApiServer) => Client
+  readonly controllerClient?: (server: ApiServer) => Client | Promise<Client>
 }
 
 /** The cluster. */
@@ -61,8 +61,9 @@ export class Stage implements AsyncDisposable {
   /** Starts the controllers, as a process that starts does. */
   async startControllers({ example, resolve, controllerClient }: StageOptions = {}): Promise<void> {
     const rules = example === undefined ? undefined : join(example, 'simulate.yaml')
+    const client = controllerClient === undefined ? this.server.client() : await controllerClient(this.server)
     const starting = Manager.start({
-      client: controllerClient?.(this.server) ?? this.server.client(),
+      client,
       random: repeatableRandom(),
       setup: (manager) => {
         this.#controllers = new MapControllers(manager, { resolve: new Map(Object.entries(resolve ?? {})) })

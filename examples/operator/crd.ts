@@ -20,7 +20,11 @@ export const crd: KubeObject = {
           openAPIV3Schema: {
             type: 'object',
             properties: {
-              spec: { type: 'object', required: ['size'], properties: { size: { type: 'integer', minimum: 0, description: 'How many replicas.' } } },
+              spec: {
+                type: 'object',
+                required: ['size'],
+                properties: { size: { type: 'integer', minimum: 0, description: 'How many replicas.' } },
+              },
               status: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
             },
           },

@@ -25,9 +25,20 @@ test('scales the deployment with the spec, tells what is ready, and leaves nothi
   await client.waitFor(Deployment, 'default/cache', (deployment) => deployment.spec.replicas === 5)
 
   // Nothing runs pods here, so the test says what a kubelet would.
-  await client.patch(Deployment, 'default/cache', { merge: { status: { replicas: 5, readyReplicas: 5 } } }, { subresource: 'status' })
-  const ready = await client.waitFor(Memcached, 'default/cache', (object) => isConditionTrue((object.status as { conditions?: never })?.conditions, 'Ready'))
-  expect(ready.status).toMatchObject({ ready: 5, observedGeneration: 2, conditions: [{ type: 'Ready', status: 'True', message: '5 of 5 replicas are ready' }] })
+  await client.patch(
+    Deployment,
+    'default/cache',
+    { merge: { status: { replicas: 5, readyReplicas: 5 } } },
+    { subresource: 'status' },
+  )
+  const ready = await client.waitFor(Memcached, 'default/cache', (object) =>
+    isConditionTrue((object.status as { conditions?: never })?.conditions, 'Ready'),
+  )
+  expect(ready.status).toMatchObject({
+    ready: 5,
+    observedGeneration: 2,
+    conditions: [{ type: 'Ready', status: 'True', message: '5 of 5 replicas are ready' }],
+  })
 
   await client.delete(Memcached, 'default/cache')
   await client.waitForDeletion(Deployment, 'default/cache')

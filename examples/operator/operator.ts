@@ -23,7 +23,9 @@ export const operator = (manager: Manager) =>
       const message = `${ready} of ${memcached.spec.size} replicas are ready`
       await status.apply({
         ready,
-        conditions: [condition('Ready', isComplete ? 'True' : 'False', { reason: isComplete ? 'Complete' : 'Scaling', message })],
+        conditions: [
+          condition('Ready', isComplete ? 'True' : 'False', { reason: isComplete ? 'Complete' : 'Scaling', message }),
+        ],
       })
     })
 
@@ -34,6 +36,10 @@ function deploymentFor({ metadata: { name, namespace }, spec: { size } }: Memcac
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: name!, namespace: namespace! },
-    spec: { replicas: size, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+    spec: {
+      replicas: size,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    },
   }
 }

@@ -2,7 +2,8 @@
 import { StatusError, condition, isForbidden } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { problemText } from './run/caches.ts'
-import type { FailingGroup, RunState } from './run/map-run.ts'
+import type { FailingGroup } from './run/group-notes.ts'
+import type { RunState } from './run/map-run.ts'
 
 /** The condition for a run in this state; `isStarted` once its caches were read. */
 export function readiness(name: string, isStarted: boolean, state: RunState): Condition {

@@ -1,6 +1,6 @@
 // The controller on an embedded server: what the cases, which are about one parent and its hooks, do not show.
 import type { ApiServer } from '@fairlead/apiserver'
-import type { Client } from '@fairlead/client'
+import { Client, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
@@ -525,6 +525,38 @@ describe('webhooks', () => {
     expect(hook.calls.map(({ body }) => body.outputs)).toEqual([
       { 'Secret.v1': { 'default/a-copy': expect.anything() } },
     ])
+  })
+})
+
+describe('over HTTPS', () => {
+  const transports: HttpsTransport[] = []
+  const controllerClient = async (server: ApiServer): Promise<Client> => {
+    const { kubeconfig } = await server.listen()
+    const transport = new HttpsTransport(await parseKubeconfig(kubeconfig).connection())
+    transports.push(transport)
+    return new Client({ transport, clock: server.clock })
+  }
+  const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
+    for (let turns = 0; !(await holds()); turns++) {
+      if (turns > 5000) throw new Error('It does not come to that')
+      await stage.clock.advance(1)
+    }
+  }
+
+  it('does the same: one call and one write for each change, and none for its own writes', async () => {
+    stage = await Stage.set({ controllerClient })
+    for (const object of [policies, controller(), policy(), input('a'), input('b')]) {
+      await stage.during(stage.client.apply(object))
+      if (object === policies) await stage.pass(1)
+    }
+    await eventually(async () => (await names(secrets)).length === 2)
+    await stage.during(stage.client.apply(input('c')))
+    await eventually(async () => (await names(secrets)).length === 3)
+    await stage.during(stage.client.delete(configMaps, 'default/a'))
+    await eventually(async () => (await names(secrets)).length === 2)
+    expect(hook.taken().toSorted()).toEqual(['a', 'b', 'c'])
+    await stage.stopControllers()
+    for (const transport of transports) await transport[Symbol.asyncDispose]()
   })
 })
 

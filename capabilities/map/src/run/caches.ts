@@ -112,6 +112,19 @@ export class Caches implements Disposable {
     )
   }
 
+  /** What the cache holds of an output. */
+  output({ apiVersion, kind, metadata }: KubeObject): KubeObject | undefined {
+    const cache = this.#outputCaches.find(
+      ({ resource }) => resource.kind === kind && resource.apiVersion === apiVersion,
+    )
+    return cache?.informer.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
+  }
+
+  /** Resolves when no kind is still being listed for the first time, or the signal aborts. */
+  async settled(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#caches.map(({ informer }) => informer.settled(signal).catch(() => undefined)))
+  }
+
   /** Labels of a namespace, undefined while they are not known. */
   namespaceLabels(name: string): Readonly<Record<string, string>> | undefined {
     const found = this.namespaces?.get(name)

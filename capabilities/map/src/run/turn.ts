@@ -18,7 +18,6 @@ import type { OutputKind } from '../engine/resource.ts'
 import type { SelectedParent } from '../engine/selection.ts'
 import { hopsOf } from '../engine/tag.ts'
 import { seenDigest } from '../engine/trigger.ts'
-import type { MapMetrics } from '../metrics.ts'
 import type { Caches } from './caches.ts'
 import type { Hook, Hooks } from './hooks.ts'
 import type { ControllerKinds } from './kinds.ts'
@@ -33,7 +32,8 @@ export interface TurnWorld {
   readonly kinds: ControllerKinds
   readonly caches: Caches
   readonly book: OutputBook
-  readonly metrics: MapMetrics
+  /** Told of every write of an output: as it was, and as it stands now. */
+  wrote(op: string, before: KubeObject | undefined, now: KubeObject | undefined): void
   eventsOf(parent: KubeObject): ObjectEvents
 }
 
@@ -83,7 +83,7 @@ class Turn {
       controllerName: world.name,
       parent: parent.object,
       mapKey,
-      wrote: (op) => world.metrics.wrote(world.name, op),
+      wrote: (op, object, before) => world.wrote(op, before, object),
     }
   }
 

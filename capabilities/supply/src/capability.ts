@@ -3,6 +3,7 @@ import type { Capability, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
 import { startControllers } from './controller.ts'
 import { crds } from './generated/crds.ts'
+import { validators } from './validation/validators.ts'
 
 /**
  * What supply chains need whatever they stamp. Objects are written with the rights of the owners' service accounts; the kinds that templates
@@ -12,7 +13,13 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['*'], verbs: ['get', 'list', 'watch'] },
   {
     apiGroups: [apiGroup],
-    resources: ['workloads/status', 'deliverables/status', 'runnables/status', 'clustersupplychains/status', 'clusterdeliveries/status'],
+    resources: [
+      'workloads/status',
+      'deliverables/status',
+      'runnables/status',
+      'clustersupplychains/status',
+      'clusterdeliveries/status',
+    ],
     verbs: ['patch'],
   },
   { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get', 'list', 'watch', 'impersonate'] },
@@ -30,6 +37,7 @@ export const supply: Capability = {
   name: 'supply',
   crds,
   rules,
+  admission: validators,
   async setup(manager) {
     startControllers(manager)
   },

@@ -49,7 +49,11 @@ export class OwnerController {
   readonly #blueprints: Informer<Blueprint>
   readonly #kinds: StampedKinds
 
-  constructor(manager: Manager, pair: Pair, options: { readonly metrics: SupplyMetrics; readonly ytt: string | undefined }) {
+  constructor(
+    manager: Manager,
+    pair: Pair,
+    options: { readonly metrics: SupplyMetrics; readonly ytt: string | undefined },
+  ) {
     this.#manager = manager
     this.#pair = pair
     this.#metrics = options.metrics
@@ -88,7 +92,10 @@ export class OwnerController {
     const { object: owner } = context
     if (isTerminating(owner)) return undefined
     const candidates = this.#blueprints.list()
-    const found = winners(owner, candidates.map(({ spec }) => selectorOf(spec))).map((index) => candidates[index]!)
+    const found = winners(
+      owner,
+      candidates.map(({ spec }) => selectorOf(spec)),
+    ).map((index) => candidates[index]!)
     const [blueprint] = found
     if (blueprint === undefined || found.length !== 1) return this.#withoutBlueprint(context, found.length)
     const readiness = await readinessOf(blueprint, context.read)
@@ -104,7 +111,11 @@ export class OwnerController {
     const why = verdict('False', reason, selectionMessage(ownerKind, owner, matches))
     if (matches > 1) return this.#unready(context, why, undefined)
     await this.#removeOrphans(context, undefined, [])
-    await this.#report(context, { conditions: withReady([blueprintCondition(ownerKind, why)]), resources: [], blueprint: undefined })
+    await this.#report(context, {
+      conditions: withReady([blueprintCondition(ownerKind, why)]),
+      resources: [],
+      blueprint: undefined,
+    })
     return undefined
   }
 
@@ -122,7 +133,11 @@ export class OwnerController {
     const problem = await accountProblem(account, read)
     if (problem !== undefined) {
       const submitted: Condition = { type: 'ResourcesSubmitted', ...verdict('False', 'ServiceAccountError', problem) }
-      await this.#report(context, { conditions: withReady([ready, submitted]), resources: this.#notEvaluated(context), blueprint })
+      await this.#report(context, {
+        conditions: withReady([ready, submitted]),
+        resources: this.#notEvaluated(context),
+        blueprint,
+      })
       return undefined
     }
     const ground = this.#groundFor(context, account)
@@ -141,7 +156,9 @@ export class OwnerController {
     this.#announce(context, realized, resources, before)
     const failure = realized.find((one) => one.retry !== undefined)
     if (failure !== undefined) throw failure.retry
-    const watchesTime = realized.some(({ template }) => template !== undefined && looksAtTime(ruleOf(template.spec).rule))
+    const watchesTime = realized.some(
+      ({ template }) => template !== undefined && looksAtTime(ruleOf(template.spec).rule),
+    )
     return watchesTime ? after(timePause) : undefined
   }
 
@@ -149,16 +166,33 @@ export class OwnerController {
     const { object: owner, client, read, log, signal, clock } = context
     const [metrics, kinds] = [this.#metrics, this.#kinds]
     const events = this.#manager.recorder(this.#pair.ownerKind).about(owner)
-    return new ClusterGround({ owner, account, client, read, kinds, events, log, metrics, ytt: this.#ytt, now: clock.now(), signal })
+    return new ClusterGround({
+      owner,
+      account,
+      client,
+      read,
+      kinds,
+      events,
+      log,
+      metrics,
+      ytt: this.#ytt,
+      now: clock.now(),
+      signal,
+    })
   }
 
   /** Deletes what the owner has and nothing derives any more, with the rights of its account. */
-  async #removeOrphans(context: ReconcileContext<Owner>, blueprint: Blueprint | undefined, realized: readonly RealizedResource[]): Promise<void> {
+  async #removeOrphans(
+    context: ReconcileContext<Owner>,
+    blueprint: Blueprint | undefined,
+    realized: readonly RealizedResource[],
+  ): Promise<void> {
     const { object: owner, read, signal } = context
     // Kinds of earlier passes may not be watched yet in this process.
     for (const { stampedRef } of owner.status?.resources ?? []) {
       const { apiVersion, kind } = stampedRef ?? {}
-      if (apiVersion !== undefined && kind !== undefined) await this.#kinds.cache(kindOf(apiVersion, kind), formatKey(keyOf(owner)), signal)
+      if (apiVersion !== undefined && kind !== undefined)
+        await this.#kinds.cache(kindOf(apiVersion, kind), formatKey(keyOf(owner)), signal)
     }
     const gone = orphans(this.#kinds.ownedBy(owner), blueprint?.spec.resources ?? [], realized)
     if (gone.length === 0) return
@@ -201,7 +235,10 @@ export class OwnerController {
       }
       const [was, is] = [previous, entry].map((one) => findCondition(one?.conditions, 'Healthy')?.status)
       if (evaluated && is !== undefined && is !== (was ?? 'Unknown'))
-        events.normal('ResourceHealthyStatusChanged', `[${entry.name}] found healthy status in ${what} changed to [${is}]`)
+        events.normal(
+          'ResourceHealthyStatusChanged',
+          `[${entry.name}] found healthy status in ${what} changed to [${is}]`,
+        )
     }
   }
 }

@@ -1,9 +1,18 @@
 // The controller of Runnables (originals/cartographer.md §1.6): a new run whenever what is asked for changes; outputs from the newest that
 // succeeded; runs beyond the retention go.
 import { kind as kindOf } from '@fairlead/client'
-import type { Kind } from '@fairlead/client'
-import type { Controller, Manager, ReconcileContext } from '@fairlead/controller'
-import { findCondition, formatKey, isTerminating, jsonEqual, keyOf, longLabelValue, selectorFrom } from '@fairlead/kube'
+import type { Client, Kind } from '@fairlead/client'
+import type { Controller, Manager, Reader, ReconcileContext } from '@fairlead/controller'
+import {
+  findCondition,
+  formatKey,
+  isForbidden,
+  isTerminating,
+  jsonEqual,
+  keyOf,
+  longLabelValue,
+  selectorFrom,
+} from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import type { RunTemplate, Runnable } from './api.ts'
 import { conditionOf, verdict } from './engine/condition.ts'
@@ -19,7 +28,7 @@ import type { Run } from './engine/runs.ts'
 import { StampError, fillIn, ownerLabel, stampLabel, stamped, withDigest } from './engine/stamp.ts'
 import { runTemplateKind, runnableKind } from './kinds.ts'
 import type { SupplyMetrics } from './metrics.ts'
-import { accountFor, accountProblem, clientOf } from './run/account.ts'
+import { accountFor, accountProblem, clientOf, wakeWhenGranted } from './run/account.ts'
 import type { Account } from './run/account.ts'
 import { ClusterGround } from './run/cluster-ground.ts'
 import { ApplyError } from './run/ground.ts'
@@ -99,7 +108,10 @@ export class RunnableController {
       [stampLabel.runTemplate]: template.metadata.name ?? '',
     }
     const selected = await this.#selected(context, account)
-    const values: JsonObject = { runnable: ownerContext(runnable), selected: selected === undefined ? null : ownerContext(selected) }
+    const values: JsonObject = {
+      runnable: ownerContext(runnable),
+      selected: selected === undefined ? null : ownerContext(selected),
+    }
     const wanted = withDigest(stamped(fillIn(template.spec, values), runnable, labels))
     const ground = this.#groundFor(context, account)
     const current = await ground.ensureRun(wanted)
@@ -119,11 +131,17 @@ export class RunnableController {
     if ('missing' in read) {
       const { path } = read.missing
       const what = `${await ground.resourceOf(providing)}/${providing.metadata.name}`
-      return { template: verdict('False', 'OutputPathNotSatisfied', `waiting to read value [${path}] from object [${what}]`), run }
+      return {
+        template: verdict('False', 'OutputPathNotSatisfied', `waiting to read value [${path}] from object [${what}]`),
+        run,
+      }
     }
     if (Object.keys(read.outputs).length > 0 && !jsonEqual(read.outputs, runnable.status?.outputs ?? {})) {
       const what = `${await ground.resourceOf(providing)}/${providing.metadata.name}`
-      this.#events(runnable).normal('ResourceOutputChanged', `Runnable [${runnable.metadata.name}] found a new output in [${what}]`)
+      this.#events(runnable).normal(
+        'ResourceOutputChanged',
+        `Runnable [${runnable.metadata.name}] found a new output in [${what}]`,
+      )
     }
     return { template: verdict('True', 'Ready'), run, outputs: read.outputs }
   }
@@ -134,22 +152,55 @@ export class RunnableController {
     if (selector === undefined) return undefined
     const { apiVersion = '', kind = '' } = selector.resource
     const like = kindOf(apiVersion, kind)
-    const { namespaced } = await client.discovery.resource(like)
     const labelSelector = selectorFrom({ matchLabels: selector.matchingLabels })
-    const filter = { labelSelector, ...(namespaced && { namespace: runnable.metadata.namespace }) }
     // The controller's cache only wakes; what may be seen is decided by the account.
-    if ((await read.state(like)) === 'Synced') await read.list(like, filter)
-    const { items } = await clientOf(client, account).list(like, filter)
+    const state = await read.state(like)
+    if (state === 'Absent')
+      throw new StampError(`unable to resolve selector: the server serves no ${kind} in ${apiVersion}`)
+    const { namespaced } = await client.discovery.resource(like)
+    const filter = { labelSelector, ...(namespaced && { namespace: runnable.metadata.namespace }) }
+    if (state === 'Synced') await read.list(like, filter)
+    const items = await this.#listAs(account, client, read, like, filter)
     const [only] = items
     if (only === undefined || items.length !== 1) {
-      throw new StampError(`the selector [${labelSelector.toString()}] of ${kind} in ${apiVersion} must match exactly one object, it matches ${items.length}`)
+      throw new StampError(
+        `unable to resolve selector: [${labelSelector.toString()}] must match exactly one ${kind} in ${apiVersion}, it matches ${items.length}`,
+      )
     }
     return only
   }
 
+  async #listAs(
+    account: Account,
+    client: Client,
+    read: Reader,
+    kind: Kind,
+    filter: Parameters<Client['list']>[1],
+  ): Promise<readonly KubeObject[]> {
+    try {
+      return (await clientOf(client, account).list(kind, filter)).items
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      await wakeWhenGranted(account, read)
+      throw new StampError(`unable to resolve selector: ${(error as Error).message}`, { cause: error })
+    }
+  }
+
   #groundFor({ object: owner, client, read, log, signal, clock }: Context, account: Account): ClusterGround {
     const [metrics, kinds, events] = [this.#metrics, this.#kinds, this.#events(owner)]
-    return new ClusterGround({ owner, account, client, read, kinds, events, log, metrics, ytt: undefined, now: clock.now(), signal })
+    return new ClusterGround({
+      owner,
+      account,
+      client,
+      read,
+      kinds,
+      events,
+      log,
+      metrics,
+      ytt: undefined,
+      now: clock.now(),
+      signal,
+    })
   }
 
   #events(runnable: Runnable): ReturnType<ReturnType<Manager['recorder']>['about']> {

@@ -20,7 +20,11 @@ export function findYtt(environment: Readonly<Record<string, string | undefined>
 }
 
 /** Evaluates a template over the context; the first document counts. Throws StampError with the words of the program. */
-export async function evaluateYtt(template: string, context: JsonObject, program: string | undefined): Promise<JsonValue> {
+export async function evaluateYtt(
+  template: string,
+  context: JsonObject,
+  program: string | undefined,
+): Promise<JsonValue> {
   if (program === undefined) {
     throw new StampError(
       'unable to apply ytt template: there is no program ytt beside the controller; install it, set YTT to its path, or write the template as template or expression',
@@ -54,7 +58,9 @@ function run(program: string, template: string, context: JsonObject): Promise<Ou
       const why = error.name === 'AbortError' ? `it took longer than ${timeLimit} ms` : error.message
       reject(new StampError(`unable to apply ytt template: ${why}`, { cause: error }))
     })
-    child.on('close', (code) => resolve({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }))
+    child.on('close', (code) =>
+      resolve({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }),
+    )
     // A program that ends early leaves the rest of its input unread.
     child.stdin.on('error', () => {})
     child.stdin.end(template)

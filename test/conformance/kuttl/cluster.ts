@@ -26,13 +26,18 @@ export async function startCluster(suite: KuttlSuite): Promise<Stage & AsyncDisp
   const client = server.client({ manager: 'kuttl' })
   await client.create(everyAccount)
   const own = new Set(crds.map(({ metadata }) => metadata.name))
-  const objects = [...(suite.definitions === undefined ? [] : objectsIn(suite.definitions)), ...suite.manifests.flatMap(objectsIn)]
+  const objects = [
+    ...(suite.definitions === undefined ? [] : objectsIn(suite.definitions)),
+    ...suite.manifests.flatMap(objectsIn),
+  ]
   const isDefinition = ({ kind }: KubeObject): boolean => kind === 'CustomResourceDefinition'
   const definitions = objects.filter((object) => isDefinition(object) && !own.has(object.metadata.name))
   await installDefinitions(client, [...crds, ...definitions])
   for (const object of objects) if (!isDefinition(object)) await client.apply(object)
   const account = { name: 'system:serviceaccount:fairlead-system:fairlead-supply', groups: ['system:serviceaccounts'] }
-  started.use(await Manager.start({ client: server.client({ as: account }), setup: (manager) => startControllers(manager) }))
+  started.use(
+    await Manager.start({ client: server.client({ as: account }), setup: (manager) => startControllers(manager) }),
+  )
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-kuttl-'))
   started.defer(() => rm(folder, { recursive: true, force: true }))
   const kubeconfig = join(folder, 'kubeconfig')

@@ -68,7 +68,11 @@ export function findCases(folder: string): KuttlCase[] {
     else for (const entry of entries) if (entry.isDirectory()) walk(join(at, entry.name))
   }
   walk(folder)
-  return found.map((at) => ({ name: at === folder ? basename(at) : at.slice(folder.length + 1), folder: at, steps: stepsOf(at) }))
+  return found.map((at) => ({
+    name: at === folder ? basename(at) : at.slice(folder.length + 1),
+    folder: at,
+    steps: stepsOf(at),
+  }))
 }
 
 /** The suite that a folder belongs to: the nearest `kuttl-test.yaml` in it or above it. */
@@ -105,7 +109,11 @@ function stepsOf(folder: string): Step[] {
     const match = stepFile.exec(name)
     if (match === null) continue
     const path = join(folder, name)
-    const files = statSync(path).isDirectory() ? readdirSync(path).toSorted().map((file) => join(path, file)) : [path]
+    const files = statSync(path).isDirectory()
+      ? readdirSync(path)
+          .toSorted()
+          .map((file) => join(path, file))
+      : [path]
     const number = Number(match[1])
     byNumber.set(number, [...(byNumber.get(number) ?? []), ...files])
   }
@@ -118,7 +126,9 @@ function stepOf(number: number, files: readonly string[]): Step {
   const isOfKuttl = ({ apiVersion }: KubeObject): boolean => apiVersion.startsWith('kuttl.dev/')
   const own = [...roles.apply, ...roles.assert].filter(isOfKuttl)
   const field = <T>(kind: string, name: string): T[] =>
-    own.flatMap((object) => (object.kind === kind ? (((object as unknown as JsonObject)[name] ?? []) as unknown as T[]) : []))
+    own.flatMap((object) =>
+      object.kind === kind ? (((object as unknown as JsonObject)[name] ?? []) as unknown as T[]) : [],
+    )
   const timeout = own.find(({ kind }) => kind === 'TestAssert') as { timeout?: number } | undefined
   return {
     number,

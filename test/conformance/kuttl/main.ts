@@ -12,8 +12,14 @@ import { play } from './play.ts'
 /** Cases at a time; kuttl takes 8. */
 const parallel = 4
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' } } })
-const folder = resolve(positionals[0] ?? join(process.env['FAIRLEAD_SHARED'] ?? '../shared', 'third-party', 'cartographer', 'tests', 'kuttl'))
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: 'string', default: '' } },
+})
+const folder = resolve(
+  positionals[0] ??
+    join(process.env['FAIRLEAD_SHARED'] ?? '../shared', 'third-party', 'cartographer', 'tests', 'kuttl'),
+)
 if (!existsSync(folder)) {
   console.error(`There are no kuttl cases at ${folder}: name a folder, or set FAIRLEAD_SHARED.`)
   process.exit(2)
@@ -23,7 +29,8 @@ const ytt = findYtt()
 const found = findCases(folder).filter(({ name }) => name.includes(values.only))
 const skipped = found.filter((test) => ytt === undefined && usesYtt(test))
 const cases = found.filter((test) => !skipped.includes(test))
-for (const { name } of skipped) console.log(`skipped ${name}: it needs the program ytt (set YTT, or put it on the PATH)`)
+for (const { name } of skipped)
+  console.log(`skipped ${name}: it needs the program ytt (set YTT, or put it on the PATH)`)
 
 let [passed, failed] = [0, 0]
 {
@@ -45,5 +52,7 @@ console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed > 0 ? 1 : 0)
 
 function usesYtt({ folder: at }: KuttlCase): boolean {
-  return readdirSync(at).some((file) => file.endsWith('.yaml') && /^\s+ytt:/m.test(readFileSync(join(at, file), 'utf8')))
+  return readdirSync(at).some(
+    (file) => file.endsWith('.yaml') && /^\s+ytt:/m.test(readFileSync(join(at, file), 'utf8')),
+  )
 }

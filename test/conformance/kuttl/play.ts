@@ -34,7 +34,13 @@ export async function play(test: KuttlCase, stage: Stage, namespace: string): Pr
   }
 }
 
-async function playStep(step: Step, stage: Stage, namespace: string, folder: string, applied: KubeObject[]): Promise<string[]> {
+async function playStep(
+  step: Step,
+  stage: Stage,
+  namespace: string,
+  folder: string,
+  applied: KubeObject[],
+): Promise<string[]> {
   const { client, timeout } = stage
   try {
     for (const deletion of step.deletions) await carryOut(client, deletion, namespace)
@@ -54,7 +60,8 @@ async function playStep(step: Step, stage: Stage, namespace: string, folder: str
 async function check(step: Step, stage: Stage, namespace: string, folder: string): Promise<string[]> {
   const { client } = stage
   const failures: string[] = []
-  for (const wanted of step.asserts) failures.push(...(await assertion(client, await placed(client, wanted, namespace))))
+  for (const wanted of step.asserts)
+    failures.push(...(await assertion(client, await placed(client, wanted, namespace))))
   for (const unwanted of step.errors) {
     const object = await placed(client, unwanted, namespace)
     if ((await assertion(client, object)).length === 0) failures.push(`${nameOf(object)} is there and must not be`)
@@ -79,9 +86,13 @@ async function assertion(client: Client, wanted: KubeObject): Promise<string[]> 
   }
   const { items } = await client.list(wanted, { namespace })
   if (items.length === 0) return [`there is no ${wanted.kind}`]
-  const attempts = items.map((item) => missing(asJson(wanted), asJson({ apiVersion: wanted.apiVersion, kind: wanted.kind, ...item })))
+  const attempts = items.map((item) =>
+    missing(asJson(wanted), asJson({ apiVersion: wanted.apiVersion, kind: wanted.kind, ...item })),
+  )
   if (attempts.some((attempt) => attempt.length === 0)) return []
-  return attempts.flatMap((attempt, index) => attempt.map((failure) => `${wanted.kind} ${items[index]!.metadata.name}${failure}`))
+  return attempts.flatMap((attempt, index) =>
+    attempt.map((failure) => `${wanted.kind} ${items[index]!.metadata.name}${failure}`),
+  )
 }
 
 /** GET, then POST or a JSON merge patch of the whole object at the version that was read. */
@@ -106,7 +117,11 @@ async function placed(client: Client, object: KubeObject, namespace: string): Pr
   return { ...object, metadata: { ...object.metadata, namespace } }
 }
 
-async function carryOut(client: Client, { apiVersion, kind, name, labels, ...deletion }: Deletion, own: string): Promise<void> {
+async function carryOut(
+  client: Client,
+  { apiVersion, kind, name, labels, ...deletion }: Deletion,
+  own: string,
+): Promise<void> {
   const namespace = deletion.namespace ?? own
   if (name === undefined) {
     await client.deleteCollection({ apiVersion, kind }, { namespace, labelSelector: { matchLabels: labels ?? {} } })
@@ -125,9 +140,15 @@ async function remove(client: Client, object: KubeObject): Promise<void> {
   }
 }
 
-function runCommand(command: StepCommand, { kubeconfig, timeout }: Stage, namespace: string, folder: string): Promise<void> {
+function runCommand(
+  command: StepCommand,
+  { kubeconfig, timeout }: Stage,
+  namespace: string,
+  folder: string,
+): Promise<void> {
   const text = command.script ?? command.command ?? ''
-  const program = command.namespaced === true && command.command !== undefined ? `${text} --namespace ${namespace}` : text
+  const program =
+    command.namespaced === true && command.command !== undefined ? `${text} --namespace ${namespace}` : text
   return new Promise((resolve, reject) => {
     const child = spawn('sh', ['-c', program], {
       cwd: folder,

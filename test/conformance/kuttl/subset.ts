@@ -11,5 +11,7 @@ export function missing(expected: JsonValue, came: JsonValue | undefined, at: st
     if (expected.length !== came.length) return [`${at}: ${expected.length} entries are expected, ${came.length} came`]
     return expected.flatMap((item, index) => missing(item, came[index], `${at}[${index}]`))
   }
-  return Object.is(expected, came) ? [] : [`${at}: ${JSON.stringify(expected)} is expected, ${JSON.stringify(came)} came`]
+  return Object.is(expected, came)
+    ? []
+    : [`${at}: ${JSON.stringify(expected)} is expected, ${JSON.stringify(came)} came`]
 }

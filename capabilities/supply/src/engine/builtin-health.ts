@@ -23,11 +23,19 @@ const judges: Readonly<Record<string, Judge>> = {
     return replicas(numberOf(spec['replicas'], 1), status['updatedReplicas'], status['availableReplicas'])
   },
   'apps/StatefulSet': (spec, status) =>
-    replicas(numberOf(spec['replicas'], 1), status['updatedReplicas'] ?? status['currentReplicas'], status['readyReplicas']),
+    replicas(
+      numberOf(spec['replicas'], 1),
+      status['updatedReplicas'] ?? status['currentReplicas'],
+      status['readyReplicas'],
+    ),
   'apps/DaemonSet': (_spec, status) =>
     status['desiredNumberScheduled'] === undefined
       ? unknown('the number of pods is not known yet')
-      : replicas(numberOf(status['desiredNumberScheduled'], 0), status['updatedNumberScheduled'], status['numberAvailable']),
+      : replicas(
+          numberOf(status['desiredNumberScheduled'], 0),
+          status['updatedNumberScheduled'],
+          status['numberAvailable'],
+        ),
   'batch/Job': (_spec, status) => {
     const failed = conditionOf(status, 'Failed')
     if (failed?.status === 'True') return unhealthy(failed.message)
@@ -39,7 +47,9 @@ const judges: Readonly<Record<string, Judge>> = {
     if (phase === 'Succeeded') return healthy('the pod has succeeded')
     if (phase === 'Failed') return unhealthy(textOf(status['message']) || 'the pod has failed')
     const ready = conditionOf(status, 'Ready')
-    return phase === 'Running' && ready?.status === 'True' ? healthy('the pod is ready') : unknown(ready?.message || 'the pod is not ready')
+    return phase === 'Running' && ready?.status === 'True'
+      ? healthy('the pod is ready')
+      : unknown(ready?.message || 'the pod is not ready')
   },
   '/PersistentVolumeClaim': (_spec, status) => {
     const phase = textOf(status['phase'])
@@ -49,12 +59,16 @@ const judges: Readonly<Record<string, Judge>> = {
   '/Service': (spec, status) => {
     if (spec['type'] !== 'LoadBalancer') return healthy('the service is there')
     const ingress = (status['loadBalancer'] as Fields | undefined)?.['ingress']
-    return Array.isArray(ingress) && ingress.length > 0 ? healthy('the load balancer has an address') : unknown('the load balancer has no address')
+    return Array.isArray(ingress) && ingress.length > 0
+      ? healthy('the load balancer has an address')
+      : unknown('the load balancer has no address')
   },
   'apiextensions.k8s.io/CustomResourceDefinition': (_spec, status) => {
     const accepted = conditionOf(status, 'NamesAccepted')
     if (accepted?.status === 'False') return unhealthy(accepted.message)
-    return conditionOf(status, 'Established')?.status === 'True' ? healthy('the kind is served') : unknown('the kind is not served yet')
+    return conditionOf(status, 'Established')?.status === 'True'
+      ? healthy('the kind is served')
+      : unknown('the kind is not served yet')
   },
 }
 

@@ -18,7 +18,10 @@ export function incompleteness(resource: string, spec: TemplateSpec, object: Kub
   return spec.observedCompletion === undefined ? undefined : unfinished(resource, spec.observedCompletion, value)
 }
 
-function mismatch({ input, output }: { readonly input: string; readonly output: string }, object: JsonObject): string | undefined {
+function mismatch(
+  { input, output }: { readonly input: string; readonly output: string },
+  object: JsonObject,
+): string | undefined {
   const [wanted, done] = [lookup(input, object), lookup(output, object)]
   if (wanted.kind !== 'value') return `could not find value on input [${input}]: ${reasonOf(input, wanted)}`
   if (done.kind !== 'value') return `could not find value on output [${output}]: ${reasonOf(output, done)}`
@@ -37,9 +40,16 @@ function unfinished(
   if (generation === undefined) return notMet(resource, 'metadata.generation is not there')
   if (observed === undefined) return notMet(resource, 'status.observedGeneration is not there yet')
   if (observed !== generation)
-    return notMet(resource, `status.observedGeneration: ${valueText(observed)} does not equal metadata.generation: ${valueText(generation)}`)
+    return notMet(
+      resource,
+      `status.observedGeneration: ${valueText(observed)} does not equal metadata.generation: ${valueText(generation)}`,
+    )
   if (failed !== undefined && textAt(failed.key, object) === failed.value) {
-    return verdict('False', 'FailedConditionMet', `resource [${resource}] failed condition met: deployment failure condition [${failed.key}] was: ${failed.value}`)
+    return verdict(
+      'False',
+      'FailedConditionMet',
+      `resource [${resource}] failed condition met: deployment failure condition [${failed.key}] was: ${failed.value}`,
+    )
   }
   const came = textAt(succeeded.key, object)
   if (came === succeeded.value) return undefined

@@ -33,12 +33,19 @@ export function reasonOfType(type: string): string {
 }
 
 /** The list with times: a condition keeps the time of its predecessor while its status is the same. */
-export function timed(conditions: readonly Condition[], before: readonly Condition[] | undefined, now: string): Condition[] {
+export function timed(
+  conditions: readonly Condition[],
+  before: readonly Condition[] | undefined,
+  now: string,
+): Condition[] {
   return conditions.map((next) => findCondition(setCondition(before, next, now), next.type)!)
 }
 
 function validReason(text: string): string {
-  const characters = text.replace(/[^A-Za-z0-9_,:]/g, '_').replace(/^[^A-Za-z]+/, '').replace(/[,:]+$/, '')
+  const characters = text
+    .replace(/[^A-Za-z0-9_,:]/g, '_')
+    .replace(/^[^A-Za-z]+/, '')
+    .replace(/[,:]+$/, '')
   return characters === '' ? 'Unknown' : characters.slice(0, longestReason)
 }
 

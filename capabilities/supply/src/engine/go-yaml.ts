@@ -30,7 +30,8 @@ function sequence(value: readonly JsonValue[], indent: number): string {
   return value
     .map((item) => {
       // What follows a dash begins on its line, two columns further in.
-      if (isJsonObject(item) && Object.keys(item).length > 0) return `${pad}- ${mapping(item, indent + 2).slice(indent + 2)}`
+      if (isJsonObject(item) && Object.keys(item).length > 0)
+        return `${pad}- ${mapping(item, indent + 2).slice(indent + 2)}`
       if (isJsonArray(item) && item.length > 0) return `${pad}- ${sequence(item, indent + 2).slice(indent + 2)}`
       return `${pad}- ${scalar(item, indent + 2)}\n`
     })
@@ -125,7 +126,8 @@ function doubleQuoted(value: string): string {
   for (const character of value) {
     const code = character.codePointAt(0)!
     if (escapes[character] !== undefined) out += escapes[character]
-    else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) out += `\\x${code.toString(16).toUpperCase().padStart(2, '0')}`
+    else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+      out += `\\x${code.toString(16).toUpperCase().padStart(2, '0')}`
     else if (code === 0xfeff || code === 0xfffe || code === 0xffff) out += `\\u${code.toString(16).toUpperCase()}`
     else out += character
   }

@@ -22,14 +22,13 @@ export function interpolateText(text: string, context: JsonObject): JsonValue {
   if (text.startsWith(opening) && text.endsWith(closing) && text.indexOf(opening, 1) < 0 && text.length >= 4)
     return valueOf(text.slice(2, -2), context)
   let out = ''
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const start = text.indexOf(opening, at)
     const end = start < 0 ? -1 : text.indexOf(closing, start + 2)
     if (end < 0) return out + text.slice(at)
     const tag = text.slice(start + 2, end)
     const value = valueOf(tag, context)
-    if (value === null)
-      throw new InterpolationError(`interpolate tag: tag must not point to nil value: ${tag.trim()}`)
+    if (value === null) throw new InterpolationError(`interpolate tag: tag must not point to nil value: ${tag.trim()}`)
     out += text.slice(at, start) + valueText(value)
     at = end + 2
   }

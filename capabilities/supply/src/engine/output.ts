@@ -26,11 +26,20 @@ export function summarize(value: JsonValue): { readonly preview: string; readonl
 }
 
 /** Outputs as status shows them; the time moves when the digest does. */
-export function outputStatus(outputs: Outputs, before: readonly OutputStatus[] | undefined, now: string): OutputStatus[] {
+export function outputStatus(
+  outputs: Outputs,
+  before: readonly OutputStatus[] | undefined,
+  now: string,
+): OutputStatus[] {
   return Object.entries(outputs).map(([name, value]) => {
     const { preview, digest } = summarize(value)
     const previous = before?.find((one) => one.name === name)
-    return { name, preview, digest, lastTransitionTime: previous?.digest === digest ? previous.lastTransitionTime : now }
+    return {
+      name,
+      preview,
+      digest,
+      lastTransitionTime: previous?.digest === digest ? previous.lastTransitionTime : now,
+    }
   })
 }
 

@@ -30,7 +30,10 @@ export function lookup(path: string, value: JsonValue): Found {
   if (results.length > 1) return { kind: 'error', message: `more than one expression in the path: ${path}` }
   const [found = []] = results
   if (found.length > 1)
-    return { kind: 'error', message: `too many results for the query: ${path} (${found.length} results, one is needed)` }
+    return {
+      kind: 'error',
+      message: `too many results for the query: ${path} (${found.length} results, one is needed)`,
+    }
   return found.length === 0 ? absent : { kind: 'value', value: found[0]! }
 }
 

@@ -31,7 +31,11 @@ export interface RealizedResource {
 }
 
 /** Its entry in `status.resources`. */
-export function resourceStatus(realized: RealizedResource, before: ResourceStatus | undefined, now: string): ResourceStatus {
+export function resourceStatus(
+  realized: RealizedResource,
+  before: ResourceStatus | undefined,
+  now: string,
+): ResourceStatus {
   const { resource, template, object, outputs, submitted, healthy } = realized
   const isPassThrough = submitted.reason === 'PassThrough'
   const carried = realized.evaluated || isPassThrough ? undefined : before
@@ -74,7 +78,11 @@ export function hasNewOutput(after: readonly OutputStatus[] = [], before: readon
   return after.some(({ name, digest }) => before.find((one) => one.name === name)?.digest !== digest)
 }
 
-function conditionsOf(submitted: Verdict, healthy: Verdict | undefined, carried: ResourceStatus | undefined): Condition[] {
+function conditionsOf(
+  submitted: Verdict,
+  healthy: Verdict | undefined,
+  carried: ResourceStatus | undefined,
+): Condition[] {
   const shown = shownHealth(healthy, carried)
   const parts = [
     conditionOf('ResourceSubmitted', submitted),
@@ -83,12 +91,20 @@ function conditionsOf(submitted: Verdict, healthy: Verdict | undefined, carried:
   return [...parts, readyFrom(parts)]
 }
 
-function referenceTo({ apiVersion: version, kind, metadata }: KubeObject, resource: string | undefined): StatusReference {
+function referenceTo(
+  { apiVersion: version, kind, metadata }: KubeObject,
+  resource: string | undefined,
+): StatusReference {
   const { namespace, name } = metadata
-  return { apiVersion: version, kind, ...(namespace ? { namespace } : {}), name, ...(resource !== undefined && { resource }) }
+  return {
+    apiVersion: version,
+    kind,
+    ...(namespace ? { namespace } : {}),
+    name,
+    ...(resource !== undefined && { resource }),
+  }
 }
 
 function templateReference({ kind, metadata }: Template): StatusReference {
   return { apiVersion, kind, name: metadata.name }
 }
-

@@ -25,7 +25,10 @@ export function providingRun<T extends Run>(runs: readonly T[]): T | undefined {
 }
 
 /** Runs that retention lets go, newest first. True and False are counted apart; Unknown ones stay and do not count. */
-export function surplusRuns<T extends Run>(runs: readonly T[], { maxSuccessfulRuns, maxFailedRuns }: RetentionPolicy): T[] {
+export function surplusRuns<T extends Run>(
+  runs: readonly T[],
+  { maxSuccessfulRuns, maxFailedRuns }: RetentionPolicy,
+): T[] {
   const kept = { True: maxSuccessfulRuns, False: maxFailedRuns }
   return newestFirst(runs).filter(({ health }) => health !== 'Unknown' && kept[health]-- <= 0)
 }
@@ -33,5 +36,9 @@ export function surplusRuns<T extends Run>(runs: readonly T[], { maxSuccessfulRu
 /** `ResourceSubmitted` of a resource whose outputs come from the newest healthy run: without one it waits. */
 export function submittedFromRuns(runs: readonly Run[]): Verdict {
   if (providingRun(runs) !== undefined) return verdict('True', 'ResourceSubmissionComplete')
-  return verdict('Unknown', 'MissingValueAtPath', `none of ${runs.length} objects is healthy yet, so there is no output to read`)
+  return verdict(
+    'Unknown',
+    'MissingValueAtPath',
+    `none of ${runs.length} objects is healthy yet, so there is no output to read`,
+  )
 }

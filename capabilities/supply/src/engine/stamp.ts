@@ -1,6 +1,14 @@
 // Stamping: the object that a template makes for an owner (originals/cartographer.md §2.5).
 import { createHash } from 'node:crypto'
-import { asObject, cloneJson, isJsonObject, longLabelValue, ownerReferenceTo, sortKeys, stringifyJson } from '@fairlead/kube'
+import {
+  asObject,
+  cloneJson,
+  isJsonObject,
+  longLabelValue,
+  ownerReferenceTo,
+  sortKeys,
+  stringifyJson,
+} from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
 import type { Blueprint, OwnerKind, Template, TemplateSpec } from '../api.ts'
@@ -75,7 +83,8 @@ export function stamped(raw: JsonValue, owner: KubeObject, labels: Readonly<Reco
   if (!isJsonObject(raw)) throw new StampError('the template does not make an object')
   const object = asObject(raw)
   for (const field of ['apiVersion', 'kind'] as const) {
-    if (typeof object[field] !== 'string' || object[field] === '') throw new StampError(`the stamped object has no ${field}`)
+    if (typeof object[field] !== 'string' || object[field] === '')
+      throw new StampError(`the stamped object has no ${field}`)
   }
   const { namespace } = owner.metadata
   const metadata = object.metadata ?? {}
@@ -100,7 +109,10 @@ export function stamped(raw: JsonValue, owner: KubeObject, labels: Readonly<Reco
 
 /** A text that is the same for the same object, whatever the order of its keys: 40 hex digits. */
 export function stampDigest(object: KubeObject): string {
-  return createHash('sha256').update(stringifyJson(sortKeys(object as unknown as JsonValue))).digest('hex').slice(0, 40)
+  return createHash('sha256')
+    .update(stringifyJson(sortKeys(object as unknown as JsonValue)))
+    .digest('hex')
+    .slice(0, 40)
 }
 
 /** The object with the digest of itself among its labels. */

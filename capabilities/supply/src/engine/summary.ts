@@ -24,7 +24,8 @@ export function resourcesHealthy(resources: readonly JudgedResource[]): Conditio
 
 /** The first resource that is not healthy, False before Unknown. */
 export function firstUnhealthy(resources: readonly JudgedResource[]): string | undefined {
-  const first = (status: string): JudgedResource | undefined => resources.find(({ healthy }) => healthy?.status === status)
+  const first = (status: string): JudgedResource | undefined =>
+    resources.find(({ healthy }) => healthy?.status === status)
   return (first('False') ?? first('Unknown'))?.name
 }
 

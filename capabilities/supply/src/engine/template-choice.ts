@@ -12,13 +12,23 @@ export type TemplateChoice =
   | { readonly kind: 'none'; readonly why: Verdict }
 
 /** The choice for an owner. `chain` names the blueprint, for messages. */
-export function chooseTemplate(resource: BlueprintResource, owner: Pick<KubeObject, 'metadata'>, chain: string): TemplateChoice {
+export function chooseTemplate(
+  resource: BlueprintResource,
+  owner: Pick<KubeObject, 'metadata'>,
+  chain: string,
+): TemplateChoice {
   const { name, options = [] } = resource.templateRef
   if (options.length === 0) {
     if (name !== undefined && name !== '') return { kind: 'template', name }
-    return noChoice('ResolveTemplateOptionsError', `resource [${resource.name}] in supply chain [${chain}] names no template`)
+    return noChoice(
+      'ResolveTemplateOptionsError',
+      `resource [${resource.name}] in supply chain [${chain}] names no template`,
+    )
   }
-  const found = winners(owner, options.map(({ selector }) => selector)).map((index) => options[index]!)
+  const found = winners(
+    owner,
+    options.map(({ selector }) => selector),
+  ).map((index) => options[index]!)
   const [only] = found
   if (found.length !== 1 || only === undefined) {
     const names = found.map((option) => option.name ?? option.passThrough ?? '')
@@ -29,7 +39,10 @@ export function chooseTemplate(resource: BlueprintResource, owner: Pick<KubeObje
   }
   if (only.passThrough !== undefined) return { kind: 'pass-through', input: only.passThrough }
   if (only.name !== undefined) return { kind: 'template', name: only.name }
-  return noChoice('ResolveTemplateOptionsError', `an option of resource [${resource.name}] in supply chain [${chain}] names no template`)
+  return noChoice(
+    'ResolveTemplateOptionsError',
+    `an option of resource [${resource.name}] in supply chain [${chain}] names no template`,
+  )
 }
 
 /** Names of the templates that a resource may stamp. */

@@ -2,7 +2,18 @@
 import { CollisionError, isClientError, kindOfObject } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Informer, Logger, ObjectEvents, Reader } from '@fairlead/controller'
-import { StatusError, formatKey, isAlreadyExists, isConflict, isControlledBy, isForbidden, isNotFound, isTerminating, keyOf, selectorFrom } from '@fairlead/kube'
+import {
+  StatusError,
+  formatKey,
+  isAlreadyExists,
+  isConflict,
+  isControlledBy,
+  isForbidden,
+  isNotFound,
+  isTerminating,
+  keyOf,
+  selectorFrom,
+} from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
 import { stampLabel } from '../engine/stamp.ts'
@@ -113,7 +124,10 @@ export class ClusterGround implements Ground {
     const { uid } = object.metadata
     try {
       const name = `${await this.resourceOf(object)}/${object.metadata.name}`
-      await this.#client.delete(kindOfObject(object), keyOf(object), { propagation: 'Background', preconditions: { uid } })
+      await this.#client.delete(kindOfObject(object), keyOf(object), {
+        propagation: 'Background',
+        preconditions: { uid },
+      })
       metrics.wrote('delete')
       events.normal('StampedObjectRemoved', `Deleted object [${name}]`, { action: 'Delete' })
     } catch (error) {
@@ -126,13 +140,25 @@ export class ClusterGround implements Ground {
     const selector = selectorFrom({ matchLabels: this.#identity(wanted) })
     const { owner } = this.#options
     return objects
-      .filter((object) => selector.matches(object.metadata.labels ?? {}) && isControlledBy(object, owner) && !isTerminating(object))
-      .reduce<KubeObject | undefined>((best, one) => (best === undefined || runOrder(one) > runOrder(best) ? one : best), undefined)
+      .filter(
+        (object) =>
+          selector.matches(object.metadata.labels ?? {}) && isControlledBy(object, owner) && !isTerminating(object),
+      )
+      .reduce<KubeObject | undefined>(
+        (best, one) => (best === undefined || runOrder(one) > runOrder(best) ? one : best),
+        undefined,
+      )
   }
 
   /** The labels that all runs of a resource, or of a Runnable, have in common. */
   #identity({ metadata }: KubeObject): Record<string, string> {
-    const names = [stampLabel.resource, stampLabel.templateKind, stampLabel.templateName, stampLabel.runnable, stampLabel.runTemplate]
+    const names = [
+      stampLabel.resource,
+      stampLabel.templateKind,
+      stampLabel.templateName,
+      stampLabel.runnable,
+      stampLabel.runTemplate,
+    ]
     const entries = Object.entries(metadata.labels ?? {})
     return Object.fromEntries(entries.filter(([name]) => (names as readonly string[]).includes(name)))
   }
@@ -143,23 +169,39 @@ export class ClusterGround implements Ground {
     const informer = await kinds.cache(kind, formatKey(keyOf(owner)), signal)
     switch (informer.state) {
       case 'Absent':
-        throw new ApplyError('TemplateRejectedByAPIServer', `the server serves no ${kind.kind} in ${kind.apiVersion}; install its CustomResourceDefinition or check the spelling`, { settled: true })
+        throw new ApplyError(
+          'TemplateRejectedByAPIServer',
+          `the server serves no ${kind.kind} in ${kind.apiVersion}; install its CustomResourceDefinition or check the spelling`,
+          { settled: true },
+        )
       case 'Forbidden':
-        throw new ApplyError('FailedToListCreatedObjects', `the controller cannot list and watch ${kind.kind} in ${kind.apiVersion}: ${textOf(informer.error)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`, { settled: true })
+        throw new ApplyError(
+          'FailedToListCreatedObjects',
+          `the controller cannot list and watch ${kind.kind} in ${kind.apiVersion}: ${textOf(informer.error)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`,
+          { settled: true },
+        )
       case 'Syncing':
-        throw new ApplyError('FailedToListCreatedObjects', `${kind.kind} in ${kind.apiVersion} is still being listed`, { settled: true })
+        throw new ApplyError('FailedToListCreatedObjects', `${kind.kind} in ${kind.apiVersion} is still being listed`, {
+          settled: true,
+        })
       case 'Synced':
     }
     const { namespaced } = await client.discovery.resource(kind)
     if (!namespaced)
-      throw new ApplyError('TemplateRejectedByAPIServer', `${kind.kind} in ${kind.apiVersion} has no namespace, so it cannot be owned by a ${owner.kind}`, { settled: true })
+      throw new ApplyError(
+        'TemplateRejectedByAPIServer',
+        `${kind.kind} in ${kind.apiVersion} has no namespace, so it cannot be owned by a ${owner.kind}`,
+        { settled: true },
+      )
     return informer
   }
 
   async #applied(object: KubeObject, what: 'Created' | 'Patched'): Promise<void> {
     const { events, metrics } = this.#options
     metrics.wrote(what === 'Created' ? 'create' : 'update')
-    events.normal('StampedObjectApplied', `${what} object [${await this.resourceOf(object)}/${object.metadata.name}]`, { action: 'Apply' })
+    events.normal('StampedObjectApplied', `${what} object [${await this.resourceOf(object)}/${object.metadata.name}]`, {
+      action: 'Apply',
+    })
   }
 
   async #attempt(write: () => Promise<KubeObject>): Promise<KubeObject> {

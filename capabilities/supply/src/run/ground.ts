@@ -30,7 +30,11 @@ export class ApplyError extends Error {
   /** Somebody has to change something first, and that wakes the owner: trying again is in vain. */
   readonly settled: boolean
 
-  constructor(code: ApplyError['code'], message: string, options: { readonly settled: boolean; readonly cause?: unknown }) {
+  constructor(
+    code: ApplyError['code'],
+    message: string,
+    options: { readonly settled: boolean; readonly cause?: unknown },
+  ) {
     super(message, { cause: options.cause })
     this.code = code
     this.settled = options.settled

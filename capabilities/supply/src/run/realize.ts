@@ -76,7 +76,15 @@ async function realizeOne(
     template = await ground.template(resource.templateRef.kind, choice.name)
     if (template === undefined) {
       const what = `${resource.templateRef.kind}/${choice.name}`
-      return failed(step, undefined, verdict('False', 'TemplateObjectRetrievalFailure', `unable to get template [${what}] for resource [${resource.name}] in supply chain [${name}]`))
+      return failed(
+        step,
+        undefined,
+        verdict(
+          'False',
+          'TemplateObjectRetrievalFailure',
+          `unable to get template [${what}] for resource [${resource.name}] in supply chain [${name}]`,
+        ),
+      )
     }
   }
   const inputs = await Promise.all(inputsOf(resource).map((input) => provided(input, resource)))
@@ -88,7 +96,15 @@ async function realizeOne(
   const passed = choice.kind === 'pass-through' ? resolved.find((input) => input.name === choice.input) : undefined
   if (passed !== undefined)
     return { resource, outputs: passed.outputs, submitted: verdict('True', 'PassThrough'), evaluated: true }
-  return failed(step, undefined, verdict('False', 'ResolveTemplateOptionsError', `resource [${resource.name}] has no input with the name of its passThrough`))
+  return failed(
+    step,
+    undefined,
+    verdict(
+      'False',
+      'ResolveTemplateOptionsError',
+      `resource [${resource.name}] has no input with the name of its passThrough`,
+    ),
+  )
 }
 
 async function realizeTemplate(step: TemplateStep): Promise<RealizedResource> {
@@ -102,7 +118,11 @@ async function realizeTemplate(step: TemplateStep): Promise<RealizedResource> {
   } catch (error) {
     const where = `for resource [${resource.name}] for template [${template.kind}/${template.metadata.name}] in supply chain [${blueprint.metadata.name}]`
     if (error instanceof StampError)
-      return failed(step, template, verdict('False', 'TemplateStampFailure', `unable to stamp object ${where}: ${error.message}`))
+      return failed(
+        step,
+        template,
+        verdict('False', 'TemplateStampFailure', `unable to stamp object ${where}: ${error.message}`),
+      )
     if (!(error instanceof ApplyError)) throw error
     const what = error.code === 'TemplateRejectedByAPIServer' ? 'apply object' : 'list objects'
     const failure = failed(step, template, verdict('False', error.code, `unable to ${what} ${where}: ${error.message}`))
@@ -126,7 +146,8 @@ async function realizeMutable(step: TemplateStep, wanted: KubeObject): Promise<R
   const { resource, template, inputs, ground } = step
   const object = await ground.apply(await named(step, wanted))
   const objectResource = await ground.resourceOf(object)
-  const incomplete = template.kind === 'ClusterDeploymentTemplate' ? incompleteness(resource.name, template.spec, object) : undefined
+  const incomplete =
+    template.kind === 'ClusterDeploymentTemplate' ? incompleteness(resource.name, template.spec, object) : undefined
   const read = incomplete === undefined ? readFrom(template, object, inputs) : undefined
   const outputs = read !== undefined && 'outputs' in read ? read.outputs : undefined
   const healthy = await judge(step, object, Object.keys(outputs ?? {}))
@@ -151,11 +172,18 @@ interface ObservedRun extends Run {
   readonly verdict: Verdict
 }
 
-async function realizeRun(step: TemplateStep, wanted: KubeObject, labels: Readonly<Record<string, string>>): Promise<RealizedResource> {
+async function realizeRun(
+  step: TemplateStep,
+  wanted: KubeObject,
+  labels: Readonly<Record<string, string>>,
+): Promise<RealizedResource> {
   const { resource, template, inputs, ground } = step
   const current = await ground.ensureRun(withDigest(wanted))
   const identity = [stampLabel.resource, stampLabel.templateKind, stampLabel.templateName]
-  const owned = await ground.owned(current, Object.fromEntries(identity.map((label) => [label, longLabelValue(labels[label]!)])))
+  const owned = await ground.owned(
+    current,
+    Object.fromEntries(identity.map((label) => [label, longLabelValue(labels[label]!)])),
+  )
   const all = owned.some(({ metadata }) => metadata.uid === current.metadata.uid) ? owned : [...owned, current]
   const runs = await Promise.all(all.map((object) => observedRun(step, object)))
   for (const run of surplusRuns(runs, template.spec.retentionPolicy ?? defaultRetention)) {
@@ -188,20 +216,29 @@ function outputsOfRun(
   object: KubeObject,
   inputs: readonly ResolvedInput[],
 ): { readonly outputs: Outputs } | { readonly why: Verdict } | undefined {
-  const incomplete = template.kind === 'ClusterDeploymentTemplate' ? incompleteness(resource.name, template.spec, object) : undefined
+  const incomplete =
+    template.kind === 'ClusterDeploymentTemplate' ? incompleteness(resource.name, template.spec, object) : undefined
   if (incomplete !== undefined) return { why: incomplete }
   const read = readFrom(template, object, inputs)
   return 'outputs' in read ? read : undefined
 }
 
-function readFrom(template: Template, object: KubeObject, inputs: readonly ResolvedInput[]): ReturnType<typeof readOutputs> {
+function readFrom(
+  template: Template,
+  object: KubeObject,
+  inputs: readonly ResolvedInput[],
+): ReturnType<typeof readOutputs> {
   if (template.kind === 'ClusterDeploymentTemplate')
     return { outputs: inputs.find(({ kind }) => kind === 'deployment')?.outputs ?? {} }
   return readOutputs(object, outputPaths(template))
 }
 
 /** The health of an object; `outputs` are the names of those that were read. */
-async function judge({ template, ground }: TemplateStep, object: KubeObject, outputs: readonly string[]): Promise<Verdict> {
+async function judge(
+  { template, ground }: TemplateStep,
+  object: KubeObject,
+  outputs: readonly string[],
+): Promise<Verdict> {
   const { spelling, rule } = ruleOf(template.spec)
   const realized = { stamped: true, outputs }
   const question: HealthQuestion = { spelling, rule, templateKind: template.kind, object, realized, now: ground.now }

@@ -1,0 +1,153 @@
+// Checks of blueprints (originals/cartographer.md §1.4), and what the original never checked: cycles, and references in deliveries.
+import type { Refusal } from '@fairlead/controller'
+import { jsonEqual } from '@fairlead/kube'
+import type { Blueprint, BlueprintParam, BlueprintResource, OwnerKind } from '../api.ts'
+import { circular, inputsOf, provides } from '../engine/graph.ts'
+import type { Input, InputKind } from '../engine/graph.ts'
+import { selectorOf } from '../engine/selection.ts'
+import { refusal, refusedWhen, repeated } from './refusal.ts'
+import { checkSelector, isEmptySelector } from './selector.ts'
+
+/** What is wrong with a ClusterSupplyChain or ClusterDelivery. */
+export function checkBlueprint({ spec }: Blueprint, owner: OwnerKind): Refusal[] {
+  const { resources } = spec
+  const selector = selectorOf(spec)
+  const names = { labels: 'selector', fields: 'selectorMatchFields' }
+  return [
+    ...refusedWhen(
+      isEmptySelector(selector),
+      'spec',
+      'at least one selector, selectorMatchExpression, selectorMatchField must be specified',
+    ),
+    ...checkSelector(selector, owner, 'spec', names),
+    ...checkParams(spec.params, 'spec.params'),
+    ...repeated(resources.map(({ name }) => name)).map((name) =>
+      refusal('spec.resources', `resource name [${name}] cannot appear more than once`),
+    ),
+    ...resources.flatMap((resource, index) => checkResource(resource, owner, `spec.resources[${index}]`)),
+    ...checkReferences(resources),
+    ...checkCircles(resources),
+  ]
+}
+
+function checkParams(params: readonly BlueprintParam[] = [], field: string): Refusal[] {
+  return params.flatMap((param, index) =>
+    refusedWhen(
+      (param.value === undefined) === (param.default === undefined),
+      `${field}[${index}]`,
+      `param [${param.name}] is invalid: must set exactly one of value and default`,
+    ),
+  )
+}
+
+function checkResource(resource: BlueprintResource, owner: OwnerKind, field: string): Refusal[] {
+  return [
+    ...checkParams(resource.params, `${field}.params`),
+    ...checkTemplateRef(resource, owner, `${field}.templateRef`),
+    ...(owner === 'Deliverable' ? checkDeployment(resource, field) : []),
+  ]
+}
+
+function checkTemplateRef(resource: BlueprintResource, owner: OwnerKind, field: string): Refusal[] {
+  const { name, options } = resource.templateRef
+  if ((name === undefined) === (options === undefined || options.length === 0))
+    return [
+      refusal(field, `resource [${resource.name}] must set exactly one of templateRef.name and templateRef.options`),
+    ]
+  if (options === undefined || options.length === 0) return []
+  const labels = { labels: 'matchLabels', fields: 'matchFields' }
+  const twins = options.some((one, index) =>
+    options.some((other, place) => place < index && jsonEqual(one.selector, other.selector)),
+  )
+  return [
+    ...refusedWhen(options.length < 2, `${field}.options`, 'there must be at least two options'),
+    ...repeated(options.map((option) => option.name ?? '').filter((text) => text !== '')).map((text) =>
+      refusal(`${field}.options`, `duplicate template name [${text}] found in options for resource [${resource.name}]`),
+    ),
+    ...refusedWhen(
+      options.filter((option) => option.passThrough !== undefined).length > 1,
+      `${field}.options`,
+      'cannot have more than one pass through option',
+    ),
+    ...refusedWhen(twins, `${field}.options`, 'two options have the same selector, so neither can ever be chosen'),
+    ...options.flatMap((option, index) => {
+      const at = `${field}.options[${index}]`
+      return [
+        ...refusedWhen(
+          (option.name === undefined) === (option.passThrough === undefined),
+          at,
+          'exactly one of option.name or option.passThrough must be specified',
+        ),
+        ...refusedWhen(isEmptySelector(option.selector), `${at}.selector`, 'at least one selector must be specified'),
+        ...checkSelector(option.selector, owner, `${at}.selector`, labels),
+        ...(option.passThrough === undefined
+          ? []
+          : checkPassThrough(resource, option.passThrough, `${at}.passThrough`)),
+      ]
+    }),
+  ]
+}
+
+function checkPassThrough(resource: BlueprintResource, input: string, field: string): Refusal[] {
+  const { kind } = resource.templateRef
+  const passed = provides(kind)
+  if (passed === undefined || kind === 'ClusterDeploymentTemplate')
+    return [refusal(field, `cannot pass through with [${kind}]`)]
+  const isThere = inputsOf(resource).some((one) => one.kind === passed && one.name === input)
+  return refusedWhen(!isThere, field, `pass through [${input}] does not refer to a known ${passed} input`)
+}
+
+function checkDeployment({ templateRef, deployment, configs = [], name }: BlueprintResource, field: string): Refusal[] {
+  if (templateRef.kind !== 'ClusterDeploymentTemplate')
+    return refusedWhen(
+      deployment !== undefined,
+      `${field}.deployment`,
+      `resource [${name}] is invalid: only a ClusterDeploymentTemplate takes a deployment`,
+    )
+  return [
+    ...refusedWhen(
+      deployment === undefined,
+      `${field}.deployment`,
+      `resource [${name}] is invalid: a ClusterDeploymentTemplate needs a deployment`,
+    ),
+    ...refusedWhen(
+      configs.length > 0,
+      `${field}.configs`,
+      `resource [${name}] is invalid: a ClusterDeploymentTemplate takes no configs`,
+    ),
+  ]
+}
+
+const fields: Readonly<Record<InputKind, string>> = {
+  source: 'sources',
+  image: 'images',
+  config: 'configs',
+  deployment: 'deployment',
+}
+
+function checkReferences(resources: readonly BlueprintResource[]): Refusal[] {
+  return resources.flatMap((resource, index) =>
+    inputsOf(resource).flatMap((input) => {
+      const problem = referenceProblem(input, resources)
+      return problem === undefined ? [] : [refusal(`spec.resources[${index}].${fields[input.kind]}`, problem)]
+    }),
+  )
+}
+
+function referenceProblem(
+  { kind, resource: name }: Input,
+  resources: readonly BlueprintResource[],
+): string | undefined {
+  const provider = resources.find((one) => one.name === name)
+  if (provider === undefined) return `[${name}] is provided by unknown resource`
+  const wanted = kind === 'deployment' ? 'source' : kind
+  const provided = provides(provider.templateRef.kind)
+  return provided === wanted
+    ? undefined
+    : `resource [${name}] provides ${provided === undefined ? 'nothing' : `a ${provided}`}, not a ${wanted}`
+}
+
+function checkCircles(resources: readonly BlueprintResource[]): Refusal[] {
+  const names = [...circular(resources)]
+  return refusedWhen(names.length > 0, 'spec.resources', `the resources [${names.join(', ')}] wait for each other`)
+}

@@ -1,0 +1,17 @@
+// How checks report: a path of the object and a sentence.
+import type { Refusal } from '@fairlead/controller'
+
+/** Refuses a field. */
+export function refusal(field: string, message: string): Refusal {
+  return { field, message }
+}
+
+/** One refusal, or none. */
+export function refusedWhen(isWrong: boolean, field: string, message: string): Refusal[] {
+  return isWrong ? [refusal(field, message)] : []
+}
+
+/** Texts that stand more than once, each once. */
+export function repeated(texts: readonly string[]): string[] {
+  return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))]
+}

@@ -1,0 +1,29 @@
+// All checks, as admission runs them; the commands run the same.
+import type { Refusal, Validator } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import type { Blueprint, ClusterHealthRule, RunTemplate, Template } from '../api.ts'
+import { apiGroup } from '../api.ts'
+import { checkBlueprint } from './blueprint.ts'
+import { checkHealthRule, checkRunTemplate, checkTemplate } from './template.ts'
+
+function validator(resources: readonly string[], check: (object: KubeObject) => Refusal[]): Validator {
+  return { group: apiGroup, resources, validate: check }
+}
+
+/** The validators of this capability. Owners and Runnables are checked by their schemas alone. */
+export const validators: readonly Validator[] = [
+  validator(['clustersupplychains'], (object) => checkBlueprint(object as Blueprint, 'Workload')),
+  validator(['clusterdeliveries'], (object) => checkBlueprint(object as Blueprint, 'Deliverable')),
+  validator(
+    [
+      'clustersourcetemplates',
+      'clusterimagetemplates',
+      'clusterconfigtemplates',
+      'clusterdeploymenttemplates',
+      'clustertemplates',
+    ],
+    (object) => checkTemplate(object as Template),
+  ),
+  validator(['clusterruntemplates'], (object) => checkRunTemplate(object as RunTemplate)),
+  validator(['clusterhealthrules'], (object) => checkHealthRule(object as ClusterHealthRule)),
+]

@@ -1,0 +1,227 @@
+import { controllerOf } from '@fairlead/kube'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  Stage,
+  chain,
+  conditionsOf,
+  git,
+  imageTemplate,
+  readyStatus,
+  resourcesOf,
+  sourceTemplate,
+  supplyChain,
+  template,
+  thing,
+  workload,
+  workloadOf,
+} from './stage.ts'
+
+let stage: Stage
+
+beforeEach(async () => {
+  stage = await Stage.set()
+  await stage.apply(sourceTemplate, imageTemplate, chain, workloadOf('app', 'web', git))
+})
+afterEach(() => stage[Symbol.asyncDispose]())
+
+describe('a supply chain', () => {
+  it('waits, stamps what has its inputs whatever the order, and is ready in the end', async () => {
+    const waiting = await stage.owner('team-a/app', (owner) => owner.status?.resources?.length === 2)
+    expect(conditionsOf(waiting)).toEqual({
+      SupplyChainReady: ['True', 'Ready', ''],
+      ResourcesSubmitted: ['Unknown', 'MissingValueAtPath', 'waiting for [source] of resource [source]'],
+      ResourcesHealthy: ['Unknown', 'HealthyConditionRule', 'resource [image]: NoStampedObject (and 1 more)'],
+      Ready: ['Unknown', 'MissingValueAtPath', 'waiting for [source] of resource [source]'],
+    })
+    expect(resourcesOf(waiting)['image']).toEqual({
+      ResourceSubmitted: ['Unknown', 'MissingValueAtPath', 'waiting for [source] of resource [source]'],
+      Healthy: ['Unknown', 'NoStampedObject', ''],
+      Ready: ['Unknown', 'MissingValueAtPath', 'waiting for [source] of resource [source]'],
+    })
+    expect((await stage.things()).map(({ metadata }) => metadata.name)).toEqual(['app-source'])
+    await stage.setStatus('team-a/app-source', readyStatus)
+    await stage.client.waitFor(thing, 'team-a/app-image', () => true)
+    await stage.setStatus('team-a/app-image', { image: 'registry/app:1' })
+    const ready = await stage.ready('team-a/app', 'True')
+    expect(conditionsOf(ready)).toEqual({
+      SupplyChainReady: ['True', 'Ready', ''],
+      ResourcesSubmitted: ['True', 'ResourceSubmissionComplete', ''],
+      ResourcesHealthy: ['True', 'HealthyConditionRule', ''],
+      Ready: ['True', 'Ready', ''],
+    })
+    expect(ready.status?.unhealthyResource).toBeUndefined()
+    const image = await stage.client.get(thing, 'team-a/app-image')
+    expect(image.spec).toEqual({ from: 'https://example.test/app.tgz@main@1' })
+    expect(controllerOf(image)).toMatchObject({ kind: 'Workload', name: 'app', uid: ready.metadata.uid })
+    expect(image.metadata.labels).toEqual({
+      'carto.run/workload-name': 'app',
+      'carto.run/workload-namespace': 'team-a',
+      'carto.run/supply-chain-name': 'chain',
+      'carto.run/resource-name': 'image',
+      'carto.run/template-kind': 'ClusterImageTemplate',
+      'carto.run/cluster-template-name': 'image',
+      'carto.run/template-lifecycle': 'mutable',
+    })
+  })
+
+  it('names the resource that is not healthy, and takes no old True for a new one', async () => {
+    await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+    await stage.setStatus('team-a/app-source', readyStatus)
+    await stage.client.waitFor(thing, 'team-a/app-image', () => true)
+    await stage.setStatus('team-a/app-image', { image: 'registry/app:1' })
+    await stage.ready('team-a/app', 'True')
+    await stage.setStatus('team-a/app-source', {
+      conditions: [{ type: 'Ready', status: 'False', message: 'no such branch' }],
+    })
+    const failing = await stage.ready('team-a/app', 'False')
+    expect(conditionsOf(failing)['Ready']).toEqual([
+      'False',
+      'HealthyConditionRule',
+      'resource [source]: no such branch',
+    ])
+    expect(failing.status?.unhealthyResource).toBe('source')
+    await stage.apply({
+      ...sourceTemplate,
+      spec: { ...sourceTemplate.spec, template: { ...thing, metadata: { name: '$(workload.nothing)$' } } },
+    })
+    const broken = await stage.owner(
+      'team-a/app',
+      (owner) => conditionsOf(owner)['Ready']?.[1] === 'TemplateStampFailure',
+    )
+    expect(resourcesOf(broken)['source']?.['Healthy']).toEqual([
+      'Unknown',
+      'NotEvaluated',
+      'not evaluated now; it was False (ReadyCondition: no such branch)',
+    ])
+    expect(broken.status?.resources?.[1]?.stampedRef?.name).toBe('app-source')
+    expect((await stage.things()).length).toBe(2)
+  })
+
+  it('writes nothing while nothing changes, and leaves the fields of others', async () => {
+    await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+    await stage.setStatus('team-a/app-source', readyStatus)
+    await stage.client.patch(thing, 'team-a/app-source', {
+      merge: { metadata: { annotations: { mine: 'yes' } }, spec: { other: 1 } },
+    })
+    await stage.client.waitFor(thing, 'team-a/app-image', () => true)
+    await stage.settle()
+    const { revision } = stage.server.store
+    await stage.client.patch(workload, 'team-a/app', { merge: { metadata: { annotations: { touched: 'yes' } } } })
+    await stage.settle()
+    expect(stage.server.store.revision).toBe(revision + 1)
+    const source = await stage.client.get(thing, 'team-a/app-source')
+    expect([source.metadata.annotations, source.spec]).toEqual([{ mine: 'yes' }, { url: git.source.git.url, other: 1 }])
+  })
+
+  it('puts back what others changed in its fields', async () => {
+    await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+    await stage.client.patch(thing, 'team-a/app-source', {
+      merge: { spec: { url: 'other' }, metadata: { labels: { 'carto.run/workload-name': null } } },
+    })
+    const restored = await stage.client.waitFor(
+      thing,
+      'team-a/app-source',
+      ({ spec }) => (spec as { url: string }).url === git.source.git.url,
+    )
+    expect(restored.metadata.labels?.['carto.run/workload-name']).toBe('app')
+  })
+
+  it('does not touch an object of the same name that belongs to somebody else', async () => {
+    await stage.apply(
+      { ...thing, metadata: { name: 'other-source', namespace: 'team-a' }, spec: { url: 'mine' } } as never,
+      workloadOf('other', 'web', git),
+    )
+    const owner = await stage.ready('team-a/other', 'False')
+    const [, reason, message] = conditionsOf(owner)['ResourcesSubmitted']!
+    expect([reason, message]).toEqual([
+      'TemplateRejectedByAPIServer',
+      expect.stringContaining('Thing team-a/other-source exists already'),
+    ])
+    expect((await stage.client.get(thing, 'team-a/other-source')).spec).toEqual({ url: 'mine' })
+  })
+})
+
+describe('orphans', () => {
+  beforeEach(async () => {
+    await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+    await stage.setStatus('team-a/app-source', readyStatus)
+    await stage.client.waitFor(thing, 'team-a/app-image', () => true)
+    await stage.settle()
+  })
+
+  it('go when the blueprint does not name their resource any more, also after a restart', async () => {
+    await stage.stopControllers()
+    await stage.apply({ ...chain, spec: { ...chain.spec, resources: chain.spec.resources.slice(1) } })
+    await stage.startControllers()
+    await stage.client.waitForDeletion(thing, 'team-a/app-image')
+    expect((await stage.things()).map(({ metadata }) => metadata.name)).toEqual(['app-source'])
+  })
+
+  it('go when the name of the object changes', async () => {
+    await stage.apply({
+      ...imageTemplate,
+      spec: {
+        ...imageTemplate.spec,
+        template: { ...thing, metadata: { name: 'renamed' }, spec: { from: 'elsewhere' } },
+      },
+    })
+    await stage.client.waitForDeletion(thing, 'team-a/app-image')
+    await stage.client.get(thing, 'team-a/renamed')
+  })
+
+  it('go when the blueprint is deleted', async () => {
+    await stage.client.delete(chain, 'chain')
+    await stage.client.waitForDeletion(thing, 'team-a/app-image')
+    await stage.client.waitForDeletion(thing, 'team-a/app-source')
+    const owner = await stage.ready('team-a/app', 'False')
+    expect(conditionsOf(owner)['Ready']).toEqual([
+      'False',
+      'SupplyChainNotFound',
+      'no supply chain found where full selector is satisfied by labels: map[type:web]',
+    ])
+    expect(owner.status?.resources).toBeUndefined()
+  })
+
+  it('are not made by a template that is missing, or by a second blueprint', async () => {
+    await stage.client.delete(imageTemplate, 'image')
+    const unready = await stage.ready('team-a/app', 'False')
+    expect(conditionsOf(unready)['Ready']).toEqual([
+      'False',
+      'TemplatesNotFound',
+      'did not find the template of the resource(s) [image]',
+    ])
+    await stage.apply(imageTemplate, supplyChain('second', 'web', chain.spec.resources))
+    await stage.owner('team-a/app', (owner) => conditionsOf(owner)['Ready']?.[1] === 'MultipleSupplyChainMatches')
+    await stage.settle()
+    expect((await stage.things()).length).toBe(2)
+  })
+})
+
+describe('what comes later', () => {
+  it('wakes those who wait for it: service account, definition, template', async () => {
+    const late = template('ClusterTemplate', 'late', {
+      template: { apiVersion: 'late.test/v1', kind: 'Late', metadata: { name: 'late' }, spec: {} },
+    })
+    await stage.apply(
+      supplyChain('late', 'late', [{ name: 'late', templateRef: { kind: 'ClusterTemplate', name: 'late' } }]),
+    )
+    await stage.apply({ ...workloadOf('late', 'late'), spec: { serviceAccountName: 'later' } })
+    await stage.owner('team-a/late', (owner) => conditionsOf(owner)['Ready']?.[1] === 'TemplatesNotFound')
+    await stage.apply(late)
+    const missing = await stage.owner(
+      'team-a/late',
+      (owner) => conditionsOf(owner)['Ready']?.[1] === 'ServiceAccountError',
+    )
+    expect(conditionsOf(missing)).toEqual({
+      SupplyChainReady: ['True', 'Ready', ''],
+      ResourcesSubmitted: ['False', 'ServiceAccountError', 'service account [team-a/later] not found'],
+      Ready: ['False', 'ServiceAccountError', 'service account [team-a/later] not found'],
+    })
+    await stage.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'later', namespace: 'team-a' } })
+    const rejected = await stage.owner(
+      'team-a/late',
+      (owner) => conditionsOf(owner)['Ready']?.[1] === 'TemplateRejectedByAPIServer',
+    )
+    expect(conditionsOf(rejected)['Ready']?.[2]).toContain('the server serves no Late in late.test/v1')
+  })
+})

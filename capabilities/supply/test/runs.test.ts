@@ -1,0 +1,145 @@
+// Objects that are never changed: immutable lifecycles and Runnables.
+import type { KubeObject } from '@fairlead/kube'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Stage, conditionsOf, runnable, supplyChain, template, thing, workloadOf } from './stage.ts'
+import type { Thing } from './stage.ts'
+
+let stage: Stage
+beforeEach(async () => {
+  stage = await Stage.set()
+})
+afterEach(() => stage[Symbol.asyncDispose]())
+
+const succeeded = (status: string, message = ''): object => ({ conditions: [{ type: 'Succeeded', status, message }] })
+const revisions = async (): Promise<unknown[]> =>
+  (await stage.things()).map(({ spec }) => spec?.['revision']).toSorted()
+const runOf = async (revision: string): Promise<Thing> =>
+  (await stage.things()).find(({ spec }) => spec?.['revision'] === revision)!
+const runAppears = (count: number): Promise<void> =>
+  stage.until(async () => (await stage.things()).length === count, `there are ${count} runs`)
+
+describe('an immutable lifecycle', () => {
+  beforeEach(async () => {
+    await stage.apply(
+      template('ClusterImageTemplate', 'test', {
+        lifecycle: 'tekton',
+        retentionPolicy: { maxFailedRuns: 1, maxSuccessfulRuns: 2 },
+        imagePath: '.spec.revision',
+        template: { ...thing, metadata: { generateName: 'test-' }, spec: { revision: '$(params.revision)$' } },
+      }),
+      supplyChain('test', 'test', [{ name: 'test', templateRef: { kind: 'ClusterImageTemplate', name: 'test' } }]),
+    )
+    await want('1')
+    await runAppears(1)
+  })
+
+  async function want(revision: string): Promise<void> {
+    await stage.apply(workloadOf('app', 'test', { params: [{ name: 'revision', value: revision }] }))
+  }
+  const previews = (owner: {
+    status?: { resources?: readonly { outputs?: readonly { preview: string }[] }[] }
+  }): (string | undefined)[] | undefined => owner.status?.resources?.[0]?.outputs?.map(({ preview }) => preview.trim())
+
+  it('makes an object per change, passes on the newest healthy one, and shows the health of the last', async () => {
+    const waiting = await stage.owner('team-a/app', (owner) => conditionsOf(owner)['Ready']?.[0] === 'Unknown')
+    expect(conditionsOf(waiting)['ResourcesSubmitted']?.[1]).toBe('MissingValueAtPath')
+    await stage.setStatus(`team-a/${(await runOf('1')).metadata.name}`, succeeded('True', 'done'))
+    expect(previews(await stage.ready('team-a/app', 'True'))).toEqual(['"1"'])
+    await want('2')
+    await runAppears(2)
+    const second = await stage.owner('team-a/app', (owner) => conditionsOf(owner)['Ready']?.[0] === 'Unknown')
+    expect(previews(second)).toEqual(['"1"'])
+    expect(conditionsOf(second)['ResourcesHealthy']?.[2]).toBe(
+      'resource [test]: condition with type [Succeeded] not found on resource status',
+    )
+    await stage.setStatus(`team-a/${(await runOf('2')).metadata.name}`, succeeded('True'))
+    expect(previews(await stage.ready('team-a/app', 'True'))).toEqual(['"2"'])
+  })
+
+  it('makes nothing again after a restart, and a new object when an earlier wish comes back', async () => {
+    await stage.settle()
+    await stage.stopControllers()
+    await stage.startControllers()
+    await stage.settle()
+    expect(await revisions()).toEqual(['1'])
+    await want('2')
+    await runAppears(2)
+    await want('1')
+    await runAppears(3)
+    expect(await revisions()).toEqual(['1', '1', '2'])
+  })
+
+  it('keeps as many as the retention says, failed and successful ones apart', async () => {
+    for (const revision of ['1', '2', '3', '4', '5']) {
+      await want(revision)
+      await stage.until(async () => (await runOf(revision)) !== undefined, `revision ${revision} is run`)
+      await stage.setStatus(
+        `team-a/${(await runOf(revision)).metadata.name}`,
+        succeeded(revision === '2' || revision === '4' ? 'False' : 'True'),
+      )
+      await stage.settle()
+    }
+    await runAppears(3)
+    expect(await revisions()).toEqual(['3', '4', '5'])
+  })
+})
+
+describe('a Runnable', () => {
+  const runTemplate = (outputs: Record<string, string>): KubeObject =>
+    ({
+      apiVersion: 'carto.run/v1alpha1',
+      kind: 'ClusterRunTemplate',
+      metadata: { name: 'run' },
+      spec: {
+        outputs,
+        template: {
+          ...thing,
+          metadata: { generateName: 'run-' },
+          spec: { revision: '$(runnable.spec.inputs.revision)$' },
+        },
+      },
+    }) as never
+  const wanted = (revision: string): KubeObject =>
+    ({
+      ...runnable,
+      metadata: { name: 'run', namespace: 'team-a' },
+      spec: { runTemplateRef: { name: 'run' }, serviceAccountName: 'builder', inputs: { revision } },
+    }) as never
+
+  it('makes a run per change, and shows the outputs of the newest that succeeded', async () => {
+    await stage.apply(wanted('1'))
+    await stage.client.waitFor(
+      runnable,
+      'team-a/run',
+      (object) => conditionsOf(object as never)['Ready']?.[1] === 'RunTemplateNotFound',
+    )
+    await stage.apply(runTemplate({ revision: '.spec.revision' }))
+    await runAppears(1)
+    await stage.setStatus(`team-a/${(await runOf('1')).metadata.name}`, succeeded('True', 'fine'))
+    const first = await stage.client.waitFor(
+      runnable,
+      'team-a/run',
+      (object) => conditionsOf(object as never)['Ready']?.[0] === 'True',
+    )
+    expect(conditionsOf(first as never)).toEqual({
+      RunTemplateReady: ['True', 'Ready', ''],
+      StampedObjectCondition: ['True', 'SucceededCondition', 'fine'],
+      Ready: ['True', 'Ready', ''],
+    })
+    expect((first.status as { outputs: unknown }).outputs).toEqual({ revision: '1' })
+    await stage.apply(wanted('2'))
+    await runAppears(2)
+    const second = await stage.client.waitFor(
+      runnable,
+      'team-a/run',
+      (object) => conditionsOf(object as never)['Ready']?.[0] === 'Unknown',
+    )
+    expect((second.status as { outputs: unknown }).outputs).toEqual({ revision: '1' })
+    await stage.setStatus(`team-a/${(await runOf('2')).metadata.name}`, succeeded('True'))
+    await stage.client.waitFor(
+      runnable,
+      'team-a/run',
+      (object) => (object.status as { outputs?: { revision?: string } }).outputs?.revision === '2',
+    )
+  })
+})

@@ -1,0 +1,169 @@
+// Two tenants, two service accounts: what one of them can do, tried across.
+import type { KubeObject } from '@fairlead/kube'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  Stage,
+  chain,
+  conditionsOf,
+  git,
+  imageTemplate,
+  resourcesOf,
+  runnable,
+  sourceTemplate,
+  supplyChain,
+  template,
+  thing,
+  workloadOf,
+} from './stage.ts'
+
+let stage: Stage
+const reasonOf = (owner: Parameters<typeof conditionsOf>[0]): string | undefined => conditionsOf(owner)['Ready']?.[1]
+
+beforeEach(async () => {
+  stage = await Stage.set({ tenants: ['team-a', 'team-b'] })
+  await stage.apply(sourceTemplate, imageTemplate, chain)
+})
+afterEach(() => stage[Symbol.asyncDispose]())
+
+async function secretChain(): Promise<void> {
+  await stage.apply(
+    template('ClusterConfigTemplate', 'secret', {
+      configPath: '.data.key',
+      template: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'made' }, stringData: { key: 'value' } },
+    }),
+    supplyChain('secret', 'secret', [
+      { name: 'secret', templateRef: { kind: 'ClusterConfigTemplate', name: 'secret' } },
+    ]),
+  )
+}
+
+describe('a tenant', () => {
+  it('gets objects in its own namespace only, written by its own account', async () => {
+    await stage.apply(workloadOf('app', 'web', git, 'team-a'), workloadOf('app', 'web', git, 'team-b'))
+    for (const namespace of ['team-a', 'team-b']) {
+      const source = await stage.client.waitFor(thing, `${namespace}/app-source`, () => true)
+      expect(source.metadata.ownerReferences).toHaveLength(1)
+    }
+    await stage.client.delete(workloadOf('app', 'web'), 'team-a/app')
+    await stage.client.waitForDeletion(thing, 'team-a/app-source')
+    await stage.settle()
+    expect(await stage.things('team-b')).toHaveLength(1)
+  })
+
+  it('cannot stamp what its account may not, and can as soon as it may', async () => {
+    await stage.apply({
+      ...sourceTemplate,
+      spec: {
+        ...sourceTemplate.spec,
+        urlPath: '.spec.url',
+        revisionPath: '.spec.url',
+        healthRule: { alwaysHealthy: {} },
+      },
+    })
+    await stage.client.delete({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' }, 'team-b/builder')
+    await stage.apply(workloadOf('app', 'web', git, 'team-b'))
+    const refused = await stage.owner('team-b/app', (owner) => reasonOf(owner) === 'TemplateRejectedByAPIServer')
+    expect(conditionsOf(refused)['Ready']?.[2]).toContain('User "system:serviceaccount:team-b:builder" cannot')
+    expect(await stage.things('team-b')).toEqual([])
+    await stage.bindTenant('team-b')
+    await stage.client.waitFor(thing, 'team-b/app-source', () => true)
+  })
+
+  it('cannot name the account of another namespace', async () => {
+    await stage.apply(workloadOf('app', 'web', { ...git, serviceAccountName: 'team-b:builder' }, 'team-a'))
+    const owner = await stage.owner('team-a/app', (one) => reasonOf(one) === 'ServiceAccountError')
+    expect(conditionsOf(owner)['Ready']?.[2]).toContain('not found')
+    expect(await stage.things('team-a')).toEqual([])
+  })
+
+  it('cannot have a template write into another namespace', async () => {
+    await stage.apply(
+      template('ClusterTemplate', 'across', {
+        template: { ...thing, metadata: { name: 'across', namespace: '$(params.where)$' }, spec: { a: 1 } },
+      }),
+      supplyChain('across', 'across', [{ name: 'across', templateRef: { kind: 'ClusterTemplate', name: 'across' } }]),
+      workloadOf('app', 'across', { params: [{ name: 'where', value: 'team-b' }] }, 'team-a'),
+    )
+    const owner = await stage.owner('team-a/app', (one) => reasonOf(one) === 'TemplateStampFailure')
+    expect(conditionsOf(owner)['Ready']?.[2]).toContain('cannot set namespace in resource template')
+    expect(await stage.things('team-b')).toEqual([])
+  })
+
+  it('cannot read by a template what its account may not', async () => {
+    await secretChain()
+    await stage.grant(
+      'supply-secrets',
+      [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'] }],
+      'system:serviceaccount:fairlead-system:fairlead-supply',
+    )
+    await stage.apply(workloadOf('app', 'secret', {}, 'team-a'))
+    const owner = await stage.owner('team-a/app', (one) => reasonOf(one) === 'TemplateRejectedByAPIServer')
+    expect(resourcesOf(owner)['secret']?.['Healthy']?.[0]).toBe('Unknown')
+  })
+
+  it('cannot see by the selector of a Runnable what its account may not', async () => {
+    const secret: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'hidden', namespace: 'team-a', labels: { a: 'b' } },
+      stringData: { key: 'value' },
+    } as never
+    const runTemplate: KubeObject = {
+      apiVersion: 'carto.run/v1alpha1',
+      kind: 'ClusterRunTemplate',
+      metadata: { name: 'run' },
+      spec: { template: { ...thing, metadata: { generateName: 'run-' }, spec: { all: '$(selected)$' } } },
+    } as never
+    const selector = { resource: { apiVersion: 'v1', kind: 'Secret' }, matchingLabels: { a: 'b' } }
+    await stage.grant(
+      'supply-secrets',
+      [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'] }],
+      'system:serviceaccount:fairlead-system:fairlead-supply',
+    )
+    await stage.apply(secret, runTemplate, {
+      ...runnable,
+      metadata: { name: 'run', namespace: 'team-a' },
+      spec: { runTemplateRef: { name: 'run' }, serviceAccountName: 'builder', selector },
+    } as never)
+    const failing = await stage.client.waitFor(
+      runnable,
+      'team-a/run',
+      (object) => conditionsOf(object as never)['Ready']?.[0] === 'False',
+    )
+    expect(conditionsOf(failing as never)['Ready']?.[2]).toContain(
+      'User "system:serviceaccount:team-a:builder" cannot list',
+    )
+    expect(await stage.things('team-a')).toEqual([])
+  })
+
+  it('cannot take over an object of another owner, nor have it deleted', async () => {
+    const fixed = template('ClusterTemplate', 'fixed', {
+      template: { ...thing, metadata: { name: 'shared' }, spec: { by: '$(workload.metadata.name)$' } },
+    })
+    await stage.apply(
+      fixed,
+      supplyChain('fixed', 'fixed', [{ name: 'fixed', templateRef: { kind: 'ClusterTemplate', name: 'fixed' } }]),
+    )
+    await stage.apply(workloadOf('first', 'fixed'))
+    await stage.ready('team-a/first', 'True')
+    await stage.apply(workloadOf('second', 'fixed'))
+    const second = await stage.owner('team-a/second', (one) => reasonOf(one) === 'TemplateRejectedByAPIServer')
+    expect(conditionsOf(second)['Ready']?.[2]).toContain('belongs to Workload first')
+    await stage.client.delete(second, 'team-a/second')
+    await stage.settle()
+    expect((await stage.things()).map(({ spec }) => spec)).toEqual([{ by: 'first' }])
+  })
+
+  it('does not lose an object because another forged its labels', async () => {
+    await stage.apply(workloadOf('app', 'web', git, 'team-a'))
+    await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+    const labels = {
+      'carto.run/workload-name': 'app',
+      'carto.run/workload-namespace': 'team-a',
+      'carto.run/resource-name': 'gone',
+    }
+    await stage.apply({ ...thing, metadata: { name: 'forged', namespace: 'team-a', labels }, spec: { a: 1 } } as never)
+    await stage.settle()
+    expect((await stage.things()).map(({ metadata }) => metadata.name).toSorted()).toEqual(['app-source', 'forged'])
+  })
+})

@@ -38,11 +38,7 @@ export async function play(of: MapCase): Promise<Played> {
   const refs = referencesOf(input)
   const keys = new Map<string, string>()
   const isSettling = input.trigger.type !== 'full-sync'
-  await using world = await World.start(
-    of,
-    (mapKey) => keys.get(mapKey),
-    isSettling ? settling(input) : answering(input),
-  )
+  await using world = await World.start(of, (mapKey) => keys.get(mapKey), isSettling ? settling(of) : answering(input))
   for (const ref of refs) {
     const key = mapKeyOf(world.identity(ref))
     const other = keys.get(key)
@@ -50,7 +46,7 @@ export async function play(of: MapCase): Promise<Played> {
     keys.set(key, ref)
   }
   const before = isSettling
-    ? stateBefore(input, world)
+    ? stateBefore(of, world)
     : { inputs: input.inputs, outputs: input.outputs, parent: input.parent }
   await world.put(before.parent)
   for (const object of before.inputs) await world.put(object)
@@ -72,7 +68,7 @@ export async function play(of: MapCase): Promise<Played> {
     await world.pass(statusPause)
     world.hooks.restart(answering(input))
     world.transport.writes.length = 0
-    await trigger(input, world)
+    await trigger(of, world)
     look()
   }
   const calls = [...world.hooks.calls]
@@ -107,9 +103,9 @@ function answering({ hooks }: MapInput): Answering {
 }
 
 /** Answers so that nothing changes: every group wants what it has. */
-function settling(input: MapInput): Answering {
+function settling(of: MapCase): Answering {
   return (_hook, ref) => ({
-    outputs: [...input.outputs, ...removedOutput(input)].filter(({ taggedFor }) => taggedFor === ref).map(wishFor),
+    outputs: [...of.input.outputs, ...removedOutput(of)].filter(({ taggedFor }) => taggedFor === ref).map(wishFor),
   })
 }
 
@@ -120,7 +116,8 @@ function wishFor({ object, lastApplied }: CaseOutput): unknown {
 }
 
 /** The state before the trigger; what a case gives is the state after it. */
-function stateBefore(input: MapInput, world: World): Pick<MapInput, 'inputs' | 'outputs' | 'parent'> {
+function stateBefore(of: MapCase, world: World): Pick<MapInput, 'inputs' | 'outputs' | 'parent'> {
+  const { input } = of
   const { trigger: event, parent } = input
   const inputs = [...input.inputs]
   const at = 'ref' in event ? inputs.findIndex((object) => refOf(object) === event.ref) : -1
@@ -145,7 +142,7 @@ function stateBefore(input: MapInput, world: World): Pick<MapInput, 'inputs' | '
     case 'input-deleted':
       return { inputs: [...inputs, removedInput(input, world, event.ref)], outputs: input.outputs, parent }
     case 'output-deleted':
-      return { inputs, outputs: [...input.outputs, ...removedOutput(input)], parent }
+      return { inputs, outputs: [...input.outputs, ...removedOutput(of)], parent }
     case 'parent-spec-updated': {
       const generation = (parent.metadata.generation ?? 1) - 1
       const spec = { ...(parent.spec as object), before: 'the update' }
@@ -160,7 +157,8 @@ function stateBefore(input: MapInput, world: World): Pick<MapInput, 'inputs' | '
   }
 }
 
-async function trigger(input: MapInput, world: World): Promise<void> {
+async function trigger(of: MapCase, world: World): Promise<void> {
+  const { input } = of
   const { trigger: event, parent } = input
   const given = 'ref' in event ? input.inputs.find((object) => refOf(object) === event.ref) : undefined
   switch (event.type) {
@@ -175,7 +173,7 @@ async function trigger(input: MapInput, world: World): Promise<void> {
       await world.remove(removedInput(input, world, event.ref))
       break
     case 'output-deleted':
-      for (const { object } of removedOutput(input)) await world.remove(object)
+      for (const { object } of removedOutput(of)) await world.remove(object)
       break
     case 'parent-spec-updated':
       await world.change(parent, (stored) => ({
@@ -217,14 +215,14 @@ function removedInput({ parent }: MapInput, world: World, ref: string): KubeObje
 }
 
 /** The output that somebody deleted, as the hook had asked for it. */
-function removedOutput({ trigger: event, hooks, outputs }: MapInput): CaseOutput[] {
+function removedOutput({ input: { trigger: event, hooks }, resources }: MapCase): CaseOutput[] {
   if (event.type !== 'output-deleted') return []
   const { kind, namespace, name } = parseRef(event.ref)
   const answer = hooks.map?.[event.wasTaggedFor]
   const wishes =
     answer !== undefined && 'outputs' in answer && Array.isArray(answer.outputs) ? (answer.outputs as KubeObject[]) : []
   const wish = wishes.find((object) => object.kind === kind && object.metadata.name === name)
-  const apiVersion = wish?.apiVersion ?? outputs.find(({ object }) => object.kind === kind)?.object.apiVersion
+  const apiVersion = wish?.apiVersion ?? resources.find((resource) => resource.kind === kind)?.apiVersion
   if (apiVersion === undefined) throw new Error(`Nothing tells the apiVersion of ${event.ref}`)
   const object = {
     ...wish,

@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { Client, systemClock } from '@fairlead/client'
 import type { Discovery, Transport } from '@fairlead/client'
-import type { Route as CapabilityRoute, Validator } from '@fairlead/controller'
+import type { Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
 import { policiesLink } from './admission/policies/policies-link.ts'
+import { mutatingWebhooksLink } from './admission/webhooks/mutating-link.ts'
+import { validatingWebhooksLink } from './admission/webhooks/validating-link.ts'
 import { validatorsLink } from './admission/validators.ts'
 import { certificateAuthenticator, staticTokens } from './auth/authenticators.ts'
 import { loadCertificates, makeCertificates } from './auth/certificates.ts'
@@ -50,6 +52,8 @@ import { memory } from './storage/memory.ts'
 import type { Storage } from './storage/storage.ts'
 import type { Store } from './storage/store.ts'
 import { Views } from './views/views.ts'
+import { serviceAddresses } from './webhooks/service-address.ts'
+import { WebhookClient } from './webhooks/webhook-client.ts'
 
 /** The controllers that live inside the server; `crd` looks after definitions of custom resources. */
 export type ControllerName = InternalController | 'crd'
@@ -71,6 +75,8 @@ export interface ApiServerOptions {
   readonly validators?: readonly Validator[]
   /** Further links of the admission chain, after the server's own. */
   readonly admission?: readonly AdmissionLink[]
+  /** Where webhooks are that are named by a Service (`name.namespace.svc`); asked before the Service's EndpointSlices. */
+  readonly resolve?: HookResolver
   /** Where `kubectl logs` reads from. */
   readonly podLogs?: PodLogs
   /** Endpoints beside the API. */
@@ -168,6 +174,10 @@ export class ApiServer implements AsyncDisposable {
     const authenticators = [certificateAuthenticator, staticTokens(options.tokens ?? []), tokens.authenticator()]
     const read: Environment['read'] = (resource, key) => index.get(resource, key)
     const list: Environment['list'] = (resource) => index.list(resource)
+    const client = resources.use(
+      new WebhookClient({ clock, resolve: serviceAddresses({ read, list, resolve: options.resolve }) }),
+    )
+    const webhooks = { client, authorizer, newUid: randomUUID, read, list }
     const environment: Environment = {
       store,
       registry,
@@ -177,6 +187,8 @@ export class ApiServer implements AsyncDisposable {
         ...(rbac === undefined ? [] : [escalationAdmission(rbac)]),
         ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]),
         policiesLink({ registry, authorizer, read, list }),
+        mutatingWebhooksLink(webhooks),
+        validatingWebhooksLink(webhooks),
         ...(options.admission ?? []),
       ]),
       authorizer,

@@ -1,6 +1,6 @@
 // What links say about a request to others: the names by which webhooks and expressions know it, and refusals in the words of the real server.
-import { forbidden, StatusError } from '@fairlead/kube'
-import type { JsonObject, JsonValue } from '@fairlead/kube'
+import { forbidden } from '@fairlead/kube'
+import type { JsonObject, JsonValue, StatusError } from '@fairlead/kube'
 import type { UserInfo } from '../auth/user.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import type { DeleteOptions } from '../request/write-options.ts'
@@ -65,7 +65,13 @@ export function writeOptionsObject(kind: 'CreateOptions' | 'UpdateOptions', quer
     const value = query.get(field) ?? ''
     return value === '' ? {} : { [field]: value }
   }
-  return { kind, apiVersion: optionsVersion, ...dryRunField(query), ...text('fieldManager'), ...text('fieldValidation') }
+  return {
+    kind,
+    apiVersion: optionsVersion,
+    ...dryRunField(query),
+    ...text('fieldManager'),
+    ...text('fieldValidation'),
+  }
 }
 
 /** DeleteOptions as an object. */

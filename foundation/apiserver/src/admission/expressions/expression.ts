@@ -72,7 +72,7 @@ export class Budget {
       this.spend(cost)
       return { value }
     } catch (error) {
-      if (error instanceof CelBudgetError) this.spend(limit)
+      if (error instanceof CelBudgetError) this.spend(limit < defaultCelBudget ? limit + 1 : limit)
       else if (!(error instanceof CelError)) throw error
       return { error: `expression '${text}' resulted in error: ${error.message}` }
     }

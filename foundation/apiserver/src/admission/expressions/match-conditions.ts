@@ -18,12 +18,10 @@ export class MatchConditions {
   readonly #expressions: readonly Expression[]
   readonly #failurePolicy: string | undefined
 
-  constructor(
-    conditions: readonly MatchCondition[],
-    declarations: Declarations,
-    failurePolicy: string | undefined,
-  ) {
-    this.#expressions = conditions.map(({ expression = '' }) => new Expression(expression.trim(), declarations, [types.bool]))
+  constructor(conditions: readonly MatchCondition[], declarations: Declarations, failurePolicy: string | undefined) {
+    this.#expressions = conditions.map(
+      ({ expression = '' }) => new Expression(expression.trim(), declarations, [types.bool]),
+    )
     this.#failurePolicy = failurePolicy
   }
 

@@ -2,7 +2,16 @@
 // expression asks.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
-import { authorizerType, authorizerValue, fromJson, fromTypedJson, listOf, mapOf, objectOf, types } from '@fairlead/kube/cel'
+import {
+  authorizerType,
+  authorizerValue,
+  fromJson,
+  fromTypedJson,
+  listOf,
+  mapOf,
+  objectOf,
+  types,
+} from '@fairlead/kube/cel'
 import type { AccessCheck, CelType, CelValue } from '@fairlead/kube/cel'
 import type { Authorizer, UserInfo } from '../../auth/user.ts'
 import type { ServedResource } from '../../registry/registry.ts'
@@ -123,7 +132,16 @@ export class RequestValues {
       const asker = serviceAccount === undefined ? user : serviceAccountUser(serviceAccount)
       return this.#authorizer.authorize(
         path === undefined
-          ? { user: asker, verb, group: group ?? '', version: '*', resource: resource ?? '', subresource, namespace, name }
+          ? {
+              user: asker,
+              verb,
+              group: group ?? '',
+              version: '*',
+              resource: resource ?? '',
+              subresource,
+              namespace,
+              name,
+            }
           : { user: asker, verb, path },
       )
     }

@@ -43,9 +43,7 @@ export function matchesRule(rule: Rule, request: AdmissionRequest, { definition,
     names(rule.apiVersions, version.name) &&
     matchesScope(rule.scope, request) &&
     (rule.resources ?? []).some((text) => matchesResource(text, definition.plural, request.subresource)) &&
-    (rule.resourceNames === undefined ||
-      rule.resourceNames.length === 0 ||
-      rule.resourceNames.includes(request.name))
+    (rule.resourceNames === undefined || rule.resourceNames.length === 0 || rule.resourceNames.includes(request.name))
   )
 }
 

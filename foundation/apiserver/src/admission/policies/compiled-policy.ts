@@ -86,7 +86,7 @@ export class CompiledPolicy {
           : new Expression(source.messageExpression!, telling, [types.string]),
     }))
     this.#annotations = (spec.auditAnnotations ?? []).map(
-      ({ valueExpression = '' }) => new Expression(valueExpression, declarations, [types.string, types.null, types.dyn]),
+      ({ valueExpression = '' }) => new Expression(valueExpression, declarations, [types.string, types.null]),
     )
   }
 
@@ -121,7 +121,9 @@ export class CompiledPolicy {
     try {
       return this.#annotations.flatMap((expression) => {
         const outcome = budget.evaluate(expression, all)
-        return 'error' in outcome ? this.#failed(outcome.error).map((denial) => ({ ...denial, isAnnotation: true })) : []
+        return 'error' in outcome
+          ? this.#failed(outcome.error).map((denial) => ({ ...denial, isAnnotation: true }))
+          : []
       })
     } catch (error) {
       if (error instanceof OutOfBudget) return this.#failed(error.message)

@@ -31,9 +31,7 @@ export function paramResource(
   const { group, version } = parseApiVersion(apiVersion)
   const resource = registry.findKind(group, version, kind)
   if (resource !== undefined) return resource
-  throw new ConfigurationError(
-    `failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`,
-  )
+  throw new ConfigurationError(`failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`)
 }
 
 /**

@@ -94,7 +94,10 @@ class PolicyRun {
   ): Promise<void> {
     try {
       const { matchResources } = binding.spec ?? {}
-      if (matchResources !== undefined && meantVersion(matchResources, this.#request, this.#readNamespace) === undefined)
+      if (
+        matchResources !== undefined &&
+        meantVersion(matchResources, this.#request, this.#readNamespace) === undefined
+      )
         return
       const all = await paramsOf(paramsResource, binding, this.#namespaceName, this.#source)
       const { values } = await this.#valuesIn(as)

@@ -1,4 +1,4 @@
-// Webhook configurations and ValidatingAdmissionPolicies. Compiling their expressions is the admission chain's business.
+// Webhook configurations and ValidatingAdmissionPolicies; their expressions have a file of their own.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
@@ -16,6 +16,7 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
+import { conditionErrors, policyExpressionErrors } from './expressions.ts'
 
 /** Behaviour of MutatingWebhookConfigurations. */
 export const mutatingWebhooksStrategy: Strategy = webhooksStrategy(true)
@@ -116,6 +117,7 @@ function webhookErrors(path: string, webhook: JsonObject): FieldError[] {
   return [
     ...errors,
     ...reviewVersionErrors(`${path}.admissionReviewVersions`, stringsAt(webhook, 'admissionReviewVersions')),
+    ...conditionErrors(`${path}.matchConditions`, webhook),
   ]
 }
 
@@ -223,14 +225,7 @@ function policyErrors(object: KubeObject): FieldError[] {
       ),
     )
   }
-  return [
-    ...errors,
-    ...validations.flatMap((validation, index) =>
-      stringAt(validation, 'expression').trim() === ''
-        ? [fieldErrors.required(fieldPath('spec.validations', index, 'expression'), 'expression is not specified')]
-        : [],
-    ),
-  ]
+  return [...errors, ...policyExpressionErrors(object, spec)]
 }
 
 function matchErrors(path: string, match: JsonObject, needsRules: boolean): FieldError[] {

@@ -1,0 +1,105 @@
+// AdmissionReview (admission.k8s.io/v1 and v1beta1): the question, and the answer made sure of.
+import { asJson, isJsonObject, StatusError } from '@fairlead/kube'
+import type { JsonObject, JsonValue, Status } from '@fairlead/kube'
+import type { ServedResource } from '../../registry/registry.ts'
+import type { AdmissionRequest } from '../admission.ts'
+import { describeRequest } from '../attributes.ts'
+
+const group = 'admission.k8s.io'
+
+/** An answer that keeps to the protocol. */
+export interface AdmissionAnswer {
+  readonly allowed: boolean
+  readonly status: Partial<Status> | undefined
+  /** Base64 of a JSON patch; '' for none. */
+  readonly patch: string
+  readonly patchType: string
+  readonly warnings: readonly string[]
+}
+
+/** An answer that does not. */
+export class InvalidAnswer extends Error {
+  readonly code = 'InvalidAdmissionAnswer'
+}
+
+/** The review to send. `request` carries its objects in the version of `as`. */
+export function reviewOf(
+  request: AdmissionRequest,
+  as: ServedResource,
+  version: 'v1' | 'v1beta1',
+  uid: string,
+): JsonObject {
+  const { object, oldObject } = request
+  return {
+    kind: 'AdmissionReview',
+    apiVersion: `${group}/${version}`,
+    request: {
+      uid,
+      ...describeRequest(request, as),
+      object: object === undefined ? null : asJson(object),
+      oldObject: oldObject === undefined ? null : asJson(oldObject),
+    },
+  }
+}
+
+/** Reads an answer. @throws InvalidAnswer */
+export function answerOf(
+  review: JsonObject,
+  { uid, version, mutates }: { readonly uid: string; readonly version: 'v1' | 'v1beta1'; readonly mutates: boolean },
+): AdmissionAnswer {
+  const { response } = review
+  if (!isJsonObject(response)) throw new InvalidAnswer('webhook response was absent')
+  const patch = textOf(response['patch'])
+  const answer: AdmissionAnswer = {
+    allowed: response['allowed'] === true,
+    status: isJsonObject(response['status']) ? (response['status'] as unknown as Partial<Status>) : undefined,
+    patch,
+    patchType: textOf(response['patchType']) || (version === 'v1beta1' && patch !== '' ? 'JSONPatch' : ''),
+    warnings: Array.isArray(response['warnings'])
+      ? (response['warnings'] as readonly JsonValue[]).filter((text) => typeof text === 'string')
+      : [],
+  }
+  if (version === 'v1') checkV1(review, response, uid, mutates)
+  return answer
+}
+
+function checkV1(review: JsonObject, response: JsonObject, uid: string, mutates: boolean): void {
+  const given = textOf(response['uid'])
+  if (given !== uid)
+    throw new InvalidAnswer(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`)
+  const kind = `${textOf(review['apiVersion'])}, Kind=${textOf(review['kind'])}`
+  const wanted = `${group}/v1, Kind=AdmissionReview`
+  if (kind !== wanted) throw new InvalidAnswer(`expected webhook response of ${wanted}, got ${kind}`)
+  const hasPatch = textOf(response['patch']) !== ''
+  const hasType = response['patchType'] !== undefined && response['patchType'] !== null
+  if (!mutates) {
+    if (hasPatch) throw new InvalidAnswer('validating webhook may not return response.patch')
+    if (hasType) throw new InvalidAnswer('validating webhook may not return response.patchType')
+  } else if (hasPatch && !hasType) {
+    throw new InvalidAnswer('webhook returned response.patch but not response.patchType')
+  } else if (hasType && !hasPatch) {
+    throw new InvalidAnswer('webhook returned response.patchType but not response.patch')
+  } else if (hasType && response['patchType'] === '') {
+    throw new InvalidAnswer('webhook returned invalid response.patchType of ""')
+  }
+}
+
+/** What the client is told when a webhook refuses: the webhook's own status, never a success. */
+export function denied(webhook: string, given: Partial<Status> | undefined): StatusError {
+  const by = `admission webhook ${JSON.stringify(webhook)} denied the request`
+  const { message = '', reason = '', code = 0, status } = given ?? {}
+  const text = message !== '' ? `${by}: ${message}` : reason !== '' ? `${by}: ${reason}` : `${by} without explanation`
+  return new StatusError({
+    ...given,
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: status === undefined || (status as string) === '' || status === 'Success' ? 'Failure' : status,
+    message: text,
+    code: code < 400 ? 400 : code,
+  } as Status)
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}

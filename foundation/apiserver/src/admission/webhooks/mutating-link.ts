@@ -1,0 +1,128 @@
+// Mutating webhooks: one after the other, each sees what the one before made of the object. Those that ask for it see the object once more when a
+// later one has changed it.
+import {
+  applyJsonPatch,
+  asJson,
+  asObject,
+  cloneJson,
+  internalError,
+  isJsonObject,
+  jsonEqual,
+  JsonPatchError,
+  JsonSyntaxError,
+  parseJson,
+} from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { TypeMismatch } from '../../registry/resource.ts'
+import type { Draft } from '../../registry/strategy.ts'
+import type { ServedResource } from '../../registry/registry.ts'
+import { kindOfResource } from '../../request/body-decoder.ts'
+import { convert } from '../../views/views.ts'
+import type { AdmissionLink, AdmissionRequest } from '../admission.ts'
+import { isExempt } from '../attributes.ts'
+import type { AdmissionAnswer } from './admission-review.ts'
+import { ask, callFailed, invocationOf } from './webhook-caller.ts'
+import type { Invocation, WebhookSource } from './webhook-caller.ts'
+import { mutatingResource, webhooksOf } from './webhook.ts'
+import type { Webhook } from './webhook.ts'
+
+/** The link. */
+export function mutatingWebhooksLink(source: WebhookSource): AdmissionLink {
+  return {
+    name: 'MutatingAdmissionWebhook',
+    mutate(request) {
+      const webhooks = webhooksOf(source.list(mutatingResource))
+      return webhooks.length === 0 || isExempt(request) ? undefined : mutate(webhooks, request, source)
+    },
+  }
+}
+
+async function mutate(
+  webhooks: readonly Webhook[],
+  original: AdmissionRequest,
+  source: WebhookSource,
+): Promise<JsonObject | undefined> {
+  let request = original
+  /** Webhooks that want to see later changes, and those of them that have some to see. */
+  let reinvocable: Webhook[] = []
+  const again = new Set<Webhook>()
+  const call = async (webhook: Webhook): Promise<void> => {
+    const invocation = await invocationOf(webhook, request, source)
+    if (invocation === undefined) return
+    const answer = await ask(invocation, true, source)
+    const changed = answer === undefined ? undefined : patched(invocation, answer)
+    if (changed !== undefined) {
+      request = { ...request, object: await inOwnVersion(changed, original.resource) }
+      for (const earlier of reinvocable) again.add(earlier)
+      reinvocable = []
+    }
+    if (webhook.spec.reinvocationPolicy === 'IfNeeded') reinvocable.push(webhook)
+  }
+  for (const webhook of webhooks) await call(webhook)
+  for (const webhook of webhooks) if (again.has(webhook)) await call(webhook)
+  return request === original ? undefined : (cloneJson(asJson(request.object!)) as JsonObject)
+}
+
+/** What the answer makes of the object; undefined when that is nothing new. @throws StatusError 500 */
+function patched({ webhook, as, request }: Invocation, answer: AdmissionAnswer): KubeObject | undefined {
+  if (answer.patch === '') return undefined
+  const patch = readPatch(answer.patch)
+  if (Array.isArray(patch) && patch.length === 0) return undefined
+  const { object } = request
+  if (object === undefined) {
+    const what = 'attempted to modify the object, which is not supported for this operation'
+    throw internalError(`admission webhook ${JSON.stringify(webhook.name)} ${what}`)
+  }
+  if (answer.patchType !== 'JSONPatch')
+    throw callFailed(webhook, `unsupported patch type ${JSON.stringify(answer.patchType)}`)
+  const before = asJson(object)
+  const after = decoded(apply(before, patch), as)
+  const draft = after as Draft
+  draft.metadata['managedFields'] = before['metadata'] === undefined ? null : managedFieldsOf(before)
+  if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
+  as.definition.strategy.applyDefaults?.(draft)
+  return jsonEqual(draft, before) ? undefined : asObject(draft)
+}
+
+function readPatch(base64: string): JsonValue {
+  try {
+    return parseJson(Buffer.from(base64, 'base64'))
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw internalError(error.message)
+    throw error
+  }
+}
+
+function apply(document: JsonObject, patch: JsonValue): JsonObject {
+  let value: JsonValue
+  try {
+    value = applyJsonPatch(document, patch)
+  } catch (error) {
+    if (error instanceof JsonPatchError) throw internalError(error.message)
+    throw error
+  }
+  if (isJsonObject(value)) return value
+  throw internalError('the patch makes the object something else than an object')
+}
+
+function decoded(value: JsonObject, as: ServedResource): JsonObject {
+  try {
+    const { object } = kindOfResource(as).decode(value)
+    const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {}
+    return cloneJson({ ...object, metadata }) as JsonObject
+  } catch (error) {
+    if (error instanceof TypeMismatch) throw internalError(error.message)
+    throw error
+  }
+}
+
+/** Who owns which fields is not for webhooks to say. */
+function managedFieldsOf(object: JsonObject): JsonValue {
+  const metadata = object['metadata'] as JsonObject
+  return cloneJson(metadata['managedFields'] ?? null)
+}
+
+async function inOwnVersion(object: KubeObject, resource: ServedResource): Promise<KubeObject> {
+  const [own] = await convert([object], resource)
+  return own!
+}

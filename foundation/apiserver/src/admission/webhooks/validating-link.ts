@@ -1,0 +1,28 @@
+// Validating webhooks: all that want the request are asked at once, and one refusal is enough.
+import type { AdmissionLink, AdmissionRequest } from '../admission.ts'
+import { isExempt } from '../attributes.ts'
+import { ask, invocationOf } from './webhook-caller.ts'
+import type { Invocation, WebhookSource } from './webhook-caller.ts'
+import { validatingResource, webhooksOf } from './webhook.ts'
+import type { Webhook } from './webhook.ts'
+
+/** The link. */
+export function validatingWebhooksLink(source: WebhookSource): AdmissionLink {
+  return {
+    name: 'ValidatingAdmissionWebhook',
+    validate(request) {
+      const webhooks = webhooksOf(source.list(validatingResource))
+      return webhooks.length === 0 || isExempt(request) ? undefined : validate(webhooks, request, source)
+    },
+  }
+}
+
+async function validate(webhooks: readonly Webhook[], request: AdmissionRequest, source: WebhookSource): Promise<void> {
+  const invocations: Invocation[] = []
+  for (const webhook of webhooks) {
+    const invocation = await invocationOf(webhook, request, source)
+    if (invocation !== undefined) invocations.push(invocation)
+  }
+  const outcomes = await Promise.allSettled(invocations.map((invocation) => ask(invocation, false, source)))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}

@@ -1,0 +1,97 @@
+// Mutating and validating webhooks as they are stored, and one of them ready to be asked.
+import { internalError } from '@fairlead/kube'
+import type { KubeObject, LabelSelector } from '@fairlead/kube'
+import type { ServedResource } from '../../registry/registry.ts'
+import type { WebhookClientConfig } from '../../webhooks/client-config.ts'
+import { MatchConditions } from '../expressions/match-conditions.ts'
+import type { MatchCondition } from '../expressions/match-conditions.ts'
+import { authorizerDeclaration, requestDeclarations } from '../expressions/variables.ts'
+import { meantVersion } from '../matching/match-resources.ts'
+import type { Rule } from '../matching/rule.ts'
+import type { NamespaceReader } from '../matching/selectors.ts'
+import type { AdmissionRequest } from '../admission.ts'
+
+/** One entry of `webhooks`. */
+export interface WebhookSpec {
+  readonly name?: string
+  readonly clientConfig?: WebhookClientConfig
+  readonly rules?: readonly Rule[]
+  readonly failurePolicy?: string
+  readonly matchPolicy?: string
+  readonly namespaceSelector?: LabelSelector
+  readonly objectSelector?: LabelSelector
+  readonly sideEffects?: string
+  readonly timeoutSeconds?: number
+  readonly admissionReviewVersions?: readonly string[]
+  readonly matchConditions?: readonly MatchCondition[]
+  /** Mutating webhooks only. */
+  readonly reinvocationPolicy?: string
+}
+
+/** A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration. */
+export interface WebhookConfiguration extends KubeObject {
+  readonly webhooks?: readonly WebhookSpec[]
+}
+
+/** The store's names of the configurations. */
+export const mutatingResource = 'mutatingwebhookconfigurations.admissionregistration.k8s.io'
+/** See {@link mutatingResource}. */
+export const validatingResource = 'validatingwebhookconfigurations.admissionregistration.k8s.io'
+
+/** A webhook ready to be asked. */
+export class Webhook {
+  readonly spec: WebhookSpec
+  readonly name: string
+  readonly conditions: MatchConditions
+
+  constructor(spec: WebhookSpec) {
+    this.spec = spec
+    this.name = spec.name ?? ''
+    const declarations = { ...requestDeclarations, ...authorizerDeclaration }
+    this.conditions = new MatchConditions(spec.matchConditions ?? [], declarations, spec.failurePolicy)
+  }
+
+  /** Seconds that a call may take. */
+  get timeoutSeconds(): number {
+    return this.spec.timeoutSeconds ?? 10
+  }
+
+  /** The version of AdmissionReview to speak. @throws StatusError 500 */
+  get reviewVersion(): 'v1' | 'v1beta1' {
+    for (const version of this.spec.admissionReviewVersions ?? []) {
+      if (version === 'v1' || version === 'v1beta1') return version
+    }
+    throw internalError('webhook does not accept known AdmissionReview versions (v1, v1beta1)')
+  }
+
+  /** The version in which the webhook wants the request; undefined when it does not want it. @throws StatusError 404, 500 */
+  wants(request: AdmissionRequest, read: NamespaceReader): ServedResource | undefined {
+    const { rules = [], matchPolicy, namespaceSelector, objectSelector } = this.spec
+    if (rules.length === 0) return undefined
+    return meantVersion(
+      {
+        resourceRules: rules,
+        ...(matchPolicy === undefined ? {} : { matchPolicy }),
+        ...(namespaceSelector === undefined ? {} : { namespaceSelector }),
+        ...(objectSelector === undefined ? {} : { objectSelector }),
+      },
+      request,
+      read,
+    )
+  }
+}
+
+const prepared = new WeakMap<WebhookConfiguration, readonly Webhook[]>()
+
+/** The webhooks of all configurations, by name of the configuration, each in the order written. */
+export function webhooksOf(configurations: Iterable<KubeObject>): readonly Webhook[] {
+  const sorted = ([...configurations] as WebhookConfiguration[]).toSorted((a, b) =>
+    a.metadata.name! < b.metadata.name! ? -1 : 1,
+  )
+  return sorted.flatMap((configuration) => {
+    let webhooks = prepared.get(configuration)
+    if (webhooks === undefined)
+      prepared.set(configuration, (webhooks = (configuration.webhooks ?? []).map((spec) => new Webhook(spec))))
+    return webhooks
+  })
+}

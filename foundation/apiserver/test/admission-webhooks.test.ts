@@ -1,0 +1,538 @@
+// Webhooks of admission, asked over real HTTPS: what they are sent, what their answers do, and what is said when they fail.
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
+import { failureOf, TestApi } from './support/api.ts'
+import { patchResponse, reviewAnswer, WebhookServer } from './support/webhook-server.ts'
+import type { WebhookAnswer } from './support/webhook-server.ts'
+
+let api: TestApi
+let servers: AsyncDisposableStack
+
+beforeEach(async () => {
+  servers = new AsyncDisposableStack()
+  api = servers.use(await TestApi.start())
+})
+
+afterEach(() => servers.disposeAsync())
+
+async function serve(answer: (review: JsonObject, path: string) => WebhookAnswer): Promise<WebhookServer> {
+  return servers.use(await WebhookServer.start(answer))
+}
+
+const configMaps = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] }
+
+function webhook(server: WebhookServer, more: JsonObject = {}): JsonObject {
+  return {
+    name: 'check.example.com',
+    clientConfig: { url: server.url, caBundle: server.caBundle },
+    rules: [configMaps],
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+    timeoutSeconds: 5,
+    ...more,
+  }
+}
+
+async function install(kind: 'Mutating' | 'Validating', ...webhooks: JsonObject[]): Promise<void> {
+  const path = `/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}webhookconfigurations`
+  const { status, text } = await api.post(path, {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: `${kind}WebhookConfiguration`,
+    metadata: { name: `hooks-${kind.toLowerCase()}` },
+    webhooks,
+  })
+  expect(status, text).toBe(201)
+}
+
+const path = '/api/v1/namespaces/default/configmaps'
+const configMap = (name: string, data: JsonObject = { a: '1' }): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+})
+
+describe('what a webhook is sent', () => {
+  test('is an AdmissionReview with the request in full', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install('Validating', webhook(server))
+    await api.post(`${path}?fieldManager=me&dryRun=All`, configMap('one'))
+    const [call] = server.calls
+    const review = call!.review as { request: JsonObject & { object: JsonObject } }
+    expect(call!.path).toBe('/?timeout=5s')
+    expect(review).toEqual({
+      kind: 'AdmissionReview',
+      apiVersion: 'admission.k8s.io/v1',
+      request: {
+        uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+        resource: { group: '', version: 'v1', resource: 'configmaps' },
+        requestKind: { group: '', version: 'v1', kind: 'ConfigMap' },
+        requestResource: { group: '', version: 'v1', resource: 'configmaps' },
+        name: 'one',
+        namespace: 'default',
+        operation: 'CREATE',
+        userInfo: { username: 'admin', groups: expect.arrayContaining(['system:masters']) },
+        object: expect.objectContaining({ kind: 'ConfigMap', data: { a: '1' } }),
+        oldObject: null,
+        dryRun: true,
+        options: { kind: 'CreateOptions', apiVersion: 'meta.k8s.io/v1', dryRun: ['All'], fieldManager: 'me' },
+      },
+    })
+    expect((review.request.object['metadata'] as JsonObject)['uid']).toEqual(expect.any(String))
+  })
+
+  test('has the old object for updates and deletions', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await api.post(path, configMap('old'))
+    await install('Validating', webhook(server, { rules: [{ ...configMaps, operations: ['*'] }] }))
+    await api.merge(`${path}/old`, { data: { a: '2' } })
+    await api.delete(`${path}/old`, { propagationPolicy: 'Background' })
+    const seen = server.calls.map(({ review }) => {
+      const { operation, object, oldObject, options } = review['request'] as Record<string, JsonObject | null>
+      return [operation, object?.['data'], oldObject?.['data'], options?.['kind'], options?.['propagationPolicy']]
+    })
+    expect(seen).toEqual([
+      ['UPDATE', { a: '2' }, { a: '1' }, 'UpdateOptions', undefined],
+      ['DELETE', undefined, { a: '2' }, 'DeleteOptions', 'Background'],
+    ])
+  })
+
+  test('a mutating webhook hears of a deletion once', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await api.post(path, configMap('gone'))
+    await install('Mutating', webhook(server, { rules: [{ ...configMaps, operations: ['DELETE'] }] }))
+    const { status } = await api.delete(`${path}/gone`)
+    expect([status, server.calls.length]).toEqual([200, 1])
+  })
+})
+
+describe('which requests a webhook gets', () => {
+  const rule = (more: JsonObject): JsonObject => ({ rules: [{ ...configMaps, operations: ['*'], ...more }] })
+  const cases: [string, JsonObject, boolean][] = [
+    ['all resources', rule({ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }), true],
+    ['all resources and their subresources', rule({ resources: ['*/*'] }), true],
+    ['another resource', rule({ resources: ['secrets'] }), false],
+    ['another version', { ...rule({ apiVersions: ['v2'] }) }, false],
+    ['a subresource only', rule({ resources: ['configmaps/status'] }), false],
+    ['namespaced scope', rule({ scope: 'Namespaced' }), true],
+    ['cluster scope', rule({ scope: 'Cluster' }), false],
+    ['another operation', rule({ operations: ['DELETE'] }), false],
+    [
+      'namespaces that match',
+      { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'default' } } },
+      true,
+    ],
+    ['namespaces that do not', { namespaceSelector: { matchLabels: { team: 'x' } } }, false],
+    ['objects that match', { objectSelector: { matchLabels: { app: 'x' } } }, true],
+    ['objects that do not', { objectSelector: { matchLabels: { app: 'y' } } }, false],
+    ['no rule at all', { rules: [] }, false],
+    ['conditions that hold', { matchConditions: [{ name: 'a', expression: "object.metadata.name == 'm'" }] }, true],
+    [
+      'a condition that does not',
+      { matchConditions: [{ name: 'a', expression: "request.operation == 'DELETE'" }] },
+      false,
+    ],
+    [
+      'a condition that fails, under Ignore',
+      { failurePolicy: 'Ignore', matchConditions: [{ name: 'a', expression: 'object.nope == 1' }] },
+      false,
+    ],
+  ]
+  test.each(cases)('%s', async (_name, more, isAsked) => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install('Validating', webhook(server, more))
+    const object = configMap('m')
+    const { status } = await api.post(path, { ...object, metadata: { name: 'm', labels: { app: 'x' } } })
+    expect([status, server.calls.length]).toEqual([201, isAsked ? 1 : 0])
+  })
+
+  test('configurations of admission are exempt', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: false }))
+    const everything = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }
+    await install('Validating', webhook(server, { rules: [everything] }))
+    const { status } = await api.delete(
+      '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hooks-validating',
+    )
+    expect([status, server.calls.length]).toEqual([200, 0])
+  })
+
+  test('a condition that fails refuses the request', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install('Validating', webhook(server, { matchConditions: [{ name: 'a', expression: 'object.nope == 1' }] }))
+    expect(failureOf(await api.post(path, configMap('m')))).toEqual({
+      status: 403,
+      reason: 'Forbidden',
+      message: `configmaps "m" is forbidden: expression 'object.nope == 1' resulted in error: no such key: nope`,
+      details: { name: 'm', kind: 'configmaps' },
+    })
+  })
+
+  test('an equivalent version gets the object in that version', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    const autoscalers = {
+      apiGroups: ['autoscaling'],
+      apiVersions: ['v1'],
+      operations: ['CREATE'],
+      resources: ['horizontalpodautoscalers'],
+    }
+    await install('Validating', webhook(server, { rules: [autoscalers] }))
+    await api.post('/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers', {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: 'h' },
+      spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'd', apiVersion: 'apps/v1' } },
+    })
+    const { kind, requestKind, object } = server.calls[0]!.review['request'] as Record<string, JsonObject>
+    expect([kind!['version'], requestKind!['version'], object!['apiVersion']]).toEqual(['v1', 'v2', 'autoscaling/v1'])
+  })
+})
+
+describe('answers of validating webhooks', () => {
+  const refusals: [string, JsonObject, JsonObject][] = [
+    [
+      'with a message',
+      { allowed: false, status: { message: 'not today' } },
+      { status: 400, message: 'admission webhook "check.example.com" denied the request: not today' },
+    ],
+    [
+      'with a code and a reason',
+      { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'no' } },
+      { status: 403, reason: 'Forbidden', message: 'admission webhook "check.example.com" denied the request: no' },
+    ],
+    [
+      'without a word',
+      { allowed: false },
+      { status: 400, message: 'admission webhook "check.example.com" denied the request without explanation' },
+    ],
+    [
+      'with a reason only',
+      { allowed: false, status: { code: 200, status: 'Success', reason: 'Gone' } },
+      { status: 400, reason: 'Gone', message: 'admission webhook "check.example.com" denied the request: Gone' },
+    ],
+  ]
+  test.each(refusals)('a refusal %s', async (_name, response, expected) => {
+    const server = await serve((review) => reviewAnswer(review, response))
+    await install('Validating', webhook(server))
+    expect(failureOf(await api.post(path, configMap('x')))).toEqual(expected)
+    expect((await api.get(`${path}/x`)).status).toBe(404)
+  })
+
+  test('warnings reach the client', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true, warnings: ['old "form"'] }))
+    await install('Validating', webhook(server))
+    const { status, headers } = await api.post(path, configMap('x'))
+    expect([status, headers['warning']]).toEqual([201, ['299 - "old \\"form\\""']])
+  })
+
+  test('all are asked at once, and the first in order that refuses is heard', async () => {
+    let waiting = 0
+    let release: (() => void) | undefined
+    const both = new Promise<void>((resolve) => (release = resolve))
+    const server = servers.use(
+      await WebhookServer.start(async (review, at) => {
+        if (++waiting === 2) release!()
+        await both
+        return reviewAnswer(review, { allowed: false, status: { message: at } })
+      }),
+    )
+    const at = (name: string): JsonObject =>
+      webhook(server, {
+        name: `${name}.example.com`,
+        clientConfig: { url: `${server.url}/${name}`, caBundle: server.caBundle },
+      })
+    await install('Validating', at('one'), at('two'))
+    const { message } = failureOf(await api.post(path, configMap('x'))) as { message: string }
+    expect(message).toBe('admission webhook "one.example.com" denied the request: /one?timeout=5s')
+  })
+})
+
+describe('failures of webhooks', () => {
+  const failed = (reason: string): JsonObject => ({
+    status: 500,
+    reason: 'InternalError',
+    message: `Internal error occurred: failed calling webhook "check.example.com": ${reason}`,
+    details: { causes: [{ message: `failed calling webhook "check.example.com": ${reason}` }] },
+  })
+  const answers: [string, WebhookAnswer, string][] = [
+    ['no answer in time', 'never', 'failed to call webhook: Post "URL/?timeout=1s": context deadline exceeded'],
+    [
+      'a broken server',
+      { code: 500, text: 'boom' },
+      'failed to call webhook: an error on the server ("boom") has prevented the request from succeeding',
+    ],
+    [
+      'no such path',
+      { code: 404, text: 'x' },
+      'failed to call webhook: the server could not find the requested resource',
+    ],
+    ['no response', { kind: 'AdmissionReview' }, 'received invalid webhook response: webhook response was absent'],
+    [
+      'a patch of a validating webhook',
+      { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', response: { uid: 'UID', patch: 'W10=' } },
+      'received invalid webhook response: validating webhook may not return response.patch',
+    ],
+    [
+      'another uid',
+      { response: { uid: 'other' } },
+      'received invalid webhook response: expected response.uid="UID", got "other"',
+    ],
+    [
+      'another kind',
+      { kind: 'Other', apiVersion: 'v1', response: { uid: 'UID' } },
+      'received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got v1, Kind=Other',
+    ],
+  ]
+  test.each(answers)('%s', async (_name, answer, reason) => {
+    let uid = ''
+    const server = await serve((review) => {
+      uid = (review['request'] as { uid: string }).uid
+      return JSON.parse(JSON.stringify(answer).replaceAll('UID', uid)) as WebhookAnswer
+    })
+    await install('Validating', webhook(server, { timeoutSeconds: 1 }))
+    const expected = failed(reason.replace('URL', server.url))
+    const answered = failureOf(await api.post(path, configMap('x')))
+    expect(answered).toEqual(JSON.parse(JSON.stringify(expected).replaceAll('UID', uid)))
+  })
+
+  test.each(answers)('%s, ignored', async (_name, answer) => {
+    const server = await serve(() => answer)
+    await install('Validating', webhook(server, { timeoutSeconds: 1, failurePolicy: 'Ignore' }))
+    expect((await api.post(path, configMap('x'))).status).toBe(201)
+  })
+
+  test('nobody listens', async () => {
+    const port = await freePort()
+    const server = await serve(() => 'never')
+    await install('Validating', webhook(server, { clientConfig: { url: `https://127.0.0.1:${port}/x` } }))
+    const reason = `failed to call webhook: Post "https://127.0.0.1:${port}/x?timeout=5s": dial tcp 127.0.0.1:${port}: connect: connection refused`
+    expect(failureOf(await api.post(path, configMap('x')))).toEqual(failed(reason))
+  })
+
+  test('a certificate of an unknown authority', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install('Validating', webhook(server, { clientConfig: { url: server.url } }))
+    const reason = `failed to call webhook: Post "${server.url}/?timeout=5s": tls: failed to verify certificate: x509: certificate signed by unknown authority`
+    expect(failureOf(await api.post(path, configMap('x')))).toEqual(failed(reason))
+  })
+
+  test('a webhook that has gone for good does not keep its configuration from being removed', async () => {
+    const server = await serve(() => 'never')
+    const everything = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }
+    const gone = { url: `https://127.0.0.1:${await freePort()}` }
+    await install('Mutating', webhook(server, { rules: [everything], clientConfig: gone }))
+    expect((await api.post(path, configMap('x'))).status).toBe(500)
+    await api.delete('/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/hooks-mutating')
+    expect((await api.post(path, configMap('x'))).status).toBe(201)
+  })
+})
+
+describe('webhooks behind Services', () => {
+  const service = (port?: number): JsonObject => ({
+    clientConfig: {
+      service: { namespace: 'default', name: 'hooks', path: '/check', ...(port === undefined ? {} : { port }) },
+    },
+  })
+
+  test('a Service that is not there', async () => {
+    const server = await serve(() => 'never')
+    await install('Validating', webhook(server, service()))
+    expect(failureOf(await api.post(path, configMap('x')))['message']).toBe(
+      'Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post "https://hooks.default.svc:443/check?timeout=5s": service "hooks" not found',
+    )
+  })
+
+  test('a ready address of its EndpointSlices', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install(
+      'Validating',
+      webhook(server, {
+        clientConfig: { ...(service(8443)['clientConfig'] as JsonObject), caBundle: server.caBundle },
+      }),
+    )
+    await api.post('/api/v1/namespaces/default/services', {
+      metadata: { name: 'hooks' },
+      spec: { ports: [{ port: 8443, name: 'https' }], clusterIP: 'None' },
+    })
+    const unreachable = failureOf(await api.post(path, configMap('x')))['message']
+    expect(unreachable).toContain('no endpoints available for service "hooks"')
+    await api.post('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
+      metadata: { name: 'hooks', labels: { 'kubernetes.io/service-name': 'hooks' } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: ['127.0.0.1'], conditions: { ready: true } }],
+      ports: [{ name: 'https', port: server.port, protocol: 'TCP' }],
+    })
+    const { status } = await api.post(path, configMap('x'))
+    expect([status, server.calls.map((call) => call.path)]).toEqual([201, ['/check?timeout=5s']])
+  })
+
+  test('an address that the caller of the server gave', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await using own = await TestApi.start({
+      resolve: async (host) => (host === 'hooks.default.svc' ? { host: '127.0.0.1', port: server.port } : undefined),
+    })
+    await own.post('/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
+      metadata: { name: 'hooks' },
+      webhooks: [
+        webhook(server, {
+          clientConfig: { service: { namespace: 'default', name: 'hooks' }, caBundle: server.caBundle },
+        }),
+      ],
+    })
+    const { status } = await own.post(path, configMap('x'))
+    expect([status, server.calls.length]).toEqual([201, 1])
+  })
+})
+
+describe('mutating webhooks', () => {
+  test('patch what is stored, for every way to write', async () => {
+    const server = await serve((review) =>
+      reviewAnswer(review, patchResponse([{ op: 'add', path: '/metadata/labels', value: { seen: 'yes' } }])),
+    )
+    await install('Mutating', webhook(server))
+    const created = await api.post(path, configMap('x'))
+    const applied = await api.apply(`${path}/y?fieldManager=me`, configMap('y'))
+    const changed = await api.merge(`${path}/x`, { metadata: { labels: null }, data: { b: '2' } })
+    expect([created, applied, changed].map(({ status, body }) => [status, body.metadata['labels']])).toEqual([
+      [201, { seen: 'yes' }],
+      [201, { seen: 'yes' }],
+      [200, { seen: 'yes' }],
+    ])
+    const again = await api.merge(`${path}/x`, { data: { b: '2' } })
+    expect(again.body.metadata['resourceVersion']).toBe(changed.body.metadata['resourceVersion'])
+  })
+
+  test('see what those before them made, and validating ones see the end', async () => {
+    const add = (text: string) => (review: JsonObject) => {
+      const { data = {} } = (review['request'] as { object: { data?: Record<string, string> } }).object
+      return reviewAnswer(
+        review,
+        patchResponse([{ op: 'add', path: '/data/trace', value: `${data['trace'] ?? ''}${text}` }]),
+      )
+    }
+    const [one, two] = [await serve(add('1')), await serve(add('2'))]
+    const last = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install('Mutating', webhook(one, { name: 'a.example.com' }), webhook(two, { name: 'b.example.com' }))
+    await install('Validating', webhook(last))
+    const { body } = await api.post(path, configMap('x'))
+    const seen = (last.calls[0]!.review['request'] as { object: JsonObject }).object['data']
+    expect([body['data'], seen]).toEqual([
+      { a: '1', trace: '12' },
+      { a: '1', trace: '12' },
+    ])
+  })
+
+  test('are asked once more when a later one changed the object, if they wish', async () => {
+    const first = await serve((review) => {
+      const { data = {} } = (review['request'] as { object: { data?: Record<string, string> } }).object
+      const count = Number(data['count'] ?? 0) + 1
+      return reviewAnswer(review, patchResponse([{ op: 'add', path: '/data/count', value: String(count) }]))
+    })
+    const second = await serve((review) =>
+      reviewAnswer(review, patchResponse([{ op: 'add', path: '/data/later', value: 'x' }])),
+    )
+    await install(
+      'Mutating',
+      webhook(first, { name: 'a.example.com', reinvocationPolicy: 'IfNeeded' }),
+      webhook(second, { name: 'b.example.com' }),
+    )
+    const { body } = await api.post(path, configMap('x'))
+    expect([body['data'], first.calls.length, second.calls.length]).toEqual([{ a: '1', count: '2', later: 'x' }, 2, 1])
+  })
+
+  const broken: [string, JsonObject, RegExp][] = [
+    ['no patch type', { allowed: true, patch: 'W10=' }, /webhook returned response.patch but not response.patchType$/],
+    [
+      'no patch',
+      { allowed: true, patchType: 'JSONPatch' },
+      /webhook returned response.patchType but not response.patch$/,
+    ],
+    [
+      'another patch type',
+      {
+        allowed: true,
+        patchType: 'MergePatch',
+        patch: Buffer.from('[{"op":"remove","path":"/data"}]').toString('base64'),
+      },
+      /failed calling webhook "check.example.com": unsupported patch type "MergePatch"$/,
+    ],
+    [
+      'no JSON',
+      { allowed: true, patchType: 'JSONPatch', patch: 'eHg=' },
+      /^Internal error occurred: invalid character 'x'/,
+    ],
+    ['a patch that does not fit', patchResponse([{ op: 'remove', path: '/nope' }]), /^Internal error occurred: /],
+    [
+      'a type that does not fit',
+      patchResponse([{ op: 'add', path: '/data/a', value: 1 }]),
+      /^Internal error occurred: /,
+    ],
+  ]
+  test.each(broken)('%s is refused', async (_name, response, message) => {
+    const server = await serve((review) => reviewAnswer(review, response))
+    await install('Mutating', webhook(server))
+    const answer = await api.post(path, configMap('x'))
+    expect([answer.status, failureOf(answer)['message']]).toEqual([500, expect.stringMatching(message)])
+  })
+
+  test('cannot change what is deleted', async () => {
+    const server = await serve((review) =>
+      reviewAnswer(review, patchResponse([{ op: 'add', path: '/data', value: {} }])),
+    )
+    await api.post(path, configMap('x'))
+    await install('Mutating', webhook(server, { rules: [{ ...configMaps, operations: ['DELETE'] }] }))
+    expect(failureOf(await api.delete(`${path}/x`))['message']).toBe(
+      'Internal error occurred: admission webhook "check.example.com" attempted to modify the object, which is not supported for this operation',
+    )
+  })
+
+  test('work on custom resources, and their schemas have the last word', async () => {
+    await api.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      metadata: { name: 'things.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'things', kind: 'Thing' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: {
+                type: 'object',
+                properties: { spec: { type: 'object', properties: { size: { type: 'integer', maximum: 5 } } } },
+              },
+            },
+          },
+        ],
+      },
+    })
+    const things = '/apis/example.com/v1/namespaces/default/things'
+    await until(async () => (await api.get(things)).status === 200)
+    let size: JsonValue = 3
+    const server = await serve((review) =>
+      reviewAnswer(review, patchResponse([{ op: 'add', path: '/spec', value: { size, junk: true } }])),
+    )
+    const rules = [{ apiGroups: ['example.com'], apiVersions: ['*'], operations: ['CREATE'], resources: ['things'] }]
+    await install('Mutating', webhook(server, { rules }))
+    const thing = (name: string): JsonObject => ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name } })
+    expect((await api.post(things, thing('a'))).body['spec']).toEqual({ size: 3 })
+    size = 9
+    expect((await api.post(things, thing('b'))).status).toBe(422)
+  })
+})
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer()
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const { port } = listener.address() as AddressInfo
+  await new Promise<void>((resolve) => listener.close(() => resolve()))
+  return port
+}

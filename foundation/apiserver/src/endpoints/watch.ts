@@ -165,7 +165,7 @@ async function* events(
   try {
     if (initial !== undefined) {
       for (const view of await views.all(initial.entries, resource)) {
-        if (selection.matches(view.object)) yield shape.event('ADDED', view)
+        if (selection.matches(view.object)) yield shape.event('ADDED', view, true)
       }
       if (options.sendInitialEvents && options.allowWatchBookmarks) yield shape.bookmark(initial.revision, true)
     }
@@ -212,7 +212,8 @@ async function selectedStep(
 }
 
 interface EventShape {
-  event(type: ServedEvent['type'], view: View): ServedEvent
+  /** `initial`: part of the state at the beginning. */
+  event(type: ServedEvent['type'], view: View, initial?: boolean): ServedEvent
   bookmark(revision: number, endsInitialEvents: boolean): ServedEvent
 }
 
@@ -228,9 +229,10 @@ function eventShape(environment: Environment, call: ResourceCall, transform: Tra
   })
   if (transform === undefined) {
     return {
-      event: (type, view) => ({
+      event: (type, view, initial = false) => ({
         type,
         object: view.object,
+        initial,
         get bytes() {
           return view.bytes
         },
@@ -240,7 +242,7 @@ function eventShape(environment: Environment, call: ResourceCall, transform: Tra
   }
   if (transform.kind === 'PartialObjectMetadata' || transform.kind === 'PartialObjectMetadataList') {
     return {
-      event: (type, view) => ({ type, object: partialMetadata(view.object, transform.version) }),
+      event: (type, view, initial) => ({ type, object: partialMetadata(view.object, transform.version), initial }),
       bookmark: (revision, ends) => ({
         type: 'BOOKMARK',
         object: partialMetadata(bookmark(revision, ends), transform.version),
@@ -257,7 +259,7 @@ function eventShape(environment: Environment, call: ResourceCall, transform: Tra
     )
   }
   return {
-    event: (type, view) => ({ type, object: table(view.object) }),
+    event: (type, view, initial) => ({ type, object: table(view.object), initial }),
     bookmark: (revision, ends) => ({ type: 'BOOKMARK', object: table(bookmark(revision, ends)) }),
   }
 }
@@ -281,8 +283,9 @@ const recentLines: (RecentLine | undefined)[] = Array.from({ length: 16 })
 let nextRecent = 0
 
 /** One line of a watch in JSON. The bytes of a shared object give one shared line. */
-export function encodeJsonEvent({ type, object, bytes }: ServedEvent): Uint8Array {
+export function encodeJsonEvent({ type, object, bytes, initial }: ServedEvent): Uint8Array {
   if (bytes === undefined) return lineOf(type, encoder.encode(stringifyJson(asJson(object))))
+  if (initial) return lineOf(type, bytes)
   const recent = recentLines.find((candidate) => candidate?.bytes === bytes && candidate.type === type)
   if (recent !== undefined) return recent.line
   const line = lineOf(type, bytes)

@@ -25,6 +25,8 @@ export interface ServedEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   readonly object: KubeObject
   readonly bytes?: Uint8Array
+  /** Part of the state at the beginning, which waits for its reader; changes do not wait for anyone. */
+  readonly initial?: boolean
 }
 
 /** What an answer carries. */

@@ -6,18 +6,14 @@ import { constants, gzip } from 'node:zlib'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from './message.ts'
+import { OutgoingStream, drainLimit } from './outgoing-stream.ts'
 
 const compress = promisify(gzip)
 
 /** Bodies above this are compressed for clients that accept it, as the real API server does. */
 const gzipAbove = 128 * 1024
-/** A stream whose client has this much left to read is closed. */
-const unsentLimit = 8 * 1024 * 1024
 /** Answers up to this are not watched on their way. */
 const unwatched = 64 * 1024
-/** A client that reads nothing of what waits for it for so long is closed. */
-const drainLimit = 60_000
-
 /** Writes one answer. Resolves when everything has been handed to the connection or the connection is gone; never rejects. */
 export async function writeResponse(
   answer: ServerResponse,
@@ -28,7 +24,7 @@ export async function writeResponse(
   const { body } = answer
   try {
     if (body.kind === 'json' || body.kind === 'bytes') await writeWhole(answer, bytesOf(body), request, response)
-    else await writeStream(answer, streamOf(body), response, clock)
+    else await writeStream(answer, body, response, clock)
   } catch {
     // The answer has begun and cannot be finished: only a broken connection tells the client so.
     response.destroy()
@@ -76,38 +72,31 @@ function finish(response: HttpResponse, bytes: Uint8Array): Promise<void> | void
   })
 }
 
-function streamOf(body: Extract<ServerBody, { kind: 'watch' | 'stream' }>): AsyncIterable<Uint8Array> {
-  if (body.kind === 'stream') return body.chunks
-  return encoded(body)
-}
-
-async function* encoded({ events, encode }: Extract<ServerBody, { kind: 'watch' }>): AsyncGenerator<Uint8Array> {
-  for await (const event of events) yield encode(event)
-}
-
 async function writeStream(
   { status, headers }: ServerResponse,
-  chunks: AsyncIterable<Uint8Array>,
+  body: Extract<ServerBody, { kind: 'watch' | 'stream' }>,
   response: HttpResponse,
   clock: Clock,
 ): Promise<void> {
   response.writeHead(status, mutable(headers))
   // The client learns at once that its watch is open.
   response.flushHeaders()
-  let stalled: Disposable | undefined
-  const resume = (): void => {
-    stalled?.[Symbol.dispose]()
-    stalled = undefined
+  const out = new OutgoingStream(response, clock)
+  if (body.kind === 'stream') {
+    for await (const chunk of body.chunks) {
+      if (out.isGone) return
+      out.push(chunk)
+    }
+  } else {
+    for await (const event of body.events) {
+      if (out.isGone) return
+      out.push(body.encode(event))
+      if (!event.initial) continue
+      const room = out.room
+      if (room !== undefined) await room
+    }
   }
-  response.on('drain', resume)
-  response.on('close', resume)
-  for await (const chunk of chunks) {
-    if (response.destroyed) return
-    if (response.write(chunk)) continue
-    if (response.writableLength > unsentLimit) return void response.destroy()
-    stalled ??= clock.timer(drainLimit, () => response.destroy())
-  }
-  response.end()
+  out.end()
 }
 
 function acceptsGzip(request: IncomingMessage): boolean {

@@ -273,12 +273,18 @@ test('answers HEAD without a body', async () => {
 })
 
 /** A watch that the test feeds. */
-function channel(): { push(text: string): void; end(): void; response(signal: AbortSignal): ServerResponse } {
+function channel(initial = false): {
+  push(text: string): void
+  end(): void
+  response(signal: AbortSignal): ServerResponse
+  readonly waiting: readonly string[]
+} {
   const waiting: string[] = []
   let ended = false
   let wake: (() => void) | undefined
   const notify = (): void => wake?.()
   return {
+    waiting,
     push: (text) => {
       waiting.push(text)
       notify()
@@ -299,6 +305,7 @@ function channel(): { push(text: string): void; end(): void; response(signal: Ab
             if (text !== undefined)
               yield {
                 type: 'ADDED' as const,
+                initial,
                 object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: text } },
               }
             else if (ended) return
@@ -362,6 +369,46 @@ test('closes a watcher with more than 8 MiB unsent', async () => {
   // Whoever reads fast enough is never cut; this one was, before it began to read.
   const [error] = await Promise.race([closed, once(response, 'end').then(() => [undefined])])
   expect(error === undefined ? received : (error as NodeJS.ErrnoException).code).toBe('ECONNRESET')
+})
+
+test('sends the state at the beginning of a watch as fast as its reader takes it', async () => {
+  const clock = new FakeClock()
+  const feed = channel(true)
+  await using door = await open(async ({ signal }) => feed.response(signal), { clock })
+  const response = await startWatch(door)
+  response.pause()
+  for (let sent = 0; sent < 60; sent++) feed.push('x'.repeat(1_000_000))
+  // The door holds a piece back and makes no more while it does.
+  while (clock.untilNext() === undefined) await new Promise((resolve) => setImmediate(resolve))
+  expect(feed.waiting.length).toBeGreaterThan(10)
+  await clock.advance(59_000)
+  feed.end()
+  let received = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) received += chunk.length
+  expect(received).toBe(60 * 1_000_001)
+})
+
+test('closes a watcher that reads nothing of the state at the beginning for a minute', async () => {
+  const clock = new FakeClock()
+  const feed = channel(true)
+  let signal: AbortSignal | undefined
+  await using door = await open(
+    async (request) => {
+      signal = request.signal
+      return feed.response(request.signal)
+    },
+    { clock },
+  )
+  const response = await startWatch(door)
+  response.pause()
+  response.on('error', () => undefined)
+  for (let sent = 0; sent < 60; sent++) feed.push('x'.repeat(1_000_000))
+  // Kernels take some of it first, which counts as reading.
+  while (signal?.aborted !== true) {
+    await clock.advance(60_001)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(feed.waiting.length).toBeGreaterThan(10)
 })
 
 test('closes a watcher that reads nothing for a minute', async () => {

@@ -1,0 +1,74 @@
+// One watch, or another answer without an end, on its way to a client: small pieces go out together, nobody makes the server hold more than a bounded
+// amount, nor for ever.
+import type { ServerResponse as HttpResponse } from 'node:http'
+import type { Clock } from '@fairlead/kube'
+
+/** A client that has this much left to read, of what cannot wait for it, is closed. Bytes. */
+const unsentLimit = 8 * 1024 * 1024
+/** What can wait is not sent while this much is left to read. Bytes. */
+const patientLimit = 256 * 1024
+/** Pieces of one turn of the event loop go out together, up to this. Bytes. */
+const batchLimit = 64 * 1024
+/** A client that reads nothing of what waits for it for so long is closed. Milliseconds; answers of one piece keep to it as well. */
+export const drainLimit = 60_000
+
+/** Writes pieces to a connection. It closes the connection of a client that does not keep up. */
+export class OutgoingStream {
+  readonly #response: HttpResponse
+  readonly #clock: Clock
+  #batch: Uint8Array[] = []
+  #batched = 0
+  #stalled: Disposable | undefined
+  #resume: (() => void) | undefined
+
+  constructor(response: HttpResponse, clock: Clock) {
+    this.#response = response
+    this.#clock = clock
+    const drained = (): void => this.#drained()
+    response.on('drain', drained)
+    response.on('close', drained)
+  }
+
+  /** Nobody reads any more. */
+  get isGone(): boolean {
+    return this.#response.destroyed
+  }
+
+  /** Sends a piece now, whether the client keeps up or not. */
+  push(piece: Uint8Array): void {
+    // Runs once everything that is ready now has been pushed.
+    if (this.#batched === 0) process.nextTick(() => this.#flush())
+    this.#batch.push(piece)
+    this.#batched += piece.length
+    if (this.#batched >= batchLimit) this.#flush()
+  }
+
+  /** What resolves when the client has read what was pushed, if that has to be waited for before more of what can wait is made. */
+  get room(): Promise<void> | undefined {
+    if (this.#response.writableLength < patientLimit || this.isGone) return undefined
+    return new Promise((resolve) => (this.#resume = resolve))
+  }
+
+  /** Ends the answer. */
+  end(): void {
+    this.#flush()
+    this.#response.end()
+  }
+
+  #flush(): void {
+    if (this.#batched === 0) return
+    const bytes = this.#batch.length === 1 ? this.#batch[0]! : Buffer.concat(this.#batch, this.#batched)
+    this.#batch = []
+    this.#batched = 0
+    if (this.isGone || this.#response.write(bytes)) return
+    if (this.#response.writableLength > unsentLimit) return void this.#response.destroy()
+    this.#stalled ??= this.#clock.timer(drainLimit, () => this.#response.destroy())
+  }
+
+  #drained(): void {
+    this.#stalled?.[Symbol.dispose]()
+    this.#stalled = undefined
+    this.#resume?.()
+    this.#resume = undefined
+  }
+}

@@ -1,6 +1,6 @@
 // Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which processes, and what to try.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
@@ -37,8 +37,9 @@ export function exampleNames(): string[] {
   const folder = examplesFolder()
   return folder === undefined
     ? []
-    : readdirSync(folder)
-        .filter((name) => existsSync(join(folder, name, 'example.yaml')))
+    : readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => basename(path) === 'example.yaml')
+        .map((path) => dirname(path).replaceAll('\\', '/'))
         .sort()
 }
 

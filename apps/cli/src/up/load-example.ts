@@ -15,7 +15,7 @@ const ConfigMap = kind<KubeObject>('v1', 'ConfigMap', { plural: 'configmaps', na
  * A load that was cut off is begun again. Resolves with false when it had been loaded before.
  */
 export async function loadExample(admin: Client, example: Example): Promise<boolean> {
-  const marker = { namespace: systemNamespace, name: `example-${example.name}` }
+  const marker = { namespace: systemNamespace, name: `example-${example.name.replaceAll('/', '-')}` }
   if ((await admin.find(ConfigMap, marker)) !== undefined) return false
   for (const { objects } of example.manifests) await applyAll(admin, objects)
   await admin.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: marker, data: { summary: example.summary } })

@@ -67,3 +67,7 @@ export type {
   HookResolver,
   HookTls,
 } from './hooks/hook-client.ts'
+
+// its own server
+export { CertificateMaker } from './server/certificate-maker.ts'
+export type { CertificateUse, KeyPair, Subject, Validity } from './server/certificate-maker.ts'

@@ -2,16 +2,12 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { CertificateMaker } from '@fairlead/controller'
+import type { CertificateUse, KeyPair, Subject } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
-import { CertificateMaker } from './certificate-maker.ts'
-import type { CertificateUse, Subject } from './certificate-maker.ts'
 import { readText, writePrivate } from './private-file.ts'
 
-/** A private key and its certificate, PEM texts. */
-export interface KeyPair {
-  readonly key: string
-  readonly cert: string
-}
+export type { KeyPair }
 
 /** Everything a server needs to be spoken to over TLS, and to know its administrator. */
 export interface Certificates {

@@ -3,7 +3,12 @@ import { X509Certificate, createHash, generateKeyPairSync, randomBytes, sign } f
 import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as Asn1 from 'asn1js'
-import type { KeyPair } from './certificates.ts'
+
+/** A private key and its certificate, PEM texts. */
+export interface KeyPair {
+  readonly key: string
+  readonly cert: string
+}
 
 /** From when until when a certificate counts, milliseconds since the epoch. */
 export interface Validity {

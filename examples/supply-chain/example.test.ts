@@ -1,0 +1,72 @@
+import { fileURLToPath } from 'node:url'
+import type { KubeObject } from '@fairlead/kube'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { conditionOf, healthOfResources, stageFor } from './stage.ts'
+import type { ExampleStage } from './stage.ts'
+
+const workload = { apiVersion: 'carto.run/v1alpha1', kind: 'Workload' }
+const testRun = { apiVersion: 'build.example.com/v1', kind: 'TestRun' }
+const deployment = { apiVersion: 'apps/v1', kind: 'Deployment' }
+let stage: ExampleStage
+
+beforeEach(async () => {
+  stage = await stageFor(fileURLToPath(new URL('.', import.meta.url)))
+})
+afterEach(() => stage[Symbol.asyncDispose]())
+
+const ready = (name: string, status: string): Promise<KubeObject> =>
+  stage.client.waitFor(workload, `default/${name}`, (object) => conditionOf(object.status, 'Ready')?.[0] === status)
+const branch = (name: string, to: string): Promise<KubeObject> =>
+  stage.client.patch(workload, `default/${name}`, { merge: { spec: { source: { git: { ref: { branch: to } } } } } })
+const image = (name: string): Promise<string> =>
+  stage.client.get(deployment, `default/${name}`).then(({ spec }) => {
+    return (spec as { template: { spec: { containers: readonly { image: string }[] } } }).template.spec.containers[0]!
+      .image
+  })
+
+describe('the supply-chain example', () => {
+  it('takes a Workload with tests from its source to a Deployment', async () => {
+    const { status } = await ready('shop', 'True')
+    expect(healthOfResources(status)).toEqual({
+      source: ['True', 'ReadyCondition', 'fetched'],
+      tested: ['True', 'SucceededCondition', 'all tests passed'],
+      image: ['True', 'ReadyCondition', 'built'],
+      config: ['True', 'OutputsAvailable', ''],
+      deployment: ['True', 'DefaultRule', '1 of 1 are available'],
+    })
+    expect(await image('shop')).toBe('registry.example.com/shop:main')
+    const { spec } = await stage.client.get({ apiVersion: 'build.example.com/v1', kind: 'Build' }, 'default/shop')
+    expect(spec).toMatchObject({ env: [{ name: 'OPTIMIZE', value: 'yes' }] })
+  })
+
+  it('passes the source on where there are no tests', async () => {
+    const { status } = await ready('blog', 'True')
+    const { resources } = status as { resources: readonly { name: string }[] }
+    expect(conditionOf(resources[1], 'ResourceSubmitted')).toEqual(['True', 'PassThrough', ''])
+    expect(
+      (await stage.client.list(testRun, { namespace: 'default' })).items.map(({ metadata }) => metadata.generateName),
+    ).not.toContain('blog-')
+  })
+
+  it('says on top why a Workload cannot be built, and heals it', async () => {
+    const { status } = await ready('broken', 'False')
+    expect(conditionOf(status, 'Ready')?.[2]).toBe("resource [image]: main.ts:3: cannot find name 'froo'")
+    expect(await stage.client.find(deployment, 'default/broken')).toBeUndefined()
+    await branch('broken', 'main')
+    await ready('broken', 'True')
+    expect(await image('broken')).toBe('registry.example.com/broken:main')
+  })
+
+  it('tests each revision once and keeps two runs', async () => {
+    await ready('shop', 'True')
+    for (const revision of ['next', 'later']) {
+      await branch('shop', revision)
+      await stage.client.waitFor(deployment, 'default/shop', ({ spec }) =>
+        JSON.stringify(spec).includes(`shop:${revision}`),
+      )
+    }
+    await ready('shop', 'True')
+    const { items } = await stage.client.list(testRun, { namespace: 'default' })
+    expect(items.map(({ spec }) => (spec as { revision: string }).revision).toSorted()).toEqual(['later', 'next'])
+  })
+})

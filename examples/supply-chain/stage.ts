@@ -1,0 +1,92 @@
+// A cluster for the examples of supply chains: the embedded server with RBAC and admission, the controllers under an account that has their own
+// rules and those that examples grant by label, and the simulator.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ApiServer, memory } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
+import { Manager, installDefinitions } from '@fairlead/controller'
+import { asObject, parseYamlDocuments } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { Simulator, parseRules } from '@fairlead/simulator'
+import { supply } from '@fairlead/supply'
+
+const namespace = 'fairlead-system'
+const name = 'fairlead-supply'
+const label = { 'rbac.fairlead.dev/aggregate-to-supply': 'true' }
+const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name }
+const rbac = 'rbac.authorization.k8s.io/v1'
+const identity = [
+  { apiVersion: rbac, kind: 'ClusterRole', metadata: { name: `${name}-own`, labels: label }, rules: supply.rules },
+  {
+    apiVersion: rbac,
+    kind: 'ClusterRole',
+    metadata: { name },
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: label }] },
+  },
+  {
+    apiVersion: rbac,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: role,
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  },
+] as unknown as readonly KubeObject[]
+
+/** The cluster. */
+export interface ExampleStage extends AsyncDisposable {
+  readonly client: Client
+}
+
+/** Starts it and loads the manifests of an example, files in the order of their names. */
+export async function stageFor(example: string): Promise<ExampleStage> {
+  await using started = new AsyncDisposableStack()
+  const server = started.use(
+    await ApiServer.start({ storage: memory(), authorization: 'RBAC', validators: supply.admission }),
+  )
+  const client = server.client({ manager: 'kubectl' })
+  await installDefinitions(client, supply.crds)
+  for (const object of identity) await client.create(object)
+  const user = {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+  }
+  const options = { resolve: new Map<string, string>(), signal: new AbortController().signal }
+  const rules = join(example, 'simulate.yaml')
+  if (existsSync(rules)) {
+    const simulator = new Simulator(parseRules(readFileSync(rules, 'utf8'), rules))
+    started.use(await Manager.start({ client: server.client(), setup: (manager) => simulator.setup(manager) }))
+  }
+  started.use(
+    await Manager.start({ client: server.client({ as: user }), setup: (manager) => supply.setup(manager, options) }),
+  )
+  for (const object of manifests(example)) {
+    if (object.kind === 'CustomResourceDefinition') await installDefinitions(client, [object])
+    else await client.apply(object)
+  }
+  const running = started.move()
+  return { client, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+/** The objects of all manifests of an example. */
+export function manifests(example: string): KubeObject[] {
+  const folder = join(example, 'manifests')
+  return readdirSync(folder)
+    .toSorted()
+    .flatMap((file) => parseYamlDocuments(readFileSync(join(folder, file), 'utf8')))
+    .map((document) => asObject(document as JsonObject))
+}
+
+/** A condition of an object in short: `[status, reason, message]`. */
+export function conditionOf(object: unknown, type: string): readonly string[] | undefined {
+  const { conditions = [] } = (object ?? {}) as {
+    conditions?: readonly { type: string; status: string; reason: string; message: string }[]
+  }
+  const found = conditions.find((one) => one.type === type)
+  return found === undefined ? undefined : [found.status, found.reason, found.message]
+}
+
+/** `Healthy` of every entry of `status.resources`, by name. */
+export function healthOfResources(status: unknown): Record<string, readonly string[] | undefined> {
+  const { resources = [] } = (status ?? {}) as { resources?: readonly { name: string }[] }
+  return Object.fromEntries(resources.map((entry) => [entry.name, conditionOf(entry, 'Healthy')]))
+}

@@ -63,8 +63,9 @@ class SupervisedProcess implements RunningProcess {
 
   #ended(how: number | string | null): void {
     if (this.#stopping) return
-    process.stderr.write(`The process ${this.name} ended (${how}); it is started again.\n`)
+    // Ctrl-C on a terminal reaches the process too: by the time of the restart it is clear that all of it is meant.
     this.#restart = systemClock.timer(restartMs, () => {
+      process.stderr.write(`The process ${this.name} ended (${how}) and is started again.\n`)
       this.start().catch((error: unknown) => {
         process.stderr.write(`${(error as Error).message}\n`)
         this.#ended('not started')

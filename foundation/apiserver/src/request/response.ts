@@ -35,7 +35,7 @@ export function answerValue(
 
 /** An answer that carries a stored object. */
 export function answerView(status: number, view: View, form: AnswerForm): ServerResponse {
-  return answerValue(status, view.object, form, () => view.bytes)
+  return answerValue(status, view.object, form, () => view.encode())
 }
 
 /** How a list is written. */

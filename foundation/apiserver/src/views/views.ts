@@ -1,6 +1,6 @@
 // What is served of a stored object: a view per entry, version and schema epoch. Converted, defaulted, with its resourceVersion, frozen, built when
-// first read, kept with its JSON bytes, shared by every reader, list and watch (specs/foundation.md §1.2).
-import { asJson, asObject, cloneJson, deepFreeze, stringifyJson } from '@fairlead/kube'
+// first read, shared by every reader, list and watch (specs/foundation.md §1.2). JSON bytes are kept where many share them.
+import { asJson, asObject, deepFreeze, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { storedApiVersion } from '../registry/resource.ts'
 import type { Draft } from '../registry/strategy.ts'
@@ -22,16 +22,20 @@ export class View {
     this.resource = resource
   }
 
-  /** Compact JSON. */
+  /** Compact JSON for lists and watches: kept, as others will want it too. */
   get bytes(): Uint8Array {
-    this.#bytes ??= encoder.encode(stringifyJson(asJson(this.object)))
-    return this.#bytes
+    return (this.#bytes ??= this.encode())
+  }
+
+  /** Compact JSON for one reader: most objects are answered once, when they are written, and their bytes would outlive that by far. */
+  encode(): Uint8Array {
+    return this.#bytes ?? encoder.encode(stringifyJson(asJson(this.object)))
   }
 }
 
 /** Builds and keeps views. */
 export class Views {
-  readonly #views = new WeakMap<Entry, Map<string, View>>()
+  readonly #views = new WeakMap<Entry, readonly View[]>()
 
   /** The view of one entry; a promise only where a conversion webhook has to be asked. */
   of(entry: Entry, resource: ServedResource): View | Promise<View> {
@@ -60,17 +64,15 @@ export class Views {
   }
 
   #known(entry: Entry, resource: ServedResource): View | undefined {
-    const view = this.#views.get(entry)?.get(resource.apiVersion)
-    return view?.resource === resource ? view : undefined
+    return this.#views.get(entry)?.find((view) => view.resource === resource)
   }
 
   #build(entry: Entry, object: KubeObject, resource: ServedResource): View {
-    let versions = this.#views.get(entry)
-    if (versions === undefined) this.#views.set(entry, (versions = new Map<string, View>()))
-    const existing = versions.get(resource.apiVersion)
-    if (existing?.resource === resource) return existing
+    const existing = this.#known(entry, resource)
+    if (existing !== undefined) return existing
     const view = new View(servedForm(object, entry.revision, resource), resource)
-    versions.set(resource.apiVersion, view)
+    const others = this.#views.get(entry)?.filter((other) => other.resource.apiVersion !== resource.apiVersion) ?? []
+    this.#views.set(entry, [...others, view])
     return view
   }
 }
@@ -80,7 +82,8 @@ export function servedForm(object: KubeObject, revision: number, resource: Serve
   let out = asJson(object)
   const { strategy, crd } = resource.definition
   if (crd !== undefined && strategy.applyDefaults !== undefined) {
-    const draft = cloneJson(out) as Draft
+    // Custom resources are defaulted by replacing members at the top; all below is shared with the stored object.
+    const draft = { ...out } as Draft
     strategy.applyDefaults(draft)
     out = draft
   }

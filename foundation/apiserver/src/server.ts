@@ -209,7 +209,7 @@ export class ApiServer implements AsyncDisposable {
     await writeMissing(environment, systemNamespaces.map(newNamespace))
     if (rbac !== undefined) await writeMissing(environment, bootstrapPolicy())
     if (runs(options, 'crd')) {
-      resources.use(await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, onError }))
+      resources.use(await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, webhooks, onError }))
     }
     const capabilityRoutes = new CapabilityRoutes(clientOf)
     const handler: Handler = new Handler({

@@ -20,6 +20,7 @@ import type { ServedResource } from '../registry/registry.ts'
 import { resourceName, storedApiVersion } from '../registry/resource.ts'
 import type { Change, Entry } from '../storage/store.ts'
 import { hasItsNames } from './accepted-names.ts'
+import type { ConversionSource } from './conversion-webhook.ts'
 import { nextStep } from './lifecycle.ts'
 import type { LifecycleStep } from './lifecycle.ts'
 import { resourceDefinitionFrom } from './resource-definition.ts'
@@ -34,6 +35,8 @@ export interface CustomResourcesOptions {
   readonly delay?: number
   /** Runs x-kubernetes-validations; CEL when left out. */
   readonly engine?: RuleEngine
+  /** Asks conversion webhooks; without it versions differ by apiVersion alone. */
+  readonly webhooks?: ConversionSource
   /** Told of failures; what failed is tried again. */
   readonly onError?: (error: unknown) => void
 }
@@ -119,7 +122,7 @@ export class CustomResources implements AsyncDisposable {
     const served = registry.definition(crd.spec.group ?? '', crd.spec.names.plural ?? '')
     if (served !== undefined && served.crd === undefined) return
     if (served !== undefined && old !== undefined && isSameToClients(crd, old)) return
-    registry.put(resourceDefinitionFrom(crd, this.#options.engine))
+    registry.put(resourceDefinitionFrom(crd, this.#options.engine, this.#options.webhooks))
   }
 
   /** Names may have become free: definitions of the group that still want some are looked at again. */
@@ -208,7 +211,7 @@ export class CustomResources implements AsyncDisposable {
     const { group = '', names } = crd.spec
     const definition =
       this.#environment.registry.definition(group, names.plural ?? '') ??
-      resourceDefinitionFrom(crd, this.#options.engine)
+      resourceDefinitionFrom(crd, this.#options.engine, this.#options.webhooks)
     const version =
       definition.versions.find((candidate) => candidate.name === definition.storageVersion) ?? definition.versions[0]!
     return { definition, version, apiVersion: storedApiVersion(definition) }

@@ -3,6 +3,8 @@ import type { CustomResourceDefinition, DefinitionVersion, KubeObject } from '@f
 import { asCustomResourceDefinition, asJson, formatGoValue, parseColumnPath } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '../registry/resource.ts'
 import { celRules } from './cel-rules.ts'
+import { conversionOf } from './conversion-webhook.ts'
+import type { ConversionSource } from './conversion-webhook.ts'
 import { customPrinter } from './custom-printer.ts'
 import { customResourceStrategy, schemaOfVersion } from './custom-strategy.ts'
 import type { RuleEngine } from './validation-rules.ts'
@@ -14,14 +16,19 @@ const subresourceVerbs = ['get', 'patch', 'update']
 
 /**
  * The resource that a CRD defines, all its versions in Kubernetes' order of preference. Names are the accepted ones, or those asked for while
- * none have been accepted.
+ * none have been accepted. Without `webhooks` its versions differ by apiVersion alone, whatever the CRD says.
  */
-export function resourceDefinitionFrom(crd: KubeObject, engine: RuleEngine = celRules): ResourceDefinition {
+export function resourceDefinitionFrom(
+  crd: KubeObject,
+  engine: RuleEngine = celRules,
+  webhooks?: ConversionSource,
+): ResourceDefinition {
   const definition = asCustomResourceDefinition(crd)
   const { spec, status } = definition
   const accepted = status?.acceptedNames
   const names = (accepted?.plural ?? '') === '' ? spec.names : accepted!
   const { plural = '', kind = '', listKind = `${kind}List`, singular = kind.toLowerCase() } = names
+  const convert = conversionOf(crd, webhooks)
   return {
     group: spec.group ?? '',
     plural,
@@ -36,6 +43,7 @@ export function resourceDefinitionFrom(crd: KubeObject, engine: RuleEngine = cel
       .map((version) => versionDefinition(version, definition, kind)),
     storageVersion: spec.versions.find((version) => version.storage === true)?.name ?? '',
     crd,
+    ...(convert === undefined ? {} : { convert }),
     strategy: customResourceStrategy(definition, engine),
   }
 }

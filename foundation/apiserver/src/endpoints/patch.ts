@@ -40,6 +40,7 @@ import type { Environment, ResourceCall } from './environment.ts'
 import { timestamp } from './environment.ts'
 import { modifyObject, setNamespace } from './modify.ts'
 import type { Written } from './modify.ts'
+import { acrossVersions } from './across-versions.ts'
 import { resetFields, schemaOf } from './ownership.ts'
 
 export const jsonPatchType = 'application/json-patch+json'
@@ -223,19 +224,23 @@ async function applyPatch(
     manager: options.fieldManager,
     isApplied: true,
     createsMissing: call.subresource === '',
-    change: (current) => {
+    change: async (current) => {
       if (current === undefined && typeof metadata['uid'] === 'string' && metadata['uid'] !== '')
         throw uidWithoutObject(call, metadata['uid'])
-      const merged = applyServerSide({
-        live: current,
-        applied: asObject(configuration),
-        schemaFor: schemaOf(call.resource),
-        manager: options.fieldManager,
-        force: options.force,
-        subresource: call.subresource,
-        now: timestamp(environment.clock.now()),
-        resetFields: resetFields(call.resource, call.subresource),
-      })
+      const now = timestamp(environment.clock.now())
+      const merged = await acrossVersions(call.resource, (versions) =>
+        applyServerSide({
+          live: current,
+          applied: asObject(configuration),
+          schemaFor: schemaOf(call.resource),
+          manager: options.fieldManager,
+          force: options.force,
+          subresource: call.subresource,
+          now,
+          resetFields: resetFields(call.resource, call.subresource),
+          ...versions,
+        }),
+      )
       const json = asJson(merged)
       return decodePatched(kindOfResource(call.resource), json, () => stringifyJson(json), 'Ignore').object
     },

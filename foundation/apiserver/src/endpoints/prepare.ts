@@ -24,6 +24,7 @@ import { convertToStored } from '../views/views.ts'
 import { writeOptionsObject } from '../admission/attributes.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { timestamp, writeContext } from './environment.ts'
+import { acrossVersions } from './across-versions.ts'
 import { resetFields, schemaOf } from './ownership.ts'
 
 /** Who writes, and whether it counts. */
@@ -49,7 +50,7 @@ export async function prepareCreate(
   const now = timestamp(environment.clock.now())
   let draft = object as Draft
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
-  if (mode.isApplied !== true) draft = tracked(call, undefined, draft, mode.manager, now)
+  if (mode.isApplied !== true) draft = await tracked(call, undefined, draft, mode.manager, now)
   draft = await admitted(environment, call, 'CREATE', draft, undefined, mode.dryRun)
   checkNamespace(environment, call, asObject(draft).metadata.name ?? '')
   fillSystemFields(draft, definition, environment.newUid(), now)
@@ -81,7 +82,7 @@ export async function prepareUpdate(
   const now = timestamp(environment.clock.now())
   let draft = object as Draft
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
-  if (mode.isApplied !== true) draft = tracked(call, old, draft, mode.manager, now)
+  if (mode.isApplied !== true) draft = await tracked(call, old, draft, mode.manager, now)
   draft = await admitted(environment, call, 'UPDATE', draft, old, mode.dryRun)
   const oldJson = old as unknown as JsonObject
   const isStatus = statusEndpoints.has(call.subresource)
@@ -161,16 +162,25 @@ export function refuseResourceVersion(metadata: JsonObject): void {
     throw failure(500, undefined, 'resourceVersion should not be set on objects to be created')
 }
 
-function tracked(call: ResourceCall, live: KubeObject | undefined, draft: Draft, manager: string, now: string): Draft {
-  const updated = trackUpdate({
-    live,
-    updated: asObject(draft),
-    schemaFor: schemaOf(call.resource),
-    manager,
-    subresource: call.subresource,
-    now,
-    resetFields: resetFields(call.resource, call.subresource),
-  })
+async function tracked(
+  call: ResourceCall,
+  live: KubeObject | undefined,
+  draft: Draft,
+  manager: string,
+  now: string,
+): Promise<Draft> {
+  const updated = await acrossVersions(call.resource, (versions) =>
+    trackUpdate({
+      live,
+      updated: asObject(draft),
+      schemaFor: schemaOf(call.resource),
+      manager,
+      subresource: call.subresource,
+      now,
+      resetFields: resetFields(call.resource, call.subresource),
+      ...versions,
+    }),
+  )
   const { metadata } = updated as unknown as Draft
   return { ...(updated as unknown as Draft), metadata: { ...metadata } }
 }

@@ -1,5 +1,5 @@
 // Watches: from a revision, from now with everything there is, or as a streaming list. Each watch has a bounded queue; who falls behind is told 410.
-import { asJson, asObject, failure, stringifyJson, unknownError } from '@fairlead/kube'
+import { asJson, asObject, failure, StatusError, stringifyJson, unknownError } from '@fairlead/kube'
 import type { KubeObject, Status } from '@fairlead/kube'
 import type { ServedEvent } from '../http/message.ts'
 import type { ListOptions } from '../request/list-options.ts'
@@ -185,6 +185,10 @@ async function* events(
       yield shape.event(step.type, view instanceof Promise ? await view : view)
     }
     if (feed.refusal !== undefined) yield { type: 'ERROR', object: feed.refusal as unknown as KubeObject }
+  } catch (error) {
+    // A conversion webhook failed: the watcher cannot be shown this change, and must not be shown later ones.
+    if (!(error instanceof StatusError)) throw error
+    yield { type: 'ERROR', object: error.status as unknown as KubeObject }
   } finally {
     feed.end()
   }

@@ -49,18 +49,20 @@ export class Views {
 
   /** The views of many entries, with one conversion for all that are missing. */
   async all(entries: readonly Entry[], resource: ServedResource): Promise<readonly View[]> {
-    const missing = entries.filter((entry) => this.#known(entry, resource) === undefined)
-    if (missing.length > 0) {
-      const objects = await convert(
-        missing.map((entry) => asObject(entry.object)),
-        resource,
-      )
-      for (const [index, entry] of missing.entries()) {
-        this.#build(entry, objects[index]!, resource)
-        if (index % 500 === 499) await new Promise((resolve) => setImmediate(resolve))
-      }
+    const views = entries.map((entry) => this.#known(entry, resource))
+    const missing = entries.filter((_entry, index) => views[index] === undefined)
+    if (missing.length === 0) return views as View[]
+    const objects = await convert(
+      missing.map((entry) => asObject(entry.object)),
+      resource,
+    )
+    let built = 0
+    for (const [index, entry] of entries.entries()) {
+      if (views[index] !== undefined) continue
+      views[index] = this.#build(entry, objects[built++]!, resource)
+      if (built % 500 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    return entries.map((entry) => this.#known(entry, resource)!)
+    return views as View[]
   }
 
   #known(entry: Entry, resource: ServedResource): View | undefined {

@@ -1,0 +1,136 @@
+// The cluster that is measured: server and controllers in this process, every request of the controllers counted.
+import { ApiServer, memory } from '@fairlead/apiserver'
+import { Client } from '@fairlead/client'
+import type { ApiRequest, ApiResponse, Impersonation, Transport } from '@fairlead/client'
+import { Manager, installDefinitions } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import { crds, startControllers } from '@fairlead/supply'
+import type { SupplyControllers } from '@fairlead/supply'
+
+export const thing = { apiVersion: 'bench.run/v1', kind: 'Thing' }
+const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+
+const definition: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'things.bench.run' },
+  spec: {
+    group: 'bench.run',
+    scope: 'Namespaced',
+    names: { kind: 'Thing', listKind: 'ThingList', plural: 'things', singular: 'thing' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: 'object', properties: { spec: free, status: free } } },
+      },
+    ],
+  },
+}
+
+/** Requests by method. */
+export interface Requests {
+  reads: number
+  writes: number
+}
+
+class CountingTransport implements Transport {
+  readonly address: string
+  readonly #inner: Transport
+  readonly #requests: Requests
+
+  constructor(inner: Transport, requests: Requests) {
+    this.address = inner.address
+    this.#inner = inner
+    this.#requests = requests
+  }
+
+  request(request: ApiRequest): Promise<ApiResponse> {
+    if (request.method === 'GET') this.#requests.reads++
+    else if (!request.path.includes('/events')) this.#requests.writes++
+    return this.#inner.request(request)
+  }
+
+  watch(request: ApiRequest): ReturnType<Transport['watch']> {
+    return this.#inner.watch(request)
+  }
+
+  as(who: Impersonation): Transport {
+    return new CountingTransport(this.#inner.as(who), this.#requests)
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#inner[Symbol.asyncDispose]()
+  }
+}
+
+/** The cluster. */
+export class MeasuredCluster implements AsyncDisposable {
+  readonly client: Client
+  readonly manager: Manager
+  readonly controllers: SupplyControllers
+  readonly requests: Requests
+  readonly #server: ApiServer
+
+  private constructor(server: ApiServer, manager: Manager, controllers: SupplyControllers, requests: Requests) {
+    this.#server = server
+    this.client = server.client({ manager: 'bench' })
+    this.manager = manager
+    this.controllers = controllers
+    this.requests = requests
+  }
+
+  static async start(): Promise<MeasuredCluster> {
+    const server = await ApiServer.start({ storage: memory() })
+    await installDefinitions(server.client(), [...crds, definition])
+    const requests: Requests = { reads: 0, writes: 0 }
+    const client = new Client({ transport: new CountingTransport(server.client().transport, requests) })
+    let controllers: SupplyControllers | undefined
+    const manager = await Manager.start({ client, setup: (started) => (controllers = startControllers(started)) })
+    return new MeasuredCluster(server, manager, controllers!, requests)
+  }
+
+  /** Applies objects, some at a time. */
+  async apply(objects: readonly KubeObject[]): Promise<void> {
+    const left = objects.values()
+    const worker = async (): Promise<void> => {
+      for (const object of left) await this.client.create(object)
+    }
+    await Promise.all(Array.from({ length: 32 }, worker))
+  }
+
+  /** Keys at work or waiting, over all controllers. */
+  get busy(): number {
+    const { workloads, runnables } = this.controllers
+    return [workloads, runnables].reduce(
+      (sum, { controller }) => sum + controller.loop.queue.length + controller.loop.queue.working,
+      0,
+    )
+  }
+
+  /** Resolves when nothing is to do. */
+  async quiet(): Promise<void> {
+    for (let quiet = 0, revision = -1; quiet < 5; revision = this.#server.store.revision) {
+      await this.client.clock.sleep(10)
+      quiet = this.busy === 0 && this.#server.store.revision === revision ? quiet + 1 : 0
+    }
+  }
+
+  /** Reconciles so far, of one controller. */
+  async reconciles(controller: string): Promise<number> {
+    const text = await this.manager.metrics.text()
+    const lines = text
+      .split('\n')
+      .filter(
+        (line) => line.startsWith('controller_runtime_reconcile_total{') && line.includes(`controller="${controller}"`),
+      )
+    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.manager.stop(1000)
+    await this.#server[Symbol.asyncDispose]()
+  }
+}

@@ -13,6 +13,9 @@ import type { Answer, Target } from './connection.ts'
 /** How the server is run: sources by type stripping, or what `npm run build` made of them. */
 export type Form = 'source' | 'built'
 
+/** Those of `npm start`; the rest is set by server.js, as by the launcher. */
+const startOptions = ['--min-semi-space-size=8', '--max-semi-space-size=8']
+
 /** A server under measurement, on an empty sqlite store of its own. */
 export class ServerProcess implements AsyncDisposable {
   /** Milliseconds from the start of the process to the first `ok` of /readyz. */
@@ -37,6 +40,7 @@ export class ServerProcess implements AsyncDisposable {
     const child = spawn(
       process.execPath,
       [
+        ...startOptions,
         ...(process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? []),
         ...nodeOptions,
         join(import.meta.dirname, 'server.js'),

@@ -1,8 +1,10 @@
 // The server that is measured: `node server.js FOLDER source|built` serves a sqlite store and prints one line of JSON when its port is open.
-// Plain JavaScript, because the built form must not pay for type stripping; the compile cache is on, as in the launcher.
+// Plain JavaScript, because the built form must not pay for type stripping; memory and compile cache as in the launcher.
 import module from 'node:module'
+import { setFlagsFromString } from 'node:v8'
 
 const [folder, form] = process.argv.slice(2)
+setFlagsFromString('--memory-saver-mode')
 module.enableCompileCache()
 if (form === 'source') {
   module.registerHooks({

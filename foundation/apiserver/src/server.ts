@@ -155,11 +155,16 @@ export class ApiServer implements AsyncDisposable {
     const clock = options.clock ?? systemClock
     await using resources = new AsyncDisposableStack()
     const storage = await (options.storage ?? memory())
-    const store = resources.use('open' in storage ? await storage.open({ clock }) : storage)
+    const opening = 'open' in storage ? storage.open({ clock }) : storage
+    // A journal opens in a thread of its own. Meanwhile this one does what needs no store, and loads what the controllers will ask for.
+    const registry = new Registry(builtinResources())
+    const [store] = await Promise.all([opening, options.controllers === false ? undefined : import('prom-client')])
+    resources.use(store)
     const folder = 'open' in storage ? storage.folder : undefined
     const certificates = lazyCertificates(folder, clock)
+    // Made between the commits that follow; whoever asks for them hears of a failure.
+    if (runs(options, 'service-account')) certificates().catch(() => undefined)
     const index = resources.use(await ObjectIndex.follow(store))
-    const registry = new Registry(builtinResources())
     const roles = options.authorization === 'RBAC' ? resources.use(await RoleIndex.follow(store)) : undefined
     const rbac = roles && { roles, authorizer: new RbacAuthorizer(roles) }
     const authorizer = rbac?.authorizer ?? alwaysAllow

@@ -36,11 +36,18 @@ const newOctal: ScalarTag = {
   identify: (value) => typeof value === 'bigint',
   default: true,
   format: 'OCT',
-  test: /^[-+]?0o[0-7_]+$/,
+  test: /^[-+]?0o_*[0-7][0-7_]*$/,
   resolve: (text) => {
     const digits = text.replaceAll('_', '')
     return digits.startsWith('-') ? -BigInt(digits.slice(1)) : BigInt(digits.replace('+', ''))
   },
+}
+
+/** Go takes nothing for a number that lacks a digit where one must stand: `.`, `e3`, `-.5e`, `._5` and `0x_` are strings. */
+const hasDigits: Readonly<Record<string, string>> = {
+  'tag:yaml.org,2002:float': '^(?=[-+]?\\.?\\d|[-+]?\\.[iInN])',
+  'tag:yaml.org,2002:int': '^(?![-+]?0[xb]_*$)',
+  'tag:yaml.org,2002:int OCT': '^(?![-+]?0_+$)',
 }
 
 /** The tags of YAML 1.1 without times and base 60, and with `0o`. */
@@ -49,7 +56,13 @@ function dialect(tags: Tags): Tags {
     if (typeof tag === 'string') return tag !== 'timestamp' && !tag.endsWith('Time')
     return tag.tag !== 'tag:yaml.org,2002:timestamp' && tag.format !== 'TIME'
   })
-  return [newOctal, ...kept]
+  return [newOctal, ...kept.map(demandDigits)]
+}
+
+function demandDigits(tag: Tags[number]): Tags[number] {
+  const ahead = typeof tag === 'string' ? undefined : (hasDigits[`${tag.tag} ${tag.format}`] ?? hasDigits[tag.tag])
+  if (ahead === undefined || typeof tag === 'string' || !('test' in tag) || tag.test === undefined) return tag
+  return { ...tag, test: new RegExp(ahead + tag.test.source.slice(1), tag.test.flags) }
 }
 
 const readOptions = {

@@ -1,5 +1,6 @@
 // A request to a resource: which verbs its path knows, in which forms it can be answered, and the way from the body to the endpoint that does the work.
 import {
+  badRequest,
   cloneJson,
   failure,
   isJsonObject,
@@ -266,7 +267,13 @@ function deleteBody(exchange: Exchange): JsonValue | undefined {
   if (!(body instanceof Uint8Array)) return body.json
   if (body.length === 0) return undefined
   const encoding = inputEncoding(request, protobuf === undefined)
-  if (encoding === 'protobuf') return protobuf!.decode(bodyBytes(request)!)
+  if (encoding === 'protobuf') {
+    try {
+      return protobuf!.decode(bodyBytes(request)!)
+    } catch (error) {
+      throw badRequest((error as Error).message)
+    }
+  }
   return parseText(bodyBytes(request)!, encoding, 'DeleteOptions').value
 }
 

@@ -29,8 +29,21 @@ export function answerValue(
   form: AnswerForm,
   bytes?: () => Uint8Array,
 ): ServerResponse {
-  const encoding = form.encoding
-  return { status, headers: { ...uncached, 'content-type': contentTypes[encoding] }, body: bodyOf(value, form, bytes) }
+  if (form.encoding === 'protobuf') {
+    const encoded = form.encodeProtobuf?.(value as JsonObject)
+    // Kinds without a protobuf form go out as JSON and say so; clients read the content type.
+    if (encoded === undefined) return answerValue(status, value, { ...form, encoding: 'json' }, bytes)
+    return {
+      status,
+      headers: { ...uncached, 'content-type': protobufType },
+      body: { kind: 'bytes', bytes: encoded },
+    }
+  }
+  return {
+    status,
+    headers: { ...uncached, 'content-type': contentTypes[form.encoding] },
+    body: bodyOf(value, form, bytes),
+  }
 }
 
 /** An answer that carries a stored object. */
@@ -113,14 +126,10 @@ export function statusOf(error: unknown): { readonly status: Status; readonly co
 
 function bodyOf(
   value: JsonObject | KubeObject,
-  { encoding, pretty, encodeProtobuf }: AnswerForm,
+  { encoding, pretty }: AnswerForm,
   bytes: (() => Uint8Array) | undefined,
 ): ServerBody {
   if (encoding === 'yaml') return { kind: 'bytes', bytes: encoder.encode(stringifyYaml(value as JsonObject)) }
-  if (encoding === 'protobuf') {
-    const encoded = encodeProtobuf?.(value as JsonObject)
-    if (encoded !== undefined) return { kind: 'bytes', bytes: encoded }
-  }
   if (pretty) return { kind: 'bytes', bytes: encoder.encode(`${prettyJson(value as JsonObject)}\n`) }
   if (bytes === undefined) return { kind: 'json', value }
   return {

@@ -45,8 +45,8 @@ export class MapData {
   readonly problems: Problem[] = []
   readonly #data: JsonObject
 
-  constructor(object: Pick<KubeObject, 'data'>) {
-    const data = isJsonObject(object.data) ? object.data : {}
+  constructor(object: { readonly data?: unknown }) {
+    const data = asData(object.data)
     const length = Object.values(data).reduce(
       (sum: number, text) => sum + (typeof text === 'string' ? text.length : 0),
       0,
@@ -116,8 +116,13 @@ export class MapData {
   }
 }
 
+/** An object's part that should be an object; an empty one when it is something else. */
+export function asData(value: unknown): JsonObject {
+  return isJsonObject(value as JsonValue) ? (value as JsonObject) : {}
+}
+
 /** Reads an action map. Unknown data keys are left out; what cannot be used is a problem. */
-export function parseActionMap(object: Pick<KubeObject, 'metadata' | 'data'>): ActionMap {
+export function parseActionMap(object: Pick<KubeObject, 'metadata'> & { readonly data?: unknown }): ActionMap {
   const data = new MapData(object)
   const actions = { 'url-actions': actionsOf(data, 'url-actions'), 'cmd-actions': actionsOf(data, 'cmd-actions') }
   const parts = {
@@ -125,7 +130,7 @@ export function parseActionMap(object: Pick<KubeObject, 'metadata' | 'data'>): A
     variables: data.object('variables'),
     snippets: data.object('snippets'),
   }
-  if (ownValue((isJsonObject(object.data) ? object.data : {}) as JsonObject, 'function-actions') !== undefined) {
+  if (ownValue(asData(object.data), 'function-actions') !== undefined) {
     data.problems.push({
       code: 'InvalidMap',
       field: 'data.function-actions',

@@ -16,7 +16,10 @@ import { targetOf } from './target.ts'
 import type { Target } from './target.ts'
 
 /** A ConfigMap as the catalog needs it. */
-export type MapObject = Pick<KubeObject, 'metadata' | 'data'>
+export type MapObject = Pick<KubeObject, 'metadata'> & { readonly data?: unknown }
+
+/** A KindActionMapping as the catalog needs it. */
+export type MappingObject = Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }
 
 /** Where maps are. The same object must come until it changes. */
 export type FindMap = (namespace: string, name: string) => MapObject | undefined
@@ -39,7 +42,7 @@ export class Catalog {
   /** Maps that a remembered set was made of, or would have been had they existed. */
   readonly #asked = new Set<string>()
 
-  constructor(mappings: readonly Pick<KubeObject, 'metadata' | 'spec'>[], find: FindMap) {
+  constructor(mappings: readonly MappingObject[], find: FindMap) {
     this.#find = find
     this.#mappings = mappings.map(parsedMapping)
     this.#index = new MappingIndex(this.#mappings)
@@ -51,7 +54,7 @@ export class Catalog {
   }
 
   /** The mappings are others now. */
-  replaceMappings(mappings: readonly Pick<KubeObject, 'metadata' | 'spec'>[]): void {
+  replaceMappings(mappings: readonly MappingObject[]): void {
     this.#mappings = mappings.map(parsedMapping)
     this.#index = new MappingIndex(this.#mappings)
     this.#forget()
@@ -119,7 +122,7 @@ export class Catalog {
   }
 }
 
-const parsedMapping: (object: Pick<KubeObject, 'metadata' | 'spec'>) => Mapping = onceEach(parseMapping)
+const parsedMapping: (object: MappingObject) => Mapping = onceEach(parseMapping)
 
 /** An action map, read once for each state of its ConfigMap. */
 export const parsedActionMap: (object: MapObject) => ActionMap = onceEach(parseActionMap)

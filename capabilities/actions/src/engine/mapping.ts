@@ -1,6 +1,7 @@
 // A KindActionMapping as the engine sees it: checked rules, and the problems of all others.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
+import { isJsonArray, ownValue } from '@fairlead/kube'
+import { asData } from './action-map.ts'
 import type { Problem } from './problem.ts'
 import { parseRule } from './rule.ts'
 import type { Rule } from './rule.ts'
@@ -26,8 +27,8 @@ export interface Mapping {
 }
 
 /** Reads a KindActionMapping. A wrong precedence takes all its rules out, a wrong rule only itself. */
-export function parseMapping(object: Pick<KubeObject, 'metadata' | 'spec'>): Mapping {
-  const spec = isJsonObject(object.spec) ? object.spec : {}
+export function parseMapping(object: Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }): Mapping {
+  const spec = asData(object.spec)
   const problems: Problem[] = []
   const precedence = precedenceOf(spec)
   const rules: Record<MapType, readonly Rule[]> = { actions: [], status: [], sections: [] }

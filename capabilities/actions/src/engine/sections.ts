@@ -26,7 +26,7 @@ export interface Section {
 }
 
 /** Reads a section map. */
-export function parseSectionMap(object: Pick<KubeObject, 'metadata' | 'data'>): SectionMap {
+export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonly data?: unknown }): SectionMap {
   const data = new MapData(object)
   const named = (key: string): JsonObject[] =>
     data.list(key).filter((value): value is JsonObject => {

@@ -1,7 +1,7 @@
 // Status maps: what the status of a resource means, in one word and a sentence (originals/kappnav.md §4).
-import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { isJsonObject, ownValue, parseJsonPath } from '@fairlead/kube'
-import { MapData } from './action-map.ts'
+import { MapData, asData } from './action-map.ts'
 import type { Candidate } from './mapping-index.ts'
 import type { Problem } from './problem.ts'
 import type { RunSnippet } from './resolve.ts'
@@ -28,7 +28,7 @@ export function unknownStatus(word = 'Unknown'): ResourceStatus {
 }
 
 /** Reads a status map; undefined, and problems, when it tells nothing. The first of exists, jsonpath, algorithm counts. */
-export function parseStatusMap(object: Pick<KubeObject, 'data'>): {
+export function parseStatusMap(object: { readonly data?: unknown }): {
   readonly map: StatusMap | undefined
   readonly problems: readonly Problem[]
 } {
@@ -39,7 +39,7 @@ export function parseStatusMap(object: Pick<KubeObject, 'data'>): {
     if (value !== undefined)
       data.problems.push({ code: 'InvalidMap', field: `data.${key}`, message: 'should be an object { … }' })
   }
-  const algorithm = isJsonObject(object.data) ? ownValue(object.data, 'algorithm') : undefined
+  const algorithm = ownValue(asData(object.data), 'algorithm')
   if (typeof algorithm === 'string') return { map: { algorithm }, problems: data.problems }
   if (data.problems.length === 0)
     data.problems.push({
@@ -69,13 +69,13 @@ export function findStatusMap<T>(
 /** What a map says of a resource. What it cannot tell is unknown, never an error. */
 export async function evaluateStatus(
   map: StatusMap | undefined,
-  resource: Pick<KubeObject, 'status'>,
+  resource: Readonly<Record<string, unknown>>,
   runSnippet: RunSnippet,
   unknown: ResourceStatus = unknownStatus(),
 ): Promise<ResourceStatus> {
   if (map === undefined) return unknown
   if ('exists' in map) return statusFrom(map.exists, undefined) ?? unknown
-  const status = isJsonObject(resource.status) ? resource.status : {}
+  const status = asData(resource['status'])
   if ('jsonpath' in map) return byPath(map.jsonpath, status) ?? unknown
   try {
     const answer = JSON.parse(await runSnippet(map.algorithm, [JSON.stringify(status)])) as JsonValue

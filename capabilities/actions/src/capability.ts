@@ -1,0 +1,69 @@
+// Actions as a capability that the command composes.
+import type { Capability, Manager, PolicyRule } from '@fairlead/controller'
+import { apiGroup } from './api.ts'
+import { setUpMapController } from './controllers/map-controller.ts'
+import { setUpMappingController } from './controllers/mapping-controller.ts'
+import { defaults } from './defaults/index.ts'
+import { crds } from './generated/crds.ts'
+import { Sandbox } from './sandbox/sandbox.ts'
+import { ActionService } from './service/action-service.ts'
+import { LiveCatalog } from './service/catalog-source.ts'
+import { KindTable } from './service/kind-table.ts'
+import { Rights } from './service/rights.ts'
+import { routesOf } from './service/routes.ts'
+
+/** What the controller needs: mappings and maps to read. Targets and Jobs are the callers' own business. */
+const rules: readonly PolicyRule[] = [
+  {
+    apiGroups: [apiGroup],
+    resources: ['kindactionmappings'],
+    verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+  },
+  { apiGroups: [apiGroup], resources: ['kindactionmappings/status'], verbs: ['patch'] },
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
+  // A cluster may demand it of whoever sets blockOwnerDeletion.
+  { apiGroups: [''], resources: ['configmaps/finalizers'], verbs: ['update'] },
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+]
+
+const services = new WeakMap<Manager, ActionService>()
+
+/** The service that a manager was set up with, for those who call it in the same process. */
+export function actionServiceOf(manager: Manager): ActionService {
+  const service = services.get(manager)
+  if (service === undefined) throw new Error('actions are not set up on this manager')
+  return service
+}
+
+/** Actions (`actions.kappnav.io`). */
+export const actions: Capability = {
+  name: 'actions',
+  crds,
+  rules,
+  defaults,
+  async setup(manager, { signal }) {
+    const source = new LiveCatalog(manager)
+    const sandbox = new Sandbox()
+    setUpMappingController(manager)
+    setUpMapController(manager)
+    services.set(
+      manager,
+      new ActionService({
+        source,
+        kinds: new KindTable(manager.client),
+        rights: new Rights(manager.clock),
+        runSnippet: sandbox.run,
+        clock: manager.clock,
+      }),
+    )
+    const stop = (): void => {
+      source[Symbol.dispose]()
+      void sandbox[Symbol.asyncDispose]()
+    }
+    manager.signal.addEventListener('abort', stop, { once: true })
+    signal.addEventListener('abort', stop, { once: true })
+  },
+  routes: (manager) => routesOf(actionServiceOf(manager)),
+  commands: async () => (await import('./commands/index.ts')).commands,
+}

@@ -1,0 +1,90 @@
+// Action maps of well-known kinds: the console's views as url actions, restart and scale as commands.
+import type { JsonObject } from '@fairlead/kube'
+
+/** A map of one kind. */
+export interface DefaultMap {
+  /** In lower case, as in the map's name. */
+  readonly kind: string
+  readonly data: Readonly<Record<string, string>>
+}
+
+/** An image whose command is kubectl. */
+const kubectlImage = 'rancher/kubectl:v1.33.1'
+
+const namespace = '${resource.$.metadata.namespace}'
+const name = '${resource.$.metadata.name}'
+
+/** The maps. */
+export const defaultMaps: readonly DefaultMap[] = [
+  workload('deployment', 'apps/v1/deployments', ['logs']),
+  workload('statefulset', 'apps/v1/statefulsets', ['logs']),
+  viewed('pod', 'v1/pods', ['logs']),
+  viewed('service', 'v1/services', []),
+  viewed('ingress', 'networking.k8s.io/v1/ingresses', []),
+  viewed('job', 'batch/v1/jobs', ['logs']),
+  viewed('application', 'app.k8s.io/v1beta1/applications', []),
+]
+
+function viewed(kind: string, resource: string, more: readonly string[]): DefaultMap {
+  return { kind, data: { 'url-actions': text(views(resource, more)) } }
+}
+
+function workload(kind: string, resource: string, more: readonly string[]): DefaultMap {
+  return {
+    kind,
+    data: {
+      'url-actions': text(views(resource, more)),
+      'cmd-actions': text([
+        {
+          name: 'restart',
+          text: 'Restart',
+          description: `Replace the pods of this ${kind} one after another`,
+          image: kubectlImage,
+          'cmd-pattern': `kubectl rollout restart ${kind}/${name} --namespace ${namespace}`,
+        },
+        {
+          name: 'scale',
+          text: 'Scale',
+          description: `Set the number of pods of this ${kind}`,
+          image: kubectlImage,
+          'cmd-pattern': `kubectl scale ${kind}/${name} --namespace ${namespace} --replicas=\${input.replicas}`,
+          'requires-input': 'scale',
+        },
+      ]),
+      inputs: text({
+        scale: {
+          title: 'Scale',
+          fields: {
+            replicas: {
+              label: 'Replicas',
+              description: 'How many pods there should be',
+              type: 'string',
+              default: '${resource.$.spec.replicas}',
+              validator: 'is_count',
+            },
+          },
+        },
+      }),
+      snippets: text({
+        is_count:
+          "function isCount(text) { var ok = /^[0-9]{1,4}$/.test(JSON.parse(text).value); return JSON.stringify(ok ? {valid: true} : {valid: false, message: 'should be a number from 0 to 9999'}); }",
+      }),
+    },
+  }
+}
+
+function views(resource: string, more: readonly string[]): readonly JsonObject[] {
+  const address = `\${builtin.console-url}/objects/${resource}/${namespace}/${name}`
+  const texts: Readonly<Record<string, string>> = { detail: 'Details', yaml: 'YAML', events: 'Events', logs: 'Logs' }
+  return ['detail', 'yaml', 'events', ...more].map((view) => ({
+    name: view,
+    text: texts[view]!,
+    description: `${texts[view]!} in the console`,
+    'url-pattern': view === 'detail' ? address : `${address}?view=${view}`,
+    'open-window': 'current',
+  }))
+}
+
+function text(value: JsonObject | readonly JsonObject[]): string {
+  return JSON.stringify(value, undefined, 2)
+}

@@ -1,0 +1,44 @@
+// A KindActionMapping inside a map (`kam-defs`): operators ship it before the kind exists (originals/kappnav.md §2.9).
+import type { KubeObject } from '@fairlead/kube'
+import { dns1123Subdomain, isJsonObject, ownValue } from '@fairlead/kube'
+import { apiVersion } from '../api.ts'
+import { MapData, asData } from './action-map.ts'
+import type { MapObject } from './catalog.ts'
+import type { Problem } from './problem.ts'
+
+/** The data key. */
+export const kamDefsKey = 'kam-defs'
+/** Label of mappings that were made from maps. */
+export const autoCreatedLabel = 'kappnav.kam.auto-created'
+
+/** The mapping that a map carries, in the map's namespace; undefined when it carries none, a problem when it cannot be used. */
+export function embeddedMapping(
+  map: MapObject,
+): { readonly mapping: KubeObject } | { readonly problem: Problem } | undefined {
+  const problem = (message: string): { readonly problem: Problem } => ({
+    problem: { code: 'InvalidMap', field: `data.${kamDefsKey}`, message },
+  })
+  const data = new MapData(map)
+  const value = data.read(kamDefsKey)
+  const [unread] = data.problems.filter(({ code }) => code !== 'LenientJson')
+  if (value === undefined) return unread && { problem: unread }
+  if (!isJsonObject(value)) return problem('should be one whole KindActionMapping, an object')
+  const metadata = asData(ownValue(value, 'metadata'))
+  const name = ownValue(metadata, 'name')
+  const [wrong] = typeof name === 'string' ? dns1123Subdomain(name) : ['it is missing']
+  if (wrong !== undefined) return problem(`metadata.name: ${wrong}`)
+  const namespace = ownValue(metadata, 'namespace')
+  if (namespace !== undefined && namespace !== map.metadata.namespace) {
+    return problem(
+      `metadata.namespace should be left out or ${map.metadata.namespace ?? ''}: a mapping is made in the namespace of its map`,
+    )
+  }
+  const spec = ownValue(value, 'spec')
+  if (!isJsonObject(spec)) return problem('spec is missing')
+  const created = {
+    name: name as string,
+    namespace: map.metadata.namespace ?? 'default',
+    labels: { [autoCreatedLabel]: 'true' },
+  }
+  return { mapping: { apiVersion, kind: 'KindActionMapping', metadata: created, spec } }
+}

@@ -1,0 +1,316 @@
+// Runs Jobs where there is no kubelet (specs/actions.md §6): a Pod for each attempt, status, backoff and logs as in a cluster.
+import { Pod } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
+import type { Controller, Logger, Manager } from '@fairlead/controller'
+import {
+  condition,
+  formatTime,
+  isJsonArray,
+  isJsonObject,
+  isNotFound,
+  isTerminating,
+  ownerReferenceTo,
+} from '@fairlead/kube'
+import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { asData } from '../engine/action-map.ts'
+import { jobState } from '../engine/job.ts'
+import { Job } from '../service/history.ts'
+import { launch } from './launch.ts'
+import type { RunMode } from './launch.ts'
+import { LogBook } from './log-book.ts'
+
+/** How Jobs are run. */
+export interface JobRunnerOptions {
+  readonly mode: RunMode
+  /** A kubeconfig with the rights of a service account; pods get none when left out. Rejects when there is no such account. */
+  readonly kubeconfigFor?: (namespace: string, serviceAccount: string) => Promise<string>
+}
+
+/** Bytes that one pod may print. */
+const maxOutput = 4 * 1024 * 1024
+/** Seconds that a Job may take that sets no limit itself. */
+const defaultDeadline = 3600
+/** Milliseconds before the second attempt; doubled for each further one, as Kubernetes does it. */
+const firstBackoff = 10_000
+const longestBackoff = 360_000
+/** The node that pods say they run on. */
+const nodeName = 'fairlead'
+
+interface RunningJob {
+  readonly stop: AbortController
+  readonly done: Promise<void>
+}
+
+/** The runner. Its `logs` are what the API server's `podLogs` asks. */
+export class JobRunner implements AsyncDisposable {
+  readonly logs: LogBook['read']
+  readonly #options: JobRunnerOptions
+  readonly #book = new LogBook()
+  readonly #running = new Map<string, RunningJob>()
+
+  constructor(options: JobRunnerOptions) {
+    this.#options = options
+    this.logs = this.#book.read
+  }
+
+  /** Begins to run Jobs. */
+  setUp(manager: Manager): Controller {
+    return manager
+      .controller('job-runner')
+      .for(Job)
+      .with({ keepReady: false, manager: 'fairlead-job-runner' })
+      .gone(() => this.#stopMissing(controllerUids()))
+      .reconcile(({ object, clock, log }) => {
+        const uid = object.metadata.uid!
+        const isOver =
+          isTerminating(object) ||
+          jobState(object) === 'Succeeded' ||
+          jobState(object) === 'Failed' ||
+          asData(object.spec)['suspend'] === true
+        if (isOver) this.#running.get(uid)?.stop.abort()
+        else if (!this.#running.has(uid))
+          this.#start(object, manager.client.with({ manager: 'fairlead-job-runner' }), clock, log)
+      })
+
+    function controllerUids(): ReadonlySet<string> {
+      return new Set([...(manager.informers.peek(Job)?.objects.values() ?? [])].map(({ metadata }) => metadata.uid!))
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const running = [...this.#running.values()]
+    for (const { stop } of running) stop.abort()
+    await Promise.all(running.map(({ done }) => done))
+  }
+
+  #stopMissing(present: ReadonlySet<string>): undefined {
+    for (const [uid, { stop }] of this.#running) if (!present.has(uid)) stop.abort()
+  }
+
+  #start(job: KubeObject, client: Client, clock: Clock, log: Logger): void {
+    const uid = job.metadata.uid!
+    const stop = new AbortController()
+    const run = new JobRun({ job, client, clock, stop, options: this.#options, book: this.#book })
+    const done = run
+      .run()
+      .catch((error: unknown) => {
+        if (!isNotFound(error) && !stop.signal.aborted)
+          log.error('Could not run a Job', { namespace: job.metadata.namespace, name: job.metadata.name, error })
+      })
+      .finally(() => void this.#running.delete(uid))
+    this.#running.set(uid, { stop, done })
+  }
+}
+
+interface JobRunParts {
+  readonly job: KubeObject
+  readonly client: Client
+  readonly clock: Clock
+  readonly stop: AbortController
+  readonly options: JobRunnerOptions
+  readonly book: LogBook
+}
+
+/** One Job from its first attempt to its end. */
+class JobRun {
+  readonly #parts: JobRunParts
+  readonly #spec: JsonObject
+  readonly #key: { readonly namespace: string; readonly name: string }
+  #succeeded = 0
+  #failed = 0
+  #attempt = 0
+  #isLate = false
+
+  constructor(parts: JobRunParts) {
+    this.#parts = parts
+    this.#spec = asData(parts.job.spec)
+    this.#key = { namespace: parts.job.metadata.namespace!, name: parts.job.metadata.name! }
+  }
+
+  async run(): Promise<void> {
+    const { clock, stop, job } = this.#parts
+    const started = formatTime(Date.parse(String(asData(job.status)['startTime'] ?? '')) || clock.now())
+    await this.#takeOver()
+    await this.#report({ startTime: started, active: 0 })
+    const deadline = numberOf(this.#spec['activeDeadlineSeconds'], defaultDeadline) * 1000
+    using _timer = clock.timer(Math.max(0, Date.parse(started) + deadline - clock.now()), () => {
+      this.#isLate = true
+      stop.abort()
+    })
+    const completions = numberOf(this.#spec['completions'], 1)
+    const limit = numberOf(this.#spec['backoffLimit'], 6)
+    while (this.#succeeded < completions && this.#failed <= limit && !stop.signal.aborted) {
+      if (this.#failed > 0 && this.#attempt > 0)
+        await clock.sleep(Math.min(firstBackoff * 2 ** (this.#failed - 1), longestBackoff), stop.signal).catch(() => {})
+      if (!stop.signal.aborted) await this.#runPod()
+    }
+    if (this.#succeeded >= completions)
+      return this.#finish('Complete', 'CompletionsReached', 'Reached expected number of succeeded pods')
+    if (this.#isLate) return this.#finish('Failed', 'DeadlineExceeded', 'Job was active longer than specified deadline')
+    if (this.#failed > limit)
+      return this.#finish('Failed', 'BackoffLimitExceeded', 'Job has reached the specified backoff limit')
+  }
+
+  /** Pods that an earlier runner left: those that ended count, those that did not are lost with it. */
+  async #takeOver(): Promise<void> {
+    const { client, job } = this.#parts
+    const { items } = await client.list(Pod, {
+      namespace: this.#key.namespace,
+      labelSelector: { matchLabels: { 'batch.kubernetes.io/controller-uid': job.metadata.uid! } },
+    })
+    for (const pod of items) {
+      const phase = asData(pod.status)['phase']
+      if (phase === 'Succeeded') this.#succeeded++
+      else {
+        this.#failed++
+        if (phase !== 'Failed')
+          await this.#podStatus(pod, {
+            phase: 'Failed',
+            reason: 'RunnerRestarted',
+            message: 'The runner was restarted while the pod ran',
+          })
+      }
+    }
+    this.#attempt = items.length
+  }
+
+  async #runPod(): Promise<void> {
+    const { client, clock, stop, options, book } = this.#parts
+    const pod = await client.create(this.#podFor(this.#attempt++))
+    const uid = pod.metadata.uid!
+    const container = containerOf(pod)
+    const startedAt = formatTime(clock.now())
+    book.begin(uid)
+    const running = {
+      name: container['name'] ?? '',
+      image: container['image'] ?? '',
+      imageID: '',
+      ready: true,
+      started: true,
+      restartCount: 0,
+      state: { running: { startedAt } },
+    }
+    await this.#podStatus(pod, {
+      phase: 'Running',
+      startTime: startedAt,
+      conditions: podConditions(true, startedAt),
+      containerStatuses: [running],
+    })
+    await this.#report({ active: 1, ready: 1 })
+    const late = new AbortController()
+    const print = (chunk: Buffer): void => {
+      if (late.signal.aborted || book.add(uid, chunk) <= maxOutput) return
+      late.abort()
+      book.add(uid, Buffer.from(`\nEnded: it printed more than ${maxOutput} bytes.\n`))
+    }
+    const exitCode = await this.#exitCode(pod, container, options, print, AbortSignal.any([stop.signal, late.signal]))
+    book.end(uid)
+    const finishedAt = formatTime(clock.now())
+    const terminated = { exitCode, startedAt, finishedAt, reason: exitCode === 0 ? 'Completed' : 'Error' }
+    if (exitCode === 0) this.#succeeded++
+    else this.#failed++
+    const left = {
+      phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+      conditions: podConditions(false, finishedAt),
+      containerStatuses: [{ ...running, ready: false, started: false, state: { terminated } }],
+    }
+    try {
+      await this.#podStatus(pod, left)
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+    if (!stop.signal.aborted) await this.#report({ active: 0, ready: 0 })
+  }
+
+  async #exitCode(
+    pod: KubeObject,
+    container: JsonObject,
+    { mode, kubeconfigFor }: JobRunnerOptions,
+    print: (chunk: Buffer) => void,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const account = String(asData(pod.spec)['serviceAccountName'] ?? 'default')
+    let kubeconfig: string | undefined
+    try {
+      kubeconfig = await kubeconfigFor?.(this.#key.namespace, account)
+    } catch (error) {
+      print(
+        Buffer.from(`Service account ${this.#key.namespace}/${account} cannot be used: ${(error as Error).message}\n`),
+      )
+      return 1
+    }
+    return launch({ mode, name: pod.metadata.name!, container, kubeconfig, print, signal })
+  }
+
+  #podFor(attempt: number): KubeObject {
+    const { job } = this.#parts
+    const template = asData(this.#spec['template'])
+    const { labels, annotations } = asData(template['metadata'])
+    return {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        namespace: this.#key.namespace,
+        name: `${this.#key.name.slice(0, 240)}-${attempt}`,
+        labels: { ...asData(labels) } as Record<string, string>,
+        ...(isJsonObject(annotations as JsonValue) ? { annotations: annotations as Record<string, string> } : {}),
+        ownerReferences: [ownerReferenceTo(job, { controller: true, blockOwnerDeletion: true })],
+      },
+      spec: { ...asData(template['spec']), nodeName },
+    }
+  }
+
+  async #finish(type: 'Complete' | 'Failed', reason: string, message: string): Promise<void> {
+    const now = formatTime(this.#parts.clock.now())
+    const made = { ...condition(type, true, { reason, message }), lastProbeTime: now, lastTransitionTime: now }
+    await this.#report({
+      active: 0,
+      ready: 0,
+      ...(type === 'Complete' ? { completionTime: now } : {}),
+      conditions: [made as unknown as JsonObject],
+    })
+  }
+
+  async #report(status: JsonObject): Promise<void> {
+    const counts = {
+      ...(this.#succeeded > 0 ? { succeeded: this.#succeeded } : {}),
+      ...(this.#failed > 0 ? { failed: this.#failed } : {}),
+    }
+    await this.#parts.client.patch(
+      Job,
+      this.#key,
+      { merge: { status: { ...counts, ...status } } },
+      { subresource: 'status' },
+    )
+  }
+
+  async #podStatus({ metadata }: KubeObject, status: JsonObject): Promise<void> {
+    await this.#parts.client.patch(
+      Pod,
+      { namespace: metadata.namespace!, name: metadata.name! },
+      { merge: { status } },
+      { subresource: 'status' },
+    )
+  }
+}
+
+function podConditions(isReady: boolean, now: string): JsonValue {
+  return ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
+    type,
+    status: isReady || type === 'Initialized' || type === 'PodScheduled' ? 'True' : 'False',
+    ...(isReady ? {} : { reason: 'PodCompleted' }),
+    lastProbeTime: null,
+    lastTransitionTime: now,
+  }))
+}
+
+/** Only the first container runs; Jobs of actions have one. */
+function containerOf(pod: KubeObject): JsonObject {
+  const { containers } = asData(pod.spec)
+  const [first] = isJsonArray(containers) ? containers : []
+  return asData(first)
+}
+
+function numberOf(value: JsonValue | undefined, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise
+}

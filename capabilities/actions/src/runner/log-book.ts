@@ -1,0 +1,93 @@
+// What running pods print: kept in memory, followed by those who look on.
+import type { KubeObject } from '@fairlead/kube'
+
+/** What a reader of logs wants. */
+export interface LogQuery {
+  readonly follow: boolean
+  readonly tailLines: number | undefined
+  readonly signal: AbortSignal
+}
+
+/** Pods whose logs are kept; the oldest go first. */
+const maxPods = 200
+
+interface Log {
+  readonly chunks: Buffer[]
+  length: number
+  ended: boolean
+  readonly waiting: Set<() => void>
+}
+
+/** Logs by the uid of their pod. */
+export class LogBook {
+  readonly #logs = new Map<string, Log>()
+
+  /** Begins the log of a pod. */
+  begin(uid: string): void {
+    this.#logs.set(uid, { chunks: [], length: 0, ended: false, waiting: new Set() })
+    for (const oldest of this.#logs.keys()) {
+      if (this.#logs.size <= maxPods) break
+      this.#logs.delete(oldest)
+    }
+  }
+
+  /** Adds to a log and gives its length in bytes. */
+  add(uid: string, chunk: Buffer): number {
+    const log = this.#logs.get(uid)
+    if (log === undefined) return 0
+    log.chunks.push(chunk)
+    log.length += chunk.length
+    wake(log)
+    return log.length
+  }
+
+  /** The pod prints nothing more. */
+  end(uid: string): void {
+    const log = this.#logs.get(uid)
+    if (log === undefined) return
+    log.ended = true
+    wake(log)
+  }
+
+  /** What `GET pods/NAME/log` answers; undefined for pods that did not run here. */
+  readonly read = (pod: KubeObject, query: LogQuery): AsyncIterable<Uint8Array> | undefined => {
+    const log = this.#logs.get(pod.metadata.uid ?? '')
+    return log && follow(log, query)
+  }
+}
+
+async function* follow(log: Log, { follow: isFollowing, tailLines, signal }: LogQuery): AsyncGenerator<Uint8Array> {
+  let next = log.chunks.length
+  yield tailLines === undefined ? Buffer.concat(log.chunks) : lastLines(Buffer.concat(log.chunks), tailLines)
+  while (isFollowing && !signal.aborted) {
+    if (next < log.chunks.length) yield log.chunks[next++]!
+    else if (log.ended) return
+    else await changeOf(log, signal)
+  }
+}
+
+function changeOf(log: Log, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      log.waiting.delete(done)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    log.waiting.add(done)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+function wake(log: Log): void {
+  for (const waiting of log.waiting) waiting()
+}
+
+function lastLines(text: Buffer, count: number): Buffer {
+  if (count <= 0) return Buffer.alloc(0)
+  let from = text.length - (text.at(-1) === 10 ? 1 : 0)
+  for (let lines = 0; lines < count; lines++) {
+    from = text.lastIndexOf(10, from - 1)
+    if (from < 0) return text
+  }
+  return text.subarray(from + 1)
+}

@@ -1,0 +1,88 @@
+// Where the service has mappings and maps from: shared caches that follow a cluster, or a picture taken once.
+import { ConfigMap } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
+import type { InformerUse, Manager } from '@fairlead/controller'
+import { kindActionMapping } from '../api.ts'
+import type { KindActionMappingObject } from '../api.ts'
+import { ActionError } from '../engine/action-error.ts'
+import { Catalog } from '../engine/catalog.ts'
+import type { MapObject } from '../engine/catalog.ts'
+
+/** A catalog, and the ConfigMaps beside it. */
+export interface CatalogSource {
+  /** The catalog as it is now. Throws ActionError 503 while it is not known. */
+  catalog(): Catalog
+  /** A ConfigMap as it is now. */
+  configMap(namespace: string, name: string): MapObject | undefined
+}
+
+/** Follows a cluster with the controller's rights. A change shows with the event that brings it. */
+export class LiveCatalog implements CatalogSource, Disposable {
+  readonly #mappings: InformerUse<KindActionMappingObject>
+  readonly #maps: InformerUse<ConfigMap>
+  readonly #listening: readonly Disposable[]
+  readonly #catalog: Catalog
+  #isStale = true
+
+  constructor(manager: Pick<Manager, 'use'>) {
+    this.#mappings = manager.use(kindActionMapping)
+    this.#maps = manager.use(ConfigMap)
+    this.#catalog = new Catalog([], (namespace, name) => this.configMap(namespace, name))
+    this.#listening = [
+      this.#mappings.informer.subscribe({ changed: () => void (this.#isStale = true) }, { replay: false }),
+      this.#maps.informer.subscribe(
+        {
+          changed: ({ object: { metadata } }) =>
+            this.#catalog.mapChanged(metadata.namespace ?? '', metadata.name ?? ''),
+        },
+        { replay: false },
+      ),
+    ]
+  }
+
+  catalog(): Catalog {
+    for (const { informer } of [this.#mappings, this.#maps]) {
+      if (informer.state === 'Synced') continue
+      const why = informer.error instanceof Error ? `: ${informer.error.message}` : ''
+      throw new ActionError(
+        503,
+        'internal-error',
+        `${informer.kind.kind} objects are not known yet (${informer.state})${why}; try again`,
+      )
+    }
+    if (this.#isStale) {
+      this.#isStale = false
+      this.#catalog.replaceMappings([...this.#mappings.informer.objects.values()])
+    }
+    return this.#catalog
+  }
+
+  configMap(namespace: string, name: string): MapObject | undefined {
+    return this.#maps.informer.get(`${namespace}/${name}`)
+  }
+
+  /** Resolves when both caches are complete or cannot be. */
+  async settled(signal?: AbortSignal): Promise<void> {
+    await Promise.all([this.#mappings.informer.settled(signal), this.#maps.informer.settled(signal)])
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of this.#listening) one[Symbol.dispose]()
+    this.#mappings[Symbol.dispose]()
+    this.#maps[Symbol.dispose]()
+  }
+}
+
+/** What a list of objects holds: for files, and for a cluster whose server does not serve actions. */
+export function catalogOf(mappings: readonly KindActionMappingObject[], maps: readonly MapObject[]): CatalogSource {
+  const byKey = new Map(maps.map((map) => [`${map.metadata.namespace ?? ''}/${map.metadata.name ?? ''}`, map]))
+  const configMap = (namespace: string, name: string): MapObject | undefined => byKey.get(`${namespace}/${name}`)
+  const catalog = new Catalog(mappings, configMap)
+  return { catalog: () => catalog, configMap }
+}
+
+/** A picture of a cluster, taken with the client's rights. */
+export async function takeCatalog(client: Client): Promise<CatalogSource> {
+  const [mappings, maps] = await Promise.all([client.list(kindActionMapping), client.list(ConfigMap)])
+  return catalogOf(mappings.items, maps.items)
+}

@@ -22,6 +22,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'foundation/apiserver',
     'foundation/simulator',
     'capabilities/map',
+    'capabilities/actions',
     'capabilities/supply',
   ],
 }

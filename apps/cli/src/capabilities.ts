@@ -19,4 +19,9 @@ export const capabilities: readonly CapabilityEntry[] = [
     summary: 'supply chains: objects stamped for a workload in order, and its health',
     load: async () => (await import('@fairlead/supply')).supply,
   },
+  {
+    name: 'actions',
+    summary: 'actions: what people can do with a resource, merged from maps by kind, subkind and name',
+    load: async () => (await import('@fairlead/actions')).actions,
+  },
 ]

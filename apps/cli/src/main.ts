@@ -33,6 +33,11 @@ function program(wanted: string | undefined): Command {
     .option('--simulate <file>', 'simulator rules (repeatable)', collect, [])
     .option('--resolve <name=host:port>', 'where an address of the cluster leads (repeatable)', collect, [])
     .option('--example <name>', 'load an example, once per data folder')
+    .option(
+      '--run-jobs <how>',
+      'who runs Jobs: process (a child process with your rights), podman, docker or off',
+      'off',
+    )
     .option('--tour', 'load the tour example and say what to try')
     .addHelpText(
       'before',

@@ -14,6 +14,8 @@ export interface UpOptions {
   readonly resolve: ReadonlyMap<string, string>
   readonly example: string | undefined
   readonly tour: boolean
+  /** Who runs Jobs. */
+  readonly runJobs: 'off' | 'process' | 'podman' | 'docker'
 }
 
 /** The example that `npm start` shows. */
@@ -31,7 +33,13 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOption
     resolve: new Map((raw['resolve'] as readonly string[]).map(parseResolve)),
     example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
     tour,
+    runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
   }
+}
+
+function parseRunJobs(text: string): UpOptions['runJobs'] {
+  if (text === 'off' || text === 'process' || text === 'podman' || text === 'docker') return text
+  throw usageError(`--run-jobs ${text}: write process, podman, docker or off`)
 }
 
 function parsePort(text: string): number {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
-import type { Storage } from '@fairlead/apiserver'
+import type { PodLogs, Storage } from '@fairlead/apiserver'
 import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
@@ -11,6 +11,8 @@ import { openDataFolder } from './data-folder.ts'
 import type { DataFolder } from './data-folder.ts'
 import { readExample } from './example.ts'
 import type { Example } from './example.ts'
+import { installDefaults } from './defaults.ts'
+import { makeRunner } from './runner.ts'
 import { accountName, installIdentities, systemNamespace } from './identities.ts'
 import { loadExample } from './load-example.ts'
 import { parseUpOptions } from './options.ts'
@@ -52,7 +54,8 @@ async function start(
     }),
     Promise.all(options.capabilities.map((entry) => entry.load())),
   ])
-  const server = resources.use(await startServer(options, data, loaded, logger))
+  const runner = await makeRunner(options)
+  const server = resources.use(await startServer(options, data, loaded, logger, runner?.logs))
   const admin = server.client({ manager: 'fairlead-up' })
   await Promise.all([
     installIdentities(admin, loaded),
@@ -72,13 +75,18 @@ async function start(
     ...processes.map(({ spec, running }): [string, string] => [spec.resolve, running.address]),
     ...options.resolve,
   ])
-  for (const capability of loaded) resources.use(await startCapability(server, capability, resolve, logger, signal))
+  await installDefaults(admin, loaded)
+  for (const capability of loaded) {
+    const manager = resources.use(await startCapability(server, capability, resolve, logger, signal))
+    for (const route of capability.routes?.(manager) ?? []) server.serve(route)
+  }
   const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
   if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
 
   const listening = await server.listen({ port: await choosePort(options.port) })
   await writeFile(data.kubeconfig, listening.kubeconfig, { mode: 0o600 })
   await chmod(data.kubeconfig, 0o600)
+  if (runner !== undefined) resources.use(await runner.start(server, listening, logger))
   process.stdout.write(`${exportLine(data.kubeconfig)}\n`)
   if (example !== undefined) await loadExample(admin, example)
   process.stdout.write(
@@ -100,12 +108,14 @@ async function startServer(
   data: DataFolder,
   loaded: readonly Capability[],
   logger: Logger,
+  podLogs: PodLogs | undefined,
 ): Promise<ApiServer> {
   const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
   try {
     return await ApiServer.start({
       storage,
       authorization: 'RBAC',
+      ...(podLogs && { podLogs }),
       validators: loaded.flatMap((capability) => capability.admission ?? []),
       onError: (error) => logger.error('Could not finish work of the API server', { error }),
     })

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client, systemClock } from '@fairlead/client'
 import type { Discovery, Transport } from '@fairlead/client'
-import type { Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
+import type { DelegatedResource, Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
 import type { AdmissionLink } from './admission/admission.ts'
@@ -30,6 +30,7 @@ import { builtinResources } from './builtin/index.ts'
 import { internalControllers, startControllers } from './controllers/index.ts'
 import type { InternalController } from './controllers/index.ts'
 import { CustomResources } from './custom/index.ts'
+import { DelegatedResources } from './delegated/delegated-resources.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from './discovery/index.ts'
 import type { Environment } from './endpoints/environment.ts'
 import { systemNamespaces } from './endpoints/namespace-rules.ts'
@@ -133,11 +134,13 @@ export class ApiServer implements AsyncDisposable {
   readonly #resources: AsyncDisposableStack
   readonly #certificates: () => Promise<Certificates>
   readonly #capabilityRoutes: CapabilityRoutes
+  readonly #delegated: DelegatedResources
 
   private constructor(
     environment: Environment,
     handler: Handler,
     capabilityRoutes: CapabilityRoutes,
+    delegated: DelegatedResources,
     certificates: () => Promise<Certificates>,
     resources: AsyncDisposableStack,
   ) {
@@ -146,6 +149,7 @@ export class ApiServer implements AsyncDisposable {
     this.#environment = environment
     this.#handler = handler
     this.#capabilityRoutes = capabilityRoutes
+    this.#delegated = delegated
     this.#resources = resources
     this.#certificates = certificates
   }
@@ -183,8 +187,10 @@ export class ApiServer implements AsyncDisposable {
       new WebhookClient({ clock, resolve: serviceAddresses({ read, list, resolve: options.resolve }) }),
     )
     const webhooks = { client, authorizer, newUid: randomUUID, read, list }
+    const onError = (error: unknown): void => options.onError?.(error)
+    const delegated = new DelegatedResources(store, registry, onError)
     const environment: Environment = {
-      store,
+      store: delegated.store,
       registry,
       views: new Views(),
       clock,
@@ -194,6 +200,7 @@ export class ApiServer implements AsyncDisposable {
         policiesLink({ registry, authorizer, read, list }),
         mutatingWebhooksLink(webhooks),
         validatingWebhooksLink(webhooks),
+        delegated.link(),
         ...(options.admission ?? []),
       ]),
       authorizer,
@@ -204,7 +211,6 @@ export class ApiServer implements AsyncDisposable {
       read,
       list,
     }
-    const onError = (error: unknown): void => options.onError?.(error)
     let discovery: Discovery | undefined
     const clientOf = (user: UserInfo): Client => {
       discovery ??= new Client({ transport: new InProcessTransport(handler, administrator, 'fairlead-routes'), clock })
@@ -246,7 +252,7 @@ export class ApiServer implements AsyncDisposable {
       })
       resources.use(inside)
     }
-    return new ApiServer(environment, handler, capabilityRoutes, certificates, resources.move())
+    return new ApiServer(environment, handler, capabilityRoutes, delegated, certificates, resources.move())
   }
 
   /** What the server serves now. */
@@ -257,6 +263,16 @@ export class ApiServer implements AsyncDisposable {
   /** Serves an endpoint of a capability from now on, with the rights of whoever calls it. */
   serve(route: CapabilityRoute): void {
     this.#capabilityRoutes.add(route)
+  }
+
+  /**
+   * Serves an API resource of a capability from its own storage, until the server stops or the returned value is disposed.
+   * Throws DelegationError `ResourceServed`.
+   */
+  async delegate(resource: DelegatedResource): Promise<Disposable> {
+    const served = await this.#delegated.add(resource)
+    this.#resources.use(served)
+    return served
   }
 
   /** Answers one request without a socket, in bytes, as over the wire. */

@@ -20,6 +20,8 @@ export interface AdmissionRequest {
   readonly dryRun: boolean
   /** CreateOptions, UpdateOptions or DeleteOptions as an object; made when a link asks. */
   readonly options?: () => JsonObject
+  /** Aborted when the caller goes. */
+  readonly signal?: AbortSignal
   /** Texts for `Warning` headers may be added. */
   readonly warnings: string[]
 }

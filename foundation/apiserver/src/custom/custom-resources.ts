@@ -120,7 +120,8 @@ export class CustomResources implements AsyncDisposable {
     if (findCondition(crd.status?.conditions ?? [], 'Established')?.status !== 'True') return
     const { registry } = this.#environment
     const served = registry.definition(crd.spec.group ?? '', crd.spec.names.plural ?? '')
-    if (served !== undefined && served.crd === undefined) return
+    // Built-in and delegated resources are not displaced.
+    if (served !== undefined && served.crd?.metadata.uid === undefined) return
     if (served !== undefined && old !== undefined && isSameToClients(crd, old)) return
     registry.put(resourceDefinitionFrom(crd, this.#options.engine, this.#options.webhooks))
   }

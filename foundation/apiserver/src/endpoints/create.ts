@@ -59,6 +59,7 @@ async function createOnce(
     oldObject: undefined,
     user: call.user,
     dryRun: mode.dryRun,
+    signal: call.signal,
     options: () => writeOptionsObject('CreateOptions', call.query),
     warnings: call.warnings,
   })
@@ -72,8 +73,8 @@ async function createOnce(
     return { object: servedForm(asObject(draft), 0, call.resource) }
   }
   const stored = await toStored(draft, call.resource)
-  checkStoredSize(stored)
-  const entry = await environment.store.write({ resource, key, expected: 0, object: stored })
+  checkStoredSize(stored, call.resource.definition.strategy.maxObjectBytes)
+  const entry = await environment.store.write({ resource, key, expected: 0, object: stored }, call)
   const view = await environment.views.of(entry, call.resource)
   return { object: view.object, view }
 }

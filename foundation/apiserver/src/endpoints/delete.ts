@@ -66,6 +66,7 @@ async function deleteEntry(
     oldObject: current,
     user: call.user,
     dryRun: options.dryRun,
+    signal: call.signal,
     options: () => deleteOptionsObject(options),
     warnings: call.warnings,
   })
@@ -80,18 +81,15 @@ async function deleteEntry(
     } else if (options.dryRun) {
       object = await servedStored(stored, entry.revision, call)
     } else {
-      last = await store.write({ resource: entry.resource, key: entry.key, expected: entry.revision, object: stored })
+      const write = { resource: entry.resource, key: entry.key, expected: entry.revision, object: stored }
+      last = await store.write(write, call)
       object = (await environment.views.of(last, call.resource)).object
     }
     if (plan.action === 'mark') return { object }
   }
   if (!options.dryRun) {
-    const removed = await store.write({
-      resource: entry.resource,
-      key: entry.key,
-      expected: last.revision,
-      object: undefined,
-    })
+    const write = { resource: entry.resource, key: entry.key, expected: last.revision, object: undefined }
+    const removed = await store.write(write, call)
     object = (await environment.views.of(removed, call.resource)).object
   }
   return definition.strategy.returnsDeletedObject ? { object } : { status: deletedStatus(definition, current) }

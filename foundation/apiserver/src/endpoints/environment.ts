@@ -5,13 +5,13 @@ import type { Admission } from '../admission/admission.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '../registry/strategy.ts'
 import type { SubresourceEndpoints } from './connect.ts'
-import type { Store } from '../storage/store.ts'
+import type { ServedStore } from '../delegated/served-store.ts'
 import type { Turns } from './turns.ts'
 import type { Views } from '../views/views.ts'
 
 /** The parts of the server that endpoints use. */
 export interface Environment {
-  readonly store: Store
+  readonly store: ServedStore
   readonly registry: Registry
   readonly views: Views
   readonly clock: Clock

@@ -84,6 +84,7 @@ async function attemptChange(
     oldObject: current,
     user: call.user,
     dryRun: change.dryRun,
+    signal: call.signal,
     options: () => writeOptionsObject('UpdateOptions', call.query),
     warnings: call.warnings,
   })
@@ -116,15 +117,15 @@ async function commit(
   const { store } = environment
   const { resource, key, revision } = entry
   if (isReleased(call.resource.definition, stored, entry.object)) {
-    if (!dryRun) await store.write({ resource, key, expected: revision, object: undefined })
+    if (!dryRun) await store.write({ resource, key, expected: revision, object: undefined }, call)
     return undefined
   }
   if (isSameObject(stored, entry.object)) {
     await store.reached(revision, call.signal)
     return entry
   }
-  checkStoredSize(stored)
-  return dryRun ? undefined : store.write({ resource, key, expected: revision, object: stored })
+  checkStoredSize(stored, call.resource.definition.strategy.maxObjectBytes)
+  return dryRun ? undefined : store.write({ resource, key, expected: revision, object: stored }, call)
 }
 
 /** The served form of an object that is not in the store, with the revision it was made from. */

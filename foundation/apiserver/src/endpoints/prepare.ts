@@ -85,7 +85,7 @@ export async function prepareUpdate(
   if (mode.isApplied !== true) draft = await tracked(call, old, draft, mode.manager, now)
   draft = await admitted(environment, call, 'UPDATE', draft, old, mode.dryRun)
   const oldJson = old as unknown as JsonObject
-  const isStatus = statusEndpoints.has(call.subresource)
+  const isStatus = (strategy.statusSubresources ?? statusEndpoints).has(call.subresource)
   if (isStatus) keepAllButStatus(draft, oldJson, definition.crd !== undefined)
   else if (strategy.hasStatus && call.subresource !== 'binding') keepStatus(draft, oldJson)
   keepSystemFields(draft, old.metadata)
@@ -203,6 +203,7 @@ async function admitted(
     oldObject: old,
     user: call.user,
     dryRun,
+    signal: call.signal,
     options: () => writeOptionsObject(operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions', call.query),
     warnings: call.warnings,
   })

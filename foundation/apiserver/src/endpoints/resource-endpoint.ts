@@ -89,7 +89,10 @@ export async function answerResource(environment: Environment, exchange: Exchang
   checkRoute(call, verb, request)
   if (call.subresource !== 'log') checkRouteTypes(exchange, verb)
   if (call.subresource === 'scale') return scaleEndpoint(environment, exchange, verb)
-  if (call.subresource !== '' && !objectSubresources.has(call.subresource)) {
+  if (
+    call.subresource !== '' &&
+    !(call.resource.definition.strategy.objectSubresources ?? objectSubresources).has(call.subresource)
+  ) {
     return connectEndpoint(environment, exchange, verb)
   }
   switch (verb) {

@@ -11,10 +11,10 @@ const mostBytesPerUnit = 6
 const perMember = 24
 
 /** Throws a 413 for an object that is too large to be stored. Costs a walk; text is made only of what may be too large. */
-export function checkStoredSize(object: JsonObject): void {
-  if (unitsOf(object) * mostBytesPerUnit <= storedObjectLimit) return
-  if (Buffer.byteLength(stringifyJson(object)) > storedObjectLimit)
-    throw requestEntityTooLarge(`a stored object may take ${storedObjectLimit} bytes`)
+export function checkStoredSize(object: JsonObject, limit: number = storedObjectLimit): void {
+  if (unitsOf(object) * mostBytesPerUnit <= limit) return
+  if (Buffer.byteLength(stringifyJson(object)) > limit)
+    throw requestEntityTooLarge(`a stored object may take ${limit} bytes`)
 }
 
 function unitsOf(value: JsonValue): number {

@@ -48,6 +48,12 @@ export interface Strategy {
   readonly allowCreateOnUpdate?: boolean
   /** PUT without resourceVersion overwrites. Default true for built-in kinds, false for custom resources. */
   readonly allowUnconditionalUpdate?: boolean
+  /** Subresources that are the object itself, with rules of their own. Default: those of the built-in kinds and `status`. */
+  readonly objectSubresources?: ReadonlySet<string>
+  /** Those of them that change status and nothing else. Default: `status` and `approval`. */
+  readonly statusSubresources?: ReadonlySet<string>
+  /** Bytes of JSON that one object may take. Default 1.5 MiB. */
+  readonly maxObjectBytes?: number
   /** `status` has its own subresource: the main endpoint keeps it, `/status` changes only it. */
   readonly hasStatus?: boolean
   /** metadata.generation counts changes of everything but metadata and status. */

@@ -1,0 +1,196 @@
+// One delegated resource as a part of the store: reads and writes go to its storage, revisions come from the server's counter, and what the storage tells
+// becomes a log that watches resume from. There is no history before the start.
+import type { DelegatedChange, DelegatedStorage } from '@fairlead/controller'
+import { asJson, asObject, deepFreeze } from '@fairlead/kube'
+import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
+import { Turns } from '../endpoints/turns.ts'
+import { storedCustomForm } from '../objects/object-form.ts'
+import { StoreError } from '../storage/store.ts'
+import type { Change, ChangeListener, Entry, Page, Range, Store, Write } from '../storage/store.ts'
+import type { WriteOrigin } from './served-store.ts'
+
+/** Changes that watches can go back to. */
+const windowSize = 1_000
+
+/** The store's resource whose objects stand for the changes of delegated resources: each takes a revision by writing one. */
+export const revisionsResource = 'delegatedrevisions.fairlead.dev'
+
+/** The state of one delegated resource. */
+export class DelegatedTable implements Disposable {
+  readonly resource: string
+  readonly #storage: DelegatedStorage
+  readonly #store: Store
+  readonly #apiVersion: string
+  readonly #kind: string
+  readonly #stop = new AbortController()
+  readonly #subscription: Disposable
+  readonly #turns = new Turns()
+  /** Where the log begins: everything at it or before has been forgotten. */
+  #oldest: number
+  readonly #log: Change[] = []
+  readonly #listeners = new Set<ChangeListener>()
+  /** Revisions of objects that have changed since the start; those of the rest are the start's. */
+  readonly #revisions = new Map<string, number>()
+  readonly #start: number
+  readonly #onError: (error: unknown) => void
+  /** The revision that stands in the store for this resource; 0 before the first. */
+  #counter: number
+  #told: Promise<void> = Promise.resolve()
+
+  private constructor(options: TableOptions, counter: number) {
+    const { resource, storage, store, apiVersion, kind, onError } = options
+    this.resource = resource
+    this.#storage = storage
+    this.#store = store
+    this.#apiVersion = apiVersion
+    this.#kind = kind
+    this.#onError = onError
+    this.#counter = counter
+    this.#start = store.revision
+    this.#oldest = store.revision
+    this.#subscription = storage.watch((change) => this.#hear(change))
+  }
+
+  static async start(options: TableOptions): Promise<DelegatedTable> {
+    const entry = await options.store.head(revisionsResource, options.resource)
+    return new DelegatedTable(options, entry?.revision ?? 0)
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort(new Error(`${this.resource} is not served any more`))
+    this.#subscription[Symbol.dispose]()
+    this.#listeners.clear()
+  }
+
+  /** The object of a key; `revision`: only if it has not changed since. */
+  async get(key: string, revision?: number): Promise<Entry | undefined> {
+    await this.#told
+    this.#checkRevision(revision)
+    const slash = key.indexOf('/')
+    const place = { namespace: slash < 0 ? '' : key.slice(0, slash), name: key.slice(slash + 1) }
+    const object = await this.#storage.get(place, this.#stop.signal)
+    return object === undefined ? undefined : this.#entry(object)
+  }
+
+  async list({ prefix = '', after, limit, revision }: Range = {}): Promise<Page> {
+    await this.#told
+    this.#checkRevision(revision)
+    const at = revision ?? this.#store.revision
+    const objects = await this.#storage.list(prefix === '' ? undefined : prefix.slice(0, -1), this.#stop.signal)
+    const entries = objects
+      .map((object) => this.#entry(object))
+      .filter(({ key }) => key.startsWith(prefix) && (after === undefined || key > after))
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+    const shown = limit === undefined ? entries : entries.slice(0, limit)
+    return { entries: shown, revision: at, remaining: entries.length - shown.length }
+  }
+
+  /** Hands a write to the storage, one at a time for each object. */
+  async write({ key, expected, object, last }: Write, origin: WriteOrigin): Promise<Entry> {
+    using _turn = await this.#turns.take(key)
+    const current = await this.get(key)
+    if ((current?.revision ?? 0) !== expected)
+      throw new StoreError('Conflict', `${this.resource} ${key} is at ${current?.revision ?? 0}, not ${expected}`)
+    const write = { ...origin, signal: AbortSignal.any([origin.signal, this.#stop.signal]) }
+    const old = current === undefined ? undefined : asObject(current.object)
+    const kept = await this.#carryOut(object === undefined ? undefined : asObject(deepFreeze(object)), old, write)
+    await this.#told
+    const final = kept ?? asObject(last ?? current!.object)
+    return kept === undefined ? { ...this.#entry(final), revision: this.#store.revision } : this.#entry(final)
+  }
+
+  /** As {@link Store.watch}. */
+  watch(since: number, listener: ChangeListener): Disposable {
+    if (since < this.#oldest || since > this.#store.revision) {
+      throw new StoreError('RevisionExpired', `${this.resource} has no history at ${since}`, { oldest: this.#oldest })
+    }
+    for (const change of this.#log) if (change.entry.revision > since) listener(change)
+    this.#listeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
+  }
+
+  async #carryOut(
+    object: KubeObject | undefined,
+    old: KubeObject | undefined,
+    write: WriteOrigin,
+  ): Promise<KubeObject | undefined> {
+    const { create, update, delete: remove } = this.#storage
+    if (object === undefined) {
+      await remove?.call(this.#storage, old!, write)
+      return undefined
+    }
+    const kept =
+      old === undefined ? create?.call(this.#storage, object, write) : update?.call(this.#storage, object, old, write)
+    if (kept === undefined) throw new Error(`the storage of ${this.resource} cannot be written to like this`)
+    return kept
+  }
+
+  /** The storage tells of a change: it gets the next revision, and becomes visible with it. */
+  #hear(change: DelegatedChange): void {
+    if (this.#stop.signal.aborted) return
+    this.#told = this.#told.then(() => this.#tell(change)).catch(this.#onError)
+  }
+
+  async #tell({ type, object, previous }: DelegatedChange): Promise<void> {
+    const key = keyOf(object)
+    const before = previous === undefined ? undefined : this.#entry(previous)
+    const revision = await this.#nextRevision()
+    if (type === 'delete') this.#revisions.delete(key)
+    else this.#revisions.set(key, revision)
+    const change: Change = { type, entry: this.#entry(object, revision), previous: before }
+    this.#log.push(change)
+    if (this.#log.length > windowSize) this.#oldest = this.#log.shift()!.entry.revision
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  async #nextRevision(): Promise<number> {
+    const { revision } = await this.#store.write({
+      resource: revisionsResource,
+      key: this.resource,
+      expected: this.#counter,
+      object: {
+        apiVersion: 'fairlead.dev/v1',
+        kind: 'DelegatedRevision',
+        metadata: { name: this.resource, generation: this.#counter },
+      },
+    })
+    this.#counter = revision
+    return revision
+  }
+
+  #entry(object: KubeObject, revision: number = this.#revisions.get(keyOf(object)) ?? this.#start): Entry {
+    return { resource: this.resource, key: keyOf(object), revision, object: this.#stored(object) }
+  }
+
+  #stored(object: KubeObject): JsonObject {
+    const typed = { ...asJson(object), apiVersion: this.#apiVersion, kind: this.#kind }
+    return deepFreeze(storedCustomForm(typed)) as JsonObject
+  }
+
+  /** The past cannot be read, unless nothing has changed since. */
+  #checkRevision(revision: number | undefined): void {
+    if (revision === undefined) return
+    const newest = this.#log.at(-1)?.entry.revision ?? this.#start
+    if (revision < newest)
+      throw new StoreError('RevisionExpired', `${this.resource} has changed since ${revision}`, { oldest: newest })
+    if (revision > this.#store.revision)
+      throw new StoreError('RevisionInFuture', `${this.resource} is not at ${revision} yet`)
+  }
+}
+
+/** What a table is made of. */
+export interface TableOptions {
+  /** The store's name of the resource. */
+  readonly resource: string
+  /** That objects are kept with. */
+  readonly apiVersion: string
+  readonly kind: string
+  readonly storage: DelegatedStorage
+  readonly store: Store
+  readonly onError: (error: unknown) => void
+}
+
+function keyOf({ metadata }: { readonly metadata: ObjectMeta }): string {
+  const { namespace = '', name = '' } = metadata
+  return namespace === '' ? name : `${namespace}/${name}`
+}

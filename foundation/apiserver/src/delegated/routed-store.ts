@@ -1,0 +1,84 @@
+// The store with delegated resources in it: each goes to its table, everything else to the store of the server.
+import type { Change, ChangeListener, Entry, Page, Range, Store, Write } from '../storage/store.ts'
+import type { DelegatedTable } from './delegated-table.ts'
+import type { ServedStore, WriteOrigin } from './served-store.ts'
+
+const nobody = (): WriteOrigin => ({
+  user: { name: 'system:apiserver', groups: ['system:masters'] },
+  subresource: '',
+  signal: new AbortController().signal,
+  warnings: [],
+})
+
+/** A store for endpoints. Disposing it is left to whoever owns the store behind it. */
+export class RoutedStore implements ServedStore {
+  readonly #store: Store
+  readonly #tables = new Map<string, DelegatedTable>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Serves a delegated resource until the returned value is disposed. */
+  add(table: DelegatedTable): Disposable {
+    this.#tables.set(table.resource, table)
+    return { [Symbol.dispose]: () => void this.#tables.delete(table.resource) }
+  }
+
+  get revision(): number {
+    return this.#store.revision
+  }
+
+  get(resource: string, key: string, revision?: number): Promise<Entry | undefined> {
+    const table = this.#tables.get(resource)
+    return table === undefined ? this.#store.get(resource, key, revision) : table.get(key, revision)
+  }
+
+  head(resource: string, key: string): Promise<Entry | undefined> {
+    const table = this.#tables.get(resource)
+    return table === undefined ? this.#store.head(resource, key) : table.get(key)
+  }
+
+  list(resource: string, range?: Range): Promise<Page> {
+    const table = this.#tables.get(resource)
+    return table === undefined ? this.#store.list(resource, range) : table.list(range)
+  }
+
+  count(resource: string, prefix?: string): number {
+    return this.#store.count(resource, prefix)
+  }
+
+  write(write: Write, origin?: WriteOrigin): Promise<Entry> {
+    const table = this.#tables.get(write.resource)
+    return table === undefined ? this.#store.write(write) : table.write(write, origin ?? nobody())
+  }
+
+  writeAll(writes: readonly Write[], above?: number): Promise<readonly Entry[]> {
+    return this.#store.writeAll(writes, above)
+  }
+
+  watch(resource: string, since: number, listener: ChangeListener): Disposable {
+    const table = this.#tables.get(resource)
+    return table === undefined ? this.#store.watch(resource, since, listener) : table.watch(since, listener)
+  }
+
+  watchAll(listener: (change: Change) => void): Disposable {
+    return this.#store.watchAll(listener)
+  }
+
+  reached(revision: number, signal: AbortSignal): Promise<void> {
+    return this.#store.reached(revision, signal)
+  }
+
+  compact(revision?: number): Promise<void> {
+    return this.#store.compact(revision)
+  }
+
+  snapshot(): AsyncIterable<Entry> {
+    return this.#store.snapshot()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve()
+  }
+}

@@ -3,7 +3,7 @@ import type { Command, CommandContext } from '@fairlead/controller'
 import { stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { MenuItem } from '../service/menu.ts'
 import { actionsClient } from './actions-client.ts'
-import { clusterOptions, parseResource, reported, table } from './resource-argument.ts'
+import { clusterOptions, located, parseResource, reported, table } from './resource-argument.ts'
 
 /** Prints one line per action; those that do not fit the resource only with --all. */
 export const listCommand: Command = {
@@ -35,7 +35,7 @@ async function run(context: CommandContext): Promise<number> {
     return 2
   }
   await using actions = await actionsClient(client)
-  const menu = await actions.menu(ref)
+  const menu = await actions.menu(await located(context, client, ref))
   if (output === 'json' || output === 'yaml') {
     context.out(output === 'json' ? stringifyJson(menu) : stringifyYaml(menu))
     return 0

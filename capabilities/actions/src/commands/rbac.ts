@@ -6,6 +6,8 @@ import { apiGroup } from '../api.ts'
 
 const rbac = 'rbac.authorization.k8s.io'
 
+const viewLabels = Object.fromEntries(['view', 'edit', 'admin'].map((role) => [`${rbac}/aggregate-to-${role}`, 'true']))
+
 /** Everyone who is known may call the endpoints: what they answer depends on the caller's other rights. */
 export const endpointRoles: readonly KubeObject[] = [
   {
@@ -37,8 +39,11 @@ export const actionRoles: readonly KubeObject[] = [
   {
     apiVersion: `${rbac}/v1`,
     kind: 'ClusterRole',
-    metadata: { name: 'fairlead:actions-view', labels: { [`${rbac}/aggregate-to-view`]: 'true' } },
-    rules: [{ apiGroups: [apiGroup], resources: ['kindactionmappings'], verbs: ['get', 'list', 'watch'] }],
+    metadata: { name: 'fairlead:actions-view', labels: viewLabels },
+    rules: [
+      { apiGroups: [apiGroup], resources: ['kindactionmappings'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: ['app.k8s.io'], resources: ['applications'], verbs: ['get', 'list', 'watch'] },
+    ],
   },
 ]
 

@@ -1,9 +1,12 @@
 // `deployment/trader`, `pod.v1/x`, or two words: a resource as kubectl names it.
 import type { CommandContext } from '@fairlead/controller'
-import { StatusError } from '@fairlead/kube'
 import { isClientError } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
+import { StatusError, isForbidden } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
 import { asActionError } from '../engine/action-error.ts'
 import type { ResourceRef } from '../service/action-service.ts'
+import { KindTable } from '../service/kind-table.ts'
 
 /** Options of all commands that speak of a resource of a cluster. */
 export const clusterOptions: readonly { readonly flags: string; readonly description: string }[] = [
@@ -20,6 +23,32 @@ export function parseResource(text: string, namespace: string | undefined): Reso
   const [kind, name, ...more] = text.split('/')
   if (kind === undefined || kind === '' || name === undefined || name === '' || more.length > 0) return undefined
   return { kind, name, namespace }
+}
+
+/**
+ * Where a resource is that was named without a namespace: in the kubeconfig's, else in the only other one that has one of this kind and name,
+ * which is said. For commands that only look.
+ */
+export async function located(context: CommandContext, client: Client, ref: ResourceRef): Promise<ResourceRef> {
+  if (context.options['namespace'] !== undefined) return ref
+  const kind = await new KindTable(client).kindOf(ref.kind)
+  if (kind === undefined || !kind.namespaced) return ref
+  // The table's entry is no Kind of the client: it has no version.
+  const like = { apiVersion: kind.apiVersion, kind: kind.kind }
+  if ((await client.find(like, { namespace: ref.namespace!, name: ref.name })) !== undefined) return ref
+  let found: readonly KubeObject[]
+  try {
+    found = (await client.list(like, { fieldSelector: `metadata.name=${ref.name}` })).items
+  } catch (error) {
+    if (isForbidden(error)) return ref
+    throw error
+  }
+  const [only, ...more] = found.map(({ metadata }) => metadata.namespace!)
+  if (only === undefined || more.length > 0) return ref
+  context.err(
+    `There is no ${ref.kind}/${ref.name} in ${ref.namespace!}; this is the one in ${only} (say so with -n ${only})`,
+  )
+  return { ...ref, namespace: only }
 }
 
 /** Says why something cannot be had and gives the exit code; errors of ours go on. */

@@ -9,7 +9,7 @@ import { whyOf } from '../service/menu.ts'
 import type { Why, WhyCandidate } from '../service/menu.ts'
 import { actionsClient } from './actions-client.ts'
 import { DocumentError, readDocuments } from './documents.ts'
-import { clusterOptions, parseResource, reported } from './resource-argument.ts'
+import { clusterOptions, located, parseResource, reported } from './resource-argument.ts'
 
 /** Prints a line for each candidate, most specific first, and the actions that came of them. */
 export const whyCommand: Command = {
@@ -58,7 +58,7 @@ async function run(context: CommandContext): Promise<number> {
     return 2
   }
   await using actions = await actionsClient(client)
-  print(context, await actions.why(ref), output === 'json', true)
+  print(context, await actions.why(await located(context, client, ref)), output === 'json', true)
   return 0
 }
 

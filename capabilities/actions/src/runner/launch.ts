@@ -38,7 +38,12 @@ export async function launch(options: Launch): Promise<number> {
   }
   if (signal.aborted) return 137
   // An engine's container outlives the client that started it.
-  if (mode !== 'process') signal.addEventListener('abort', () => spawn(mode, ['kill', options.name], { stdio: 'ignore' }).on('error', () => {}), { once: true })
+  if (mode !== 'process')
+    signal.addEventListener(
+      'abort',
+      () => spawn(mode, ['kill', options.name], { stdio: 'ignore' }).on('error', () => {}),
+      { once: true },
+    )
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-job-'))
   try {
     const kubeconfig = join(folder, 'kubeconfig')

@@ -103,9 +103,33 @@ async function answered(run: () => Promise<JsonObject | undefined>): Promise<Rou
     if (error instanceof StatusError && error.code >= 500) throw error
     const refusal = asActionError(error)
     if (refusal === undefined) throw error
-    const { status, message, kind, field } = refusal
-    return { status, body: { message, error: kind, ...(field === undefined ? {} : { field }) } }
+    return { status: refusal.status, body: failureOf(refusal) }
   }
+}
+
+/** A Status, which kubectl and every client can read, with the original's word beside it. */
+function failureOf({ status, message, kind, field, cause }: ActionError): JsonObject {
+  const reason = cause instanceof StatusError ? cause.reason : (reasons[status] ?? 'InternalError')
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason,
+    code: status,
+    error: kind,
+    ...(field === undefined ? {} : { field }),
+  }
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  422: 'Invalid',
+  503: 'ServiceUnavailable',
 }
 
 function applicationOf(

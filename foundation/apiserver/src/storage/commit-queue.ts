@@ -12,6 +12,8 @@ export interface PendingWrite {
   readonly at: number
   /** The pending write of the same key that this one builds on, for as long as that may still fail. */
   base: PendingWrite | undefined
+  /** Writes of one group are committed together or not at all. */
+  readonly group: object | undefined
   readonly resolve: (entry: Entry) => void
   readonly reject: (error: StoreError) => void
 }
@@ -77,7 +79,7 @@ export class CommitQueue {
     while (this.#gathering.length > 0 || this.#forget) {
       // The rest of this turn may still write, and so may those whose writes were just answered.
       await nextTurn()
-      await this.#commit(this.#gathering.splice(0, batchLimit))
+      await this.#commit(this.#gathering.splice(0, batchLength(this.#gathering)))
     }
     this.#running = undefined
   }
@@ -129,6 +131,14 @@ export class CommitQueue {
     const key = headKey(write.entry.resource, write.entry.key)
     if (this.#heads.get(key) === write) this.#heads.delete(key)
   }
+}
+
+/** How many writes the next batch takes: it never ends within a group. */
+function batchLength(writes: readonly PendingWrite[]): number {
+  let length = Math.min(batchLimit, writes.length)
+  const group = writes[length - 1]?.group
+  if (group !== undefined) while (writes[length]?.group === group) length++
+  return length
 }
 
 function nextTurn(): Promise<void> {

@@ -105,6 +105,12 @@ export interface Store extends AsyncDisposable {
   /** Takes the next revision, joins the open batch, resolves after the commit. Throws Conflict at once when `expected` is not the pending head. */
   write(write: Write): Promise<Entry>
   /**
+   * Takes all of these writes, in this order, in one commit, or none of them. A delete may be followed by a creation of the same key (`expected` 0).
+   * Their revisions are above `above` as well. Holds up the process for as long as the encoding of all of them takes: for restoring, not for serving.
+   * Throws Conflict as `write` does.
+   */
+  writeAll(writes: readonly Write[], above?: number): Promise<readonly Entry[]>
+  /**
    * Calls `listener` with every visible change of `resource` after `since` (exclusive), past ones first, before this returns, then as they become
    * visible. Past and present never overlap or leave a gap. Throws RevisionExpired when `since` is older than the log.
    */
@@ -118,6 +124,6 @@ export interface Store extends AsyncDisposable {
    * revision it also forgets, inside the window, every version older than that: reads and watches before it throw RevisionExpired.
    */
   compact(revision?: number): Promise<void>
-  /** A consistent copy of everything, for backups: entries in key order, at one revision. */
+  /** A consistent copy of everything, for backups: entries in key order, at the revision that is visible when the first is asked for. */
   snapshot(): AsyncIterable<Entry>
 }

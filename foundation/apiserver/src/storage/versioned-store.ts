@@ -107,23 +107,28 @@ class VersionedStore implements Store {
 
   write(write: Write): Promise<Entry> {
     return new Promise((resolve, reject) => {
-      const { resource, key, expected } = write
       if (this.#closed) throw closedError()
+      const { resource, key, expected } = write
       const head = this.#head(resource, key)
       const actual = head?.revision ?? 0
       if (actual !== expected || (head === undefined && write.object === undefined)) throw conflict(write, actual)
-      const object = deepFreeze(write.object ?? write.last ?? (head as Entry).object)
-      const revision = ++this.#assigned
-      const entry: Entry = { resource, key, revision, object }
-      this.#queue.add({
-        entry,
-        deleted: write.object === undefined,
-        at: this.#clock.now(),
-        base: this.#queue.head(resource, key),
-        resolve,
-        reject,
-      })
+      this.#enqueue(write, head, undefined, resolve, reject)
     })
+  }
+
+  async writeAll(writes: readonly Write[], above: number = 0): Promise<readonly Entry[]> {
+    if (this.#closed) throw closedError()
+    this.#assertGroup(writes)
+    if (writes.length > 0) this.#assigned = Math.max(this.#assigned, above)
+    const group = {}
+    return Promise.all(
+      writes.map(
+        (write) =>
+          new Promise<Entry>((resolve, reject) => {
+            this.#enqueue(write, this.#head(write.resource, write.key), group, resolve, reject)
+          }),
+      ),
+    )
   }
 
   watch(resource: string, since: number, listener: ChangeListener): Disposable {
@@ -187,6 +192,39 @@ class VersionedStore implements Store {
     await this.#journal[Symbol.asyncDispose]()
   }
 
+  #enqueue(
+    write: Write,
+    head: Entry | undefined,
+    group: object | undefined,
+    resolve: PendingWrite['resolve'],
+    reject: PendingWrite['reject'],
+  ): void {
+    const { resource, key } = write
+    const object = deepFreeze(write.object ?? write.last ?? (head as Entry).object)
+    const entry: Entry = { resource, key, revision: ++this.#assigned, object }
+    this.#queue.add({
+      entry,
+      deleted: write.object === undefined,
+      at: this.#clock.now(),
+      base: this.#queue.head(resource, key),
+      group,
+      resolve,
+      reject,
+    })
+  }
+
+  /** Throws Conflict unless every write of a group may follow those before it. */
+  #assertGroup(writes: readonly Write[]): void {
+    const deleted = new Map<string, boolean>()
+    for (const write of writes) {
+      const id = `${write.resource}\0${write.key}`
+      const before = deleted.get(id)
+      const actual = before === undefined ? (this.#head(write.resource, write.key)?.revision ?? 0) : before ? 0 : -1
+      if (actual !== write.expected || (actual === 0 && write.object === undefined)) throw conflict(write, actual)
+      deleted.set(id, write.object === undefined)
+    }
+  }
+
   #head(resource: string, key: string): Entry | undefined {
     const pending = this.#queue.head(resource, key)
     if (pending !== undefined) return pending.deleted ? undefined : pending.entry
@@ -241,7 +279,7 @@ class VersionedStore implements Store {
 
 function conflict(write: Write, actual: number): StoreError {
   const { resource, key, expected } = write
-  const found = actual === 0 ? 'does not exist' : `is at revision ${actual}`
+  const found = actual < 0 ? 'is written twice at once' : actual === 0 ? 'does not exist' : `is at revision ${actual}`
   const wanted = expected === 0 ? 'must not exist' : `must be at revision ${expected}`
   return new StoreError('Conflict', `${resource} ${key} ${wanted}, but ${found}. Read it again.`)
 }

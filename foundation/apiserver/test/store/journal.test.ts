@@ -197,3 +197,25 @@ test('lets others have a turn while it tells a crowd, and stays in order', async
   expect(seen).toEqual(Array.from({ length: 100 }, (_, index) => 1001 + index))
   for (const watch of crowd) watch[Symbol.dispose]()
 })
+
+test('commits a group as one, however many writes it has, and fails it as one', async () => {
+  const journal = new HeldJournal()
+  await using store = await journaled(journal).open()
+  const group = (prefix: string): Promise<string> =>
+    store
+      .writeAll(Array.from({ length: 1500 }, (_, n) => ({ resource, key: `${prefix}/${n}`, expected: 0, object: {} })))
+      .then(
+        (entries) => `stored ${entries.length}`,
+        (error: { code: string }) => error.code,
+      )
+  const single = outcome(put(store, 'single', 1))
+  const [first, second] = [group('first'), group('second')]
+  await journal.arrived(1)
+  expect(revisions(journal.batches[0])).toHaveLength(1501)
+  journal.pass()
+  await journal.arrived(2)
+  expect(revisions(journal.batches[1])).toHaveLength(1500)
+  journal.fail('the disk is full')
+  expect(await Promise.all([single, first, second])).toEqual(['stored at 1001', 'stored 1500', 'CommitFailed'])
+  expect([store.count(resource, 'first/'), store.count(resource, 'second/')]).toEqual([1500, 0])
+})

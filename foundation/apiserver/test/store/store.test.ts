@@ -56,6 +56,43 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect(store.revision).toBe(1003)
   })
 
+  test('takes all writes of a group in one commit, above a revision, or none', async () => {
+    await using store = await opened()
+    const old = await put(store, 'a/one', 1)
+    const seen: unknown[] = []
+    store.watch(resource, store.revision, (change) => seen.push([brief(change), store.revision]))
+    const write = { resource, key: 'a/one', expected: old.revision }
+    await expect(
+      store.writeAll([
+        { resource, key: 'a/two', expected: 0, object: { value: 2 } },
+        { ...write, expected: 7, object: {} },
+      ]),
+    ).rejects.toMatchObject({ code: 'Conflict' })
+    await expect(
+      store.writeAll([
+        { ...write, object: { value: 2 } },
+        { ...write, object: { value: 3 } },
+      ]),
+    ).rejects.toMatchObject({ code: 'Conflict', message: expect.stringContaining('is written twice at once') })
+    expect({ revision: store.revision, keys: await keys(store) }).toEqual({ revision: 1001, keys: ['a/one'] })
+    const written = await store.writeAll(
+      [
+        { ...write, object: undefined },
+        { ...write, expected: 0, object: { value: 2 } },
+        { resource, key: 'a/two', expected: 0, object: { value: 3 } },
+      ],
+      5000,
+    )
+    expect(written.map(({ revision }) => revision)).toEqual([5001, 5002, 5003])
+    expect(seen).toEqual([
+      [['delete', 'a/one', 5001, 1, 1001], 5001],
+      [['put', 'a/one', 5002, 2, undefined], 5002],
+      [['put', 'a/two', 5003, 3, undefined], 5003],
+    ])
+    expect((await put(store, 'a/three', 4)).revision).toBe(5004)
+    expect((await store.list(resource, { revision: 3000 })).entries).toEqual([old])
+  })
+
   test('shows a write to nobody before it is committed, except to writers of the same key', async () => {
     await using store = await opened()
     const seen: unknown[] = []

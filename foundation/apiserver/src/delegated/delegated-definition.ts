@@ -10,19 +10,15 @@ export function delegatedDefinition(resource: DelegatedResource): ResourceDefini
   const { definition, storage, subresources = [], selectableFields = {}, maxObjectBytes } = resource
   const base = resourceDefinitionFrom(definition)
   const verbs = verbsOf(storage)
-  const own = subresources.map(
-    (name): SubresourceDefinition => ({ name, kind: base.kind, verbs: subresourceVerbs }),
-  )
+  const own = subresources.map((name): SubresourceDefinition => ({ name, kind: base.kind, verbs: subresourceVerbs }))
   return {
     ...base,
-    versions: base.versions.map(
-      (version): VersionDefinition => ({
-        ...version,
-        verbs,
-        subresources: [...version.subresources, ...own],
-        selectableFields: { ...version.selectableFields, ...selectableFields },
-      }),
-    ),
+    versions: base.versions.map((version): VersionDefinition => ({
+      ...version,
+      verbs,
+      subresources: [...version.subresources, ...own],
+      selectableFields: { ...version.selectableFields, ...selectableFields },
+    })),
     strategy: {
       ...base.strategy,
       objectSubresources: new Set(['status', ...subresources]),
@@ -33,14 +29,15 @@ export function delegatedDefinition(resource: DelegatedResource): ResourceDefini
 }
 
 /** In discovery's order. */
-function verbsOf({ create, update, delete: remove }: DelegatedStorage): readonly string[] {
+function verbsOf(storage: DelegatedStorage): readonly string[] {
+  const updates = storage.update !== undefined
   return [
-    ...(remove === undefined ? [] : ['delete', 'deletecollection']),
+    ...(storage.delete === undefined ? [] : ['delete', 'deletecollection']),
     'get',
     'list',
-    ...(update === undefined ? [] : ['patch']),
-    ...(create === undefined ? [] : ['create']),
-    ...(update === undefined ? [] : ['update']),
+    ...(updates ? ['patch'] : []),
+    ...(storage.create === undefined ? [] : ['create']),
+    ...(updates ? ['update'] : []),
     'watch',
   ]
 }

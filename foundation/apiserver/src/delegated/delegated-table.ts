@@ -114,13 +114,13 @@ export class DelegatedTable implements Disposable {
     old: KubeObject | undefined,
     write: WriteOrigin,
   ): Promise<KubeObject | undefined> {
-    const { create, update, delete: remove } = this.#storage
     if (object === undefined) {
-      await remove?.call(this.#storage, old!, write)
+      await this.#storage.delete?.(old!, write)
       return undefined
     }
-    const kept =
-      old === undefined ? create?.call(this.#storage, object, write) : update?.call(this.#storage, object, old, write)
+    const kept = await (old === undefined
+      ? this.#storage.create?.(object, write)
+      : this.#storage.update?.(object, old, write))
     if (kept === undefined) throw new Error(`the storage of ${this.resource} cannot be written to like this`)
     return kept
   }

@@ -38,6 +38,7 @@ export const supply: Capability = {
   crds,
   rules,
   admission: validators,
+  commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
     startControllers(manager)
   },

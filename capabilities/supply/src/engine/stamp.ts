@@ -1,15 +1,7 @@
 // Stamping: the object that a template makes for an owner (originals/cartographer.md §2.5).
 import { createHash } from 'node:crypto'
-import {
-  asObject,
-  cloneJson,
-  isJsonObject,
-  longLabelValue,
-  ownerReferenceTo,
-  sortKeys,
-  stringifyJson,
-} from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { asObject, cloneJson, isJsonObject, longLabelValue, sortKeys, stringifyJson } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
 import type { Blueprint, OwnerKind, Template, TemplateSpec } from '../api.ts'
 import { contextNames } from './context.ts'
@@ -102,9 +94,14 @@ export function stamped(raw: JsonValue, owner: KubeObject, labels: Readonly<Reco
       namespace,
       labels: { ...metadata.labels, ...short },
       ...(long.length > 0 && { annotations: { ...metadata.annotations, ...Object.fromEntries(long) } }),
-      ownerReferences: [ownerReferenceTo(owner)],
+      ownerReferences: [referenceTo(owner)],
     },
   }
+}
+
+/** Owners of files have no uid yet; those of a cluster always have. */
+function referenceTo({ apiVersion, kind, metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }
 
 /** A text that is the same for the same object, whatever the order of its keys: 40 hex digits. */

@@ -1,0 +1,216 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Client } from '@fairlead/client'
+import type { CommandContext } from '@fairlead/controller'
+import { stringifyYamlDocuments } from '@fairlead/kube'
+import { supply } from '@fairlead/supply'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Stage, chain, git, imageTemplate, readyStatus, sourceTemplate, thing, workloadOf } from './stage.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-supply-'))
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true })
+})
+
+interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function run(
+  name: string,
+  args: readonly string[],
+  options: Record<string, unknown> = {},
+  client?: Client,
+): Promise<Ran> {
+  const command = (await supply.commands!()).find((one) => one.name === name)!
+  const [out, err]: [string[], string[]] = [[], []]
+  const context: CommandContext = {
+    arguments: args,
+    options,
+    stdin: async () => '',
+    out: (text) => void out.push(text),
+    err: (text) => void err.push(text),
+    client: async () => client!,
+    signal: new AbortController().signal,
+  }
+  return { code: await command.run(context), out: out.join('\n'), err: err.join('\n') }
+}
+
+function write(name: string, text: string): string {
+  const path = join(folder, name)
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, text)
+  return path
+}
+
+describe('fairlead supply render', () => {
+  it('prints what would be stamped, as far as outputs are known', async () => {
+    const file = write(
+      'all.yaml',
+      stringifyYamlDocuments([chain, sourceTemplate, imageTemplate, workloadOf('app', 'web', git)]),
+    )
+    const first = await run('render', [], { filename: [file] })
+    expect([first.code, first.err]).toEqual([0, ''])
+    expect(first.out).toContain('#   image: waiting for [source] of resource [source]')
+    expect(first.out.match(/^---$/gm)).toHaveLength(1)
+    const live = write(
+      'live.yaml',
+      stringifyYamlDocuments([
+        { ...thing, metadata: { name: 'app-source', namespace: 'team-a' }, status: readyStatus },
+      ]),
+    )
+    const second = await run('render', [], { filename: [file, live] })
+    expect(second.out).toContain('from: https://example.test/app.tgz@main@1')
+  })
+
+  it('says what is wrong with a template, and with a file', async () => {
+    const broken = { ...sourceTemplate, spec: { ...sourceTemplate.spec, urlPath: '.status[' } }
+    const file = write(
+      'all.yaml',
+      stringifyYamlDocuments([chain, broken, imageTemplate, workloadOf('app', 'web', git)]),
+    )
+    const { code, err } = await run('render', [], { filename: [file] })
+    expect([code, err]).toEqual([1, expect.stringContaining('ClusterSourceTemplate source: spec.urlPath: ')])
+    expect(await run('render', [], { filename: [write('bad.yaml', 'a: [')] })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('bad.yaml:1') as string,
+    })
+    expect((await run('render', [])).code).toBe(2)
+  })
+})
+
+describe('fairlead supply test', () => {
+  it('runs tests of templates, which inherit from the folders above', async () => {
+    write(
+      'workload.yaml',
+      stringifyYamlDocuments([{ ...workloadOf('app', 'web', git), spec: { params: [{ name: 'a', value: 1 }] } }]),
+    )
+    write(
+      'info.yaml',
+      'given: {mockSupplyChain: {blueprintParams: [{name: a, default: 2}]}}\ncompareOptions: {ignoreOwnerRefs: true, ignoreLabels: true}\n',
+    )
+    const template = {
+      ...imageTemplate,
+      spec: { imagePath: '.x', template: { ...thing, metadata: { name: 'x' }, spec: { a: '$(params.a)$' } } },
+    }
+    const expected = (a: number): string =>
+      stringifyYamlDocuments([{ ...thing, metadata: { name: 'x', namespace: 'team-a' }, spec: { a } }])
+    for (const [name, a] of [
+      ['right', 1],
+      ['wrong', 2],
+    ] as const) {
+      write(`${name}/template.yaml`, stringifyYamlDocuments([template]))
+      write(`${name}/expected.yaml`, expected(a))
+    }
+    const { code, out } = await run('test', [folder])
+    expect([code, out.split('\n')]).toEqual([
+      1,
+      ['passed  right', 'failed  wrong', '    .spec.a: expected 2, stamped 1', '1 passed, 1 failed'],
+    ])
+  })
+
+  it('runs tests of health rules', async () => {
+    const rule = 'healthyConditionRule: {singleConditionType: Ready}\n'
+    const cases = (status: string): string =>
+      `cases:\n- name: fetched\n  object: {apiVersion: v1, kind: K, status: {conditions: [{type: Ready, status: "True"}]}}\n  expect: {status: "${status}", reason: ReadyCondition}\n`
+    write('a/health_test.yaml', rule + cases('True'))
+    expect(await run('test', [folder])).toEqual({
+      code: 0,
+      out: 'passed  a/health_test.yaml: fetched\n1 passed, 0 failed',
+      err: '',
+    })
+    write('a/health_test.yaml', rule + cases('False'))
+    expect((await run('test', [folder])).out).toContain('    status: expected "False", is "True"')
+    expect((await run('test', [join(folder, 'none')])).code).toBe(2)
+  })
+})
+
+describe('fairlead supply tree', () => {
+  it('shows health, inputs, outputs, and why something waits', async () => {
+    await using stage = await Stage.set()
+    await stage.apply(sourceTemplate, imageTemplate, chain, workloadOf('app', 'web', git))
+    await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+    await stage.setStatus('team-a/app-source', readyStatus)
+    await stage.owner('team-a/app', (owner) => owner.status?.resources?.[0]?.stampedRef !== undefined)
+    const { code, out } = await run('tree', ['workload/app'], { namespace: 'team-a' }, stage.client)
+    expect([code, out.split('\n')]).toEqual([
+      3,
+      [
+        'Workload team-a/app  Ready: Unknown (MissingValueAtPath) waiting to read value [.status.image] from object [things.test.run/app-image] in namespace [team-a]',
+        '└─ chain',
+        '   ├─ image  things.test.run/app-image  from source',
+        '   │     ResourceSubmitted: Unknown (MissingValueAtPath) waiting to read value [.status.image] from object [things.test.run/app-image] in namespace [team-a]',
+        '   │     Healthy: Unknown (OutputNotAvailable)',
+        '   └─ source  things.test.run/app-source',
+        '         Healthy: True (ReadyCondition) fetched',
+        '         url: https://example.test/app.tgz',
+        '         revision: main@1',
+      ],
+    ])
+    expect((await run('tree', ['nonsense'], {}, stage.client)).code).toBe(2)
+    expect((await run('tree', ['workload/none'], { namespace: 'team-a' }, stage.client)).code).toBe(1)
+  })
+})
+
+describe('fairlead supply rbac', () => {
+  it('prints what the controller must watch', async () => {
+    const { code, out } = await run('rbac', [], {
+      filename: [write('t.yaml', stringifyYamlDocuments([sourceTemplate, imageTemplate]))],
+      name: 'stamped',
+    })
+    expect([code, out]).toEqual([
+      0,
+      'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  labels:\n    rbac.fairlead.dev/aggregate-to-supply: "true"\n  name: stamped\nrules:\n- apiGroups:\n  - test.run\n  resources:\n  - things\n  verbs:\n  - get\n  - list\n  - watch\n',
+    ])
+  })
+})
+
+describe('templates in ytt', () => {
+  const template = { ...imageTemplate, spec: { imagePath: '.x', ytt: 'the template' } }
+  const files = (): string =>
+    write(
+      'all.yaml',
+      stringifyYamlDocuments([
+        {
+          ...chain,
+          spec: { ...chain.spec, resources: [{ name: 'image', templateRef: chain.spec.resources[0]!.templateRef }] },
+        },
+        template,
+        workloadOf('app', 'web', git),
+      ]),
+    )
+
+  it('get their text on standard input and nothing on the command line', async () => {
+    const program = write(
+      'ytt',
+      `#!/bin/sh\nread -r text\nprintf 'apiVersion: test.run/v1\\nkind: Thing\\nmetadata: {name: x}\\nspec: {text: "%s", arguments: "%s", params: %s}\\n' "$text" "$*" "$FAIRLEAD_params"\n`,
+    )
+    chmodSync(program, 0o755)
+    vi.stubEnv('YTT', program)
+    const { out } = await run('render', [], { filename: [files()] })
+    expect(out).toContain(
+      'spec:\n  arguments: -f - --data-values-env-yaml FAIRLEAD\n  params: {}\n  text: the template\n',
+    )
+  })
+
+  it('say what the program says, and that it is missing', async () => {
+    const program = write('ytt', '#!/bin/sh\necho "ytt: Error: no" >&2\nexit 1\n')
+    chmodSync(program, 0o755)
+    vi.stubEnv('YTT', program)
+    expect((await run('render', [], { filename: [files()] })).out).toContain(
+      'unable to apply ytt template: ytt: Error: no',
+    )
+    vi.stubEnv('YTT', '')
+    vi.stubEnv('PATH', '')
+    expect((await run('render', [], { filename: [files()] })).out).toContain(
+      'there is no program ytt beside the controller',
+    )
+  })
+})

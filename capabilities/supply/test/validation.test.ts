@@ -1,0 +1,217 @@
+import type { KubeObject } from '@fairlead/kube'
+import { describe, expect, it } from 'vitest'
+import { validators } from '@fairlead/supply'
+
+function refusals(resource: string, spec: object): string[] {
+  const object = {
+    apiVersion: 'carto.run/v1alpha1',
+    kind: resource === 'clusterdeploymenttemplates' ? 'ClusterDeploymentTemplate' : 'K',
+    metadata: { name: 'x' },
+    spec,
+  } as KubeObject
+  return validators
+    .filter(({ resources }) => resources.includes(resource))
+    .flatMap((validator) => validator.validate(object, undefined).map(({ field, message }) => `${field}: ${message}`))
+}
+
+const ref = { kind: 'ClusterSourceTemplate', name: 't' }
+const chain = (resources: readonly object[], more: object = {}): object => ({
+  selector: { a: 'b' },
+  resources,
+  ...more,
+})
+const template = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }
+const matchFields = [{ key: '.status.a', operator: 'Exists' }]
+
+describe('a blueprint is refused', () => {
+  it.each<[string, string, object, readonly string[]]>([
+    [
+      'without a selector',
+      'clustersupplychains',
+      { resources: [] },
+      ['spec: at least one selector, selectorMatchExpression, selectorMatchField must be specified'],
+    ],
+    [
+      'for a param of two kinds',
+      'clustersupplychains',
+      chain([], { params: [{ name: 'p', value: 1, default: 2 }] }),
+      ['spec.params[0]: param [p] is invalid: must set exactly one of value and default'],
+    ],
+    [
+      'for two resources of one name',
+      'clustersupplychains',
+      chain([
+        { name: 'r', templateRef: ref },
+        { name: 'r', templateRef: ref },
+      ]),
+      ['spec.resources: resource name [r] cannot appear more than once'],
+    ],
+    [
+      'for a field that no Workload has',
+      'clustersupplychains',
+      { selectorMatchFields: [{ key: 'spec.nope', operator: 'Exists' }], resources: [] },
+      [
+        expect.stringContaining(
+          'spec.selectorMatchFields[0].key: requirement key [spec.nope] is not a valid path of a Workload',
+        ),
+      ],
+    ],
+    [
+      'for a field that only Workloads have',
+      'clusterdeliveries',
+      { selectorMatchFields: [{ key: 'spec.image', operator: 'Exists' }], resources: [] },
+      [expect.stringContaining('is not a valid path of a Deliverable')],
+    ],
+    [
+      'for values where none belong',
+      'clustersupplychains',
+      { selectorMatchFields: [{ key: 'spec.image', operator: 'Exists', values: ['a'] }], resources: [] },
+      ['spec.selectorMatchFields[0].values: operator Exists takes no values'],
+    ],
+    [
+      'for an unknown provider',
+      'clusterdeliveries',
+      chain([{ name: 'r', templateRef: ref, sources: [{ name: 's', resource: 'nobody' }] }]),
+      ['spec.resources[0].sources: [nobody] is provided by unknown resource'],
+    ],
+    [
+      'for a provider of something else',
+      'clustersupplychains',
+      chain([
+        { name: 'a', templateRef: ref },
+        { name: 'b', templateRef: { kind: 'ClusterTemplate', name: 't' }, images: [{ name: 'i', resource: 'a' }] },
+      ]),
+      ['spec.resources[1].images: resource [a] provides a source, not a image'],
+    ],
+    [
+      'for a circle',
+      'clustersupplychains',
+      chain([
+        { name: 'a', templateRef: ref, sources: [{ name: 's', resource: 'b' }] },
+        { name: 'b', templateRef: ref, sources: [{ name: 's', resource: 'a' }] },
+      ]),
+      ['spec.resources: the resources [a, b] wait for each other'],
+    ],
+    [
+      'for a deployment template without a deployment',
+      'clusterdeliveries',
+      chain([{ name: 'd', templateRef: { kind: 'ClusterDeploymentTemplate', name: 't' } }]),
+      ['spec.resources[0].deployment: resource [d] is invalid: a ClusterDeploymentTemplate needs a deployment'],
+    ],
+    [
+      'for options that are twins',
+      'clustersupplychains',
+      chain([
+        {
+          name: 'o',
+          templateRef: {
+            kind: 'ClusterSourceTemplate',
+            options: [
+              { name: 'a', selector: { matchLabels: { x: 'y' } } },
+              { passThrough: 'nothing', selector: { matchLabels: { x: 'y' } } },
+            ],
+          },
+        },
+      ]),
+      [
+        'spec.resources[0].templateRef.options: two options have the same selector, so neither can ever be chosen',
+        'spec.resources[0].templateRef.options[1].passThrough: pass through [nothing] does not refer to a known source input',
+      ],
+    ],
+  ])('%s', (_title, resource, spec, wanted) => {
+    expect(refusals(resource, spec)).toEqual(wanted)
+  })
+})
+
+describe('a template is refused', () => {
+  it.each<[string, string, object, readonly string[]]>([
+    [
+      'without content',
+      'clustertemplates',
+      {},
+      ['spec: invalid template: must specify one of template, ytt or expression, found neither'],
+    ],
+    [
+      'with two contents',
+      'clustertemplates',
+      { template, ytt: 'x' },
+      ['spec: invalid template: must specify one of template, ytt or expression, found multiple'],
+    ],
+    [
+      'with a namespace',
+      'clustertemplates',
+      { template: { metadata: { namespace: 'x' } } },
+      [
+        'spec.template.metadata.namespace: invalid template: template should not set metadata.namespace on the child object',
+      ],
+    ],
+    [
+      'with retention for what is changed in place, a rule or not',
+      'clustertemplates',
+      { template, retentionPolicy: { maxFailedRuns: 1, maxSuccessfulRuns: 1 }, healthRule: { alwaysHealthy: {} } },
+      ['spec.retentionPolicy: invalid template: if lifecycle is mutable, no retention policy may be set'],
+    ],
+    [
+      'with an empty rule',
+      'clustertemplates',
+      { template, healthRule: {} },
+      [
+        expect.stringContaining(
+          'spec.healthRule: invalid health rule: must specify one of alwaysHealthy, singleConditionType or multiMatch, found neither',
+        ),
+      ],
+    ],
+    [
+      'with two rules',
+      'clustertemplates',
+      { template, healthRule: { alwaysHealthy: {}, singleConditionType: 'Ready' } },
+      [expect.stringContaining('found multiple')],
+    ],
+    [
+      'with both spellings',
+      'clustertemplates',
+      { template, healthRule: { alwaysHealthy: {} }, healthyConditionRule: { alwaysHealthy: {} } },
+      ['spec.healthyConditionRule: healthRule and healthyConditionRule are two names of one field; give one of them'],
+    ],
+    [
+      'with matchers of one state only',
+      'clustertemplates',
+      { template, healthRule: { multiMatch: { healthy: { matchFields }, unhealthy: {} } } },
+      [
+        'spec.healthRule.multiMatch.unhealthy: invalid multi match health rule: unhealthy rule has no matchFields or matchConditions',
+      ],
+    ],
+    [
+      'with a path that makes no sense',
+      'clusterimagetemplates',
+      { template, imagePath: '.status[' },
+      [expect.stringContaining('spec.imagePath: ')],
+    ],
+    [
+      'with an expression that does not compile',
+      'clustertemplates',
+      { expression: '{' },
+      [expect.stringContaining('spec.expression: ')],
+    ],
+    [
+      'for a deployment without criteria',
+      'clusterdeploymenttemplates',
+      { template },
+      ['spec: invalid spec: must set exactly one of spec.ObservedMatches and spec.ObservedCompletion, found neither'],
+    ],
+    [
+      'for a run without a spec',
+      'clusterruntemplates',
+      { template: { metadata: {} } },
+      ['spec.template.spec: a run needs a spec'],
+    ],
+    [
+      'for a default rule that is the default',
+      'clusterhealthrules',
+      { target: { apiVersion: 'v1', kind: 'Pod' }, healthRule: { auto: {} } },
+      ['spec.healthRule.auto: the rule of a kind cannot be the rule of its kind'],
+    ],
+  ])('%s', (_title, resource, spec, wanted) => {
+    expect(refusals(resource, spec)).toEqual(wanted)
+  })
+})

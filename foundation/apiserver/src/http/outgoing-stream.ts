@@ -57,7 +57,7 @@ export class OutgoingStream {
 
   #flush(): void {
     if (this.#batched === 0) return
-    const bytes = this.#batch.length === 1 ? this.#batch[0]! : Buffer.concat(this.#batch, this.#batched)
+    const bytes = this.#batch.length === 1 ? this.#batch[0]! : joined(this.#batch, this.#batched)
     this.#batch = []
     this.#batched = 0
     if (this.isGone || this.#response.write(bytes)) return
@@ -71,4 +71,16 @@ export class OutgoingStream {
     this.#resume?.()
     this.#resume = undefined
   }
+}
+
+let lastPieces: readonly Uint8Array[] = []
+let lastJoined: Uint8Array = new Uint8Array()
+
+/** The pieces as one. Watches of one resource send the same pieces one after the other: they are joined once for all of them. */
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  if (pieces.length !== lastPieces.length || pieces.some((piece, index) => piece !== lastPieces[index])) {
+    lastJoined = Buffer.concat(pieces, length)
+    lastPieces = pieces
+  }
+  return lastJoined
 }

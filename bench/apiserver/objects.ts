@@ -41,9 +41,9 @@ export const thing = (name: string, size = 1): object => ({
 })
 
 /** 3,300 of them make a list of 4.5 MB. */
-export const configMap = (name: string): object => ({
+export const configMap = (name: string, text = 'x'.repeat(920)): object => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name, labels: { app: 'bench' } },
-  data: { text: 'x'.repeat(920) },
+  data: { text },
 })

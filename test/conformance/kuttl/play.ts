@@ -87,7 +87,7 @@ async function assertion(client: Client, wanted: KubeObject): Promise<string[]> 
   const { items } = await client.list(wanted, { namespace })
   if (items.length === 0) return [`there is no ${wanted.kind}`]
   const attempts = items.map((item) =>
-    missing(asJson(wanted), asJson({ apiVersion: wanted.apiVersion, kind: wanted.kind, ...item })),
+    missing(asJson(wanted), asJson({ ...item, apiVersion: wanted.apiVersion, kind: wanted.kind })),
   )
   if (attempts.some((attempt) => attempt.length === 0)) return []
   return attempts.flatMap((attempt, index) =>

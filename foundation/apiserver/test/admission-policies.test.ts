@@ -425,3 +425,79 @@ describe('policies that cannot be', () => {
     )
   })
 })
+
+describe('type checking', () => {
+  beforeEach(async () => {
+    await api[Symbol.asyncDispose]()
+    api = await TestApi.start({ controllers: ['crd', 'policy-status'] })
+  })
+
+  async function checked(spec: JsonObject): Promise<JsonValue> {
+    await api.post(`${group}/validatingadmissionpolicies`, policy(spec))
+    for (;;) {
+      const { body } = await api.get(`${group}/validatingadmissionpolicies/p`)
+      const status = body['status'] as JsonObject | undefined
+      if (status?.['observedGeneration'] !== undefined) return status
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  const rule = (apiGroup: string, version: string, resources: string[]): JsonObject => ({
+    resourceRules: [{ apiGroups: [apiGroup], apiVersions: [version], operations: ['CREATE'], resources }],
+  })
+
+  const cases: [string, JsonObject, [string, string][]][] = [
+    [
+      'fields that there are',
+      {
+        matchConstraints: rule('apps', 'v1', ['deployments']),
+        validations: [{ expression: "object.spec.replicas > 1 && object.metadata.labels['a'] == 'b'" }],
+      },
+      [],
+    ],
+    [
+      'a field that there is not',
+      { matchConstraints: rule('apps', 'v1', ['deployments']), validations: [{ expression: 'object.replicas > 1' }] },
+      [
+        [
+          'spec.validations[0].expression',
+          "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'replicas'\n | object.replicas > 1\n | ......^",
+        ],
+      ],
+    ],
+    [
+      'each of several types',
+      {
+        matchConstraints: rule('', 'v1', ['secrets', 'configmaps', 'pods/status']),
+        validations: [{ expression: "object.type == 'x'", messageExpression: 'string(object.nope)' }],
+      },
+      [
+        [
+          'spec.validations[0].expression',
+          "/v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'type'\n | object.type == 'x'\n | ......^",
+        ],
+        ['spec.validations[0].messageExpression', 'nope'],
+      ],
+    ],
+    [
+      'variables',
+      {
+        matchConstraints: rule('', 'v1', ['configmaps']),
+        variables: [{ name: 'data', expression: 'object.data' }],
+        validations: [{ expression: "variables.data['a'] > 1" }],
+      },
+      [['spec.validations[0].expression', "found no matching overload for '_>_' applied to '(string, int)'"]],
+    ],
+    ['wildcards', { matchConstraints: rule('*', '*', ['*']), validations: [{ expression: 'object.nope == 1' }] }, []],
+  ]
+  test.each(cases)('of %s', async (_name, spec, expected) => {
+    const status = (await checked(spec)) as {
+      observedGeneration: number
+      typeChecking?: { expressionWarnings?: { fieldRef: string; warning: string }[] }
+    }
+    const warnings = status.typeChecking?.expressionWarnings ?? []
+    expect(status.observedGeneration).toBe(1)
+    expect(warnings.map(({ fieldRef }) => fieldRef)).toEqual(expected.map(([fieldRef]) => fieldRef))
+    for (const [index, [, text]] of expected.entries()) expect(warnings[index]!.warning).toContain(text)
+  })
+})

@@ -10,6 +10,7 @@ import { setUpEventExpiry, setUpJobExpiry } from './expiry.ts'
 import { setUpGarbageCollection } from './gc/garbage-collector.ts'
 import { setUpIdleWorkloads } from './idle-workloads.ts'
 import { setUpNamespaces } from './namespaces.ts'
+import { setUpPolicyStatus } from './policy-status.ts'
 import { setUpServiceAccounts } from './service-accounts.ts'
 
 export type { ResourceSource } from './every-kind.ts'
@@ -22,6 +23,7 @@ export type { ResourceSource } from './every-kind.ts'
  * - `service-account`: ServiceAccount `default` and ConfigMap `kube-root-ca.crt` in every namespace.
  * - `events`: deletes Events after an hour.
  * - `job-ttl`: deletes finished Jobs after their time.
+ * - `policy-status`: type checks ValidatingAdmissionPolicies.
  * - `idle-workloads`: one Event on each Pod, Deployment and Job that nothing runs.
  */
 export type InternalController =
@@ -32,6 +34,7 @@ export type InternalController =
   | 'events'
   | 'job-ttl'
   | 'idle-workloads'
+  | 'policy-status'
 
 const setups: Readonly<Record<InternalController, (context: ControllerContext, options: ControllersOptions) => void>> =
   {
@@ -42,6 +45,7 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     events: setUpEventExpiry,
     'job-ttl': setUpJobExpiry,
     'idle-workloads': setUpIdleWorkloads,
+    'policy-status': setUpPolicyStatus,
   }
 
 /** Every controller there is. */

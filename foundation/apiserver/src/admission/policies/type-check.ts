@@ -1,0 +1,123 @@
+// Type checking of policies: their expressions compiled once more, with `object` as each of the types that their rules name. What does not fit is a
+// warning in the policy's status, since rules can mean types that nobody knows yet.
+import { parseApiVersion } from '@fairlead/kube'
+import type { SchemaNode, TypeSchema } from '@fairlead/kube'
+import { declarationOf, types } from '@fairlead/kube/cel'
+import type { CelType } from '@fairlead/kube/cel'
+import { builtinSchema } from '../../builtin/tables.ts'
+import type { ResourceDefinition, VersionDefinition } from '../../registry/resource.ts'
+import { Expression } from '../expressions/expression.ts'
+import { authorizerDeclaration, requestDeclarations } from '../expressions/variables.ts'
+import type { Declarations } from '../expressions/variables.ts'
+import { compileVariables } from './compiled-policy.ts'
+import type { ValidatingAdmissionPolicy } from './policy.ts'
+
+/** One entry of `status.typeChecking.expressionWarnings`. */
+export interface ExpressionWarning {
+  readonly fieldRef: string
+  readonly warning: string
+}
+
+/** Types that one policy is checked against at most, as the real server bounds it. */
+const maxTypes = 10
+
+interface CheckedType {
+  /** `apps/v1, Kind=Deployment`. */
+  readonly name: string
+  readonly type: CelType
+}
+
+/** What is wrong with the expressions of a policy, for the types that are served now. */
+export function typeWarnings(
+  policy: ValidatingAdmissionPolicy,
+  definitions: Iterable<ResourceDefinition>,
+): readonly ExpressionWarning[] {
+  const known = [...definitions]
+  const checked = typesOf(policy, known)
+  if (checked.length === 0) return []
+  const params = paramsType(policy, known)
+  const scopes = checked.map(({ name, type }) => ({ name, scope: scopeOf(policy, type, params) }))
+  const warningsAt = (fieldRef: string, text: string | undefined): ExpressionWarning[] => {
+    if (text === undefined || text === '') return []
+    const messages = scopes.flatMap(({ name, scope }) => {
+      const { problem } = new Expression(text, scope)
+      return problem === undefined ? [] : [`${name}: ${problem.replace(/^compilation failed: /, '')}`]
+    })
+    return messages.length === 0 ? [] : [{ fieldRef, warning: messages.join('\n') }]
+  }
+  return (policy.spec?.validations ?? []).flatMap(({ expression, messageExpression }, index) => [
+    ...warningsAt(`spec.validations[${index}].expression`, expression),
+    ...warningsAt(`spec.validations[${index}].messageExpression`, messageExpression),
+  ])
+}
+
+function scopeOf({ spec }: ValidatingAdmissionPolicy, type: CelType, params: CelType | undefined): Declarations {
+  const plain = {
+    ...requestDeclarations,
+    ...authorizerDeclaration,
+    object: type,
+    oldObject: type,
+    ...(params === undefined ? {} : { params }),
+  }
+  return compileVariables(spec?.variables ?? [], plain).declarations
+}
+
+/** The types that the rules name outright; wildcards and subresources name none. */
+function typesOf({ spec }: ValidatingAdmissionPolicy, definitions: readonly ResourceDefinition[]): CheckedType[] {
+  const found = new Map<string, CheckedType>()
+  for (const rule of spec?.matchConstraints?.resourceRules ?? []) {
+    const resources = (rule.resources ?? []).filter((text) => !/[*/]/.test(text))
+    for (const group of plain(rule.apiGroups)) {
+      for (const version of plain(rule.apiVersions)) {
+        for (const plural of resources.toSorted()) {
+          if (found.size >= maxTypes) return sorted(found)
+          const definition = definitions.find((one) => one.group === group && one.plural === plural)
+          const served = definition?.versions.find((one) => one.name === version && one.served)
+          if (definition === undefined || served === undefined) continue
+          const name = `${group}/${version}, Kind=${definition.kind}`
+          found.set(name, { name, type: typeOf(definition, served) })
+        }
+      }
+    }
+  }
+  return sorted(found)
+}
+
+function sorted(found: ReadonlyMap<string, CheckedType>): CheckedType[] {
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function plain(values: readonly string[] | undefined): readonly string[] {
+  return values === undefined || values.includes('*') ? [] : values.toSorted()
+}
+
+function paramsType(
+  { spec }: ValidatingAdmissionPolicy,
+  definitions: readonly ResourceDefinition[],
+): CelType | undefined {
+  if (spec?.paramKind === undefined) return undefined
+  const { apiVersion = '', kind } = spec.paramKind
+  const { group, version } = parseApiVersion(apiVersion)
+  const definition = definitions.find((one) => one.group === group && one.kind === kind)
+  const served = definition?.versions.find((one) => one.name === version)
+  return definition === undefined || served === undefined ? types.dyn : typeOf(definition, served)
+}
+
+function typeOf({ crd }: ResourceDefinition, { schema }: VersionDefinition): CelType {
+  const whole = crd === undefined ? schema : schema && withMetadata(schema)
+  if (whole === undefined) return types.dyn
+  return declarationOf(whole.root, whole)?.type ?? types.dyn
+}
+
+/** The schema of a custom resource says nothing of what all objects have. */
+function withMetadata(schema: TypeSchema): TypeSchema {
+  const common = builtinSchema('v1', 'ConfigMap')
+  const metadata: SchemaNode = common?.root.properties?.['metadata'] ?? { type: 'object' }
+  return {
+    root: {
+      ...schema.root,
+      properties: { ...schema.root.properties, apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata },
+    },
+    resolve: (ref) => common?.resolve(ref),
+  }
+}

@@ -90,15 +90,12 @@ export function parseYaml(text: string, options: ParseJsonOptions = {}): JsonVal
  * @throws YamlSyntaxError `InvalidYaml`, `YamlTooDeep`, `YamlAliases`
  */
 export function parseYamlDocuments(text: string, options: ParseJsonOptions = {}): JsonValue[] {
-  const { LineCounter, parseAllDocuments } = library()
-  const lineCounter = new LineCounter()
-  let documents: readonly Document.Parsed[]
-  try {
-    const parsed = parseAllDocuments(text, { ...readOptions, lineCounter })
-    documents = Array.isArray(parsed) ? parsed : []
-  } catch (error) {
-    if (error instanceof RangeError) throw new YamlSyntaxError('YamlTooDeep', 'exceeded max depth')
-    throw error
+  let { documents, lineCounter } = read(text)
+  for (let mended = 0, current = text; mended < maxMended; mended++) {
+    const next = withIndentedQuote(current, documents)
+    if (next === undefined) break
+    current = next
+    ;({ documents, lineCounter } = read(current))
   }
   const values: JsonValue[] = []
   for (const document of documents) {
@@ -112,6 +109,35 @@ export function parseYamlDocuments(text: string, options: ParseJsonOptions = {})
       values.push(new Converter(document, lineCounter, options).value(document.contents, 0))
   }
   return values.filter((value) => value !== null)
+}
+
+/** Lines of quoted texts that are mended in one text; each costs a reading of all of it. */
+const maxMended = 50
+
+function read(text: string): { documents: readonly Document.Parsed[]; lineCounter: LineCounter } {
+  const { LineCounter, parseAllDocuments } = library()
+  const lineCounter = new LineCounter()
+  try {
+    const parsed = parseAllDocuments(text, { ...readOptions, lineCounter })
+    return { documents: Array.isArray(parsed) ? parsed : [], lineCounter }
+  } catch (error) {
+    if (error instanceof RangeError) throw new YamlSyntaxError('YamlTooDeep', 'exceeded max depth')
+    throw error
+  }
+}
+
+/**
+ * Go's reader takes a quoted text that goes on at the start of a line, whatever the indentation around it; ours ends it there. Blanks before such
+ * a line mean nothing within quotes. Undefined when that is not what is wrong.
+ */
+function withIndentedQuote(text: string, documents: readonly Document.Parsed[]): string | undefined {
+  const error = documents.flatMap(({ errors }) => errors.slice(0, 1))[0]
+  if (error?.code !== 'MISSING_CHAR' || !/quote/.test(error.message)) return undefined
+  const at = error.pos[0] + 1
+  const isLineStart = text[at - 1] === '\n' && at < text.length
+  return isLineStart && !/^(---|\.\.\.)(\s|$)/.test(text.slice(at, at + 4))
+    ? text.slice(0, at) + ' '.repeat(64) + text.slice(at)
+    : undefined
 }
 
 /** What Go's YAML reader says, by the codes of ours. */

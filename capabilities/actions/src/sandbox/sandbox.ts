@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
-import type { SnippetCall, SnippetLimits, SnippetReply } from './snippet-messages.ts'
+import type { SnippetCall, SnippetLimits, SnippetReady, SnippetReply } from './snippet-messages.ts'
 
 /** Why a snippet gave nothing. */
 export class SnippetError extends Error {
@@ -33,8 +33,8 @@ export class Sandbox implements AsyncDisposable {
   readonly #clock: Pick<Clock, 'timer'>
   readonly #queue: Waiting[] = []
   #worker: Worker | undefined
-  #isWarm = false
-  #current: { readonly waiting: Waiting; readonly timer: Disposable } | undefined
+  #isReady = false
+  #current: { readonly waiting: Waiting; timer: Disposable } | undefined
   #closed = false
 
   /** Snippets need real time to be stopped in, whatever the clock of a test says: `clock` is the system's unless told. */
@@ -69,11 +69,21 @@ export class Sandbox implements AsyncDisposable {
     if (waiting === undefined) return
     const worker = (this.#worker ??= this.#start())
     worker.ref()
-    const timer = this.#clock.timer(this.#isWarm ? hardLimit : startLimit, () =>
+    this.#current = {
+      waiting,
+      timer: this.#clock.timer(startLimit, () => this.#end(worker, 'the sandbox does not start')),
+    }
+    if (this.#isReady) this.#send(worker)
+  }
+
+  #send(worker: Worker): void {
+    const current = this.#current
+    if (current === undefined) return
+    current.timer[Symbol.dispose]()
+    current.timer = this.#clock.timer(hardLimit, () =>
       this.#end(worker, `it took longer than ${this.#limits.milliseconds} ms`),
     )
-    this.#current = { waiting, timer }
-    worker.postMessage(waiting.call)
+    worker.postMessage(current.waiting.call)
   }
 
   #start(): Worker {
@@ -83,8 +93,13 @@ export class Sandbox implements AsyncDisposable {
       stdin: false,
       resourceLimits: { maxOldGenerationSizeMb: 64 },
     })
-    worker.on('message', (reply: SnippetReply) => {
-      this.#isWarm = true
+    worker.on('message', (reply: SnippetReply | SnippetReady) => {
+      if (this.#worker !== worker) return
+      if (reply === 'ready') {
+        this.#isReady = true
+        this.#send(worker)
+        return
+      }
       this.#settle(reply)
       worker.unref()
       this.#next()
@@ -99,7 +114,7 @@ export class Sandbox implements AsyncDisposable {
   #end(worker: Worker, failure: string): void {
     if (this.#worker !== worker) return
     this.#worker = undefined
-    this.#isWarm = false
+    this.#isReady = false
     void worker.terminate()
     this.#settle({ failure })
     if (!this.#closed) this.#next()

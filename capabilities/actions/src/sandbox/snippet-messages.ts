@@ -17,3 +17,6 @@ export interface SnippetLimits {
 
 /** What came out, or why nothing did. */
 export type SnippetReply = { readonly value: string } | { readonly failure: string }
+
+/** The thread has loaded what it needs: from now on time counts. */
+export type SnippetReady = 'ready'

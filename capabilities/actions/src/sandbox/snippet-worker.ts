@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads'
 import { getQuickJS } from 'quickjs-emscripten'
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten'
-import type { SnippetCall, SnippetReply } from './snippet-messages.ts'
+import type { SnippetCall, SnippetReady, SnippetReply } from './snippet-messages.ts'
 
 /** Bytes of stack within the sandbox; more than a snippet's recursion needs, less than the thread has. */
 const stackBytes = 256 * 1024
@@ -10,10 +10,20 @@ const stackBytes = 256 * 1024
 /** The first function of a source is its entry (originals/kappnav.md §1.7). */
 const firstFunction = /\bfunction\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*\(/u
 
+/** Texts cross as JSON: the bridge to WebAssembly ends them at their first NUL. Made before the snippet can change what it uses. */
+const bridge = `(function () {
+  var stringify = JSON.stringify
+  return {
+    parse: JSON.parse,
+    toText: function (value) { return value === null || value === undefined ? null : stringify('' + value) },
+  }
+})()`
+
 const port = parentPort
 if (port === null) throw new Error('snippet-worker runs as a worker thread only')
 const quickjs = await getQuickJS()
 port.on('message', (call: SnippetCall) => port.postMessage(run(quickjs, call)))
+port.postMessage('ready' satisfies SnippetReady)
 
 function run(module: QuickJSWASMModule, { source, args, limits }: SnippetCall): SnippetReply {
   const name = firstFunction.exec(source)?.[1]
@@ -37,35 +47,36 @@ function usedMilliseconds(): number {
 }
 
 function call(context: QuickJSContext, source: string, name: string, args: readonly string[]): SnippetReply {
-  const made: QuickJSHandle[] = []
+  const kept: QuickJSHandle[] = []
   const keep = (handle: QuickJSHandle): QuickJSHandle => {
-    made.push(handle)
+    kept.push(handle)
     return handle
   }
   const failed = (error: QuickJSHandle): SnippetReply => ({ failure: messageOf(context.dump(keep(error))) })
   try {
-    const toText = context.evalCode(
-      '(function (value) { return value === null || value === undefined ? null : "" + value })',
-    )
-    if (toText.error) return failed(toText.error)
-    keep(toText.value)
+    const made = context.evalCode(bridge)
+    if (made.error) return failed(made.error)
+    const [parse, toText] = ['parse', 'toText'].map((name) => keep(context.getProp(made.value, name)))
+    keep(made.value)
     const loaded = context.evalCode(source, 'snippet.js')
     if (loaded.error) return failed(loaded.error)
     keep(loaded.value)
     const entry = keep(context.getProp(context.global, name))
     if (context.typeof(entry) !== 'function') return { failure: `its first function, ${name}, is not at the top` }
-    const result = context.callFunction(
-      entry,
-      context.undefined,
-      ...args.map((argument) => keep(context.newString(argument))),
-    )
+    const inside: QuickJSHandle[] = []
+    for (const argument of args) {
+      const text = context.callFunction(parse!, context.undefined, keep(context.newString(JSON.stringify(argument))))
+      if (text.error) return failed(text.error)
+      inside.push(keep(text.value))
+    }
+    const result = context.callFunction(entry, context.undefined, ...inside)
     if (result.error) return failed(result.error)
-    const text = context.callFunction(toText.value, context.undefined, keep(result.value))
+    const text = context.callFunction(toText!, context.undefined, keep(result.value))
     if (text.error) return failed(text.error)
     const value: unknown = context.dump(keep(text.value))
-    return typeof value === 'string' ? { value } : { failure: `${name} returned nothing` }
+    return typeof value === 'string' ? { value: JSON.parse(value) as string } : { failure: `${name} returned nothing` }
   } finally {
-    for (const handle of made) handle.dispose()
+    for (const handle of kept) handle.dispose()
   }
 }
 

@@ -1,0 +1,331 @@
+import {
+  InputError,
+  PatternError,
+  PatternResolver,
+  Sandbox,
+  SnippetError,
+  lintActionMap,
+  mergedForm,
+  parseActionMap,
+  parseMapping,
+  targetOf,
+} from '@fairlead/actions'
+import type { JsonObject } from '@fairlead/kube'
+import { afterAll, describe, expect, it } from 'vitest'
+import { catalog, commandsOf, kam, map, merged, trader } from './objects.ts'
+
+const sandbox = new Sandbox()
+afterAll(() => sandbox[Symbol.asyncDispose]())
+
+const command = (pattern: string, more: JsonObject = {}): JsonObject => ({
+  'cmd-actions': [{ name: 'a', image: 'i', 'cmd-pattern': pattern, 'requires-input': 'f' }],
+  inputs: { f: { fields: { x: { type: 'string' }, ...more } } },
+})
+
+describe('what a user types', () => {
+  it.each([
+    'a b',
+    '"',
+    'a" --evil "b',
+    "'; rm -rf / #",
+    '$(reboot)',
+    '`id`',
+    '${func.kubectlGet(secrets,-A,-o,json)}',
+    '$$',
+    '~20',
+    'line\nbreak',
+    '\\',
+  ])('stays one argument: %j', async (value) => {
+    expect(
+      await commandsOf(command('run --spec ${input.x} "quoted ${input.x}" end'), 'a', { x: value }, sandbox.run),
+    ).toEqual([['run', '--spec', value, `quoted ${value}`, 'end']])
+  })
+
+  it.each(['a b', ';reboot', '$(reboot)', '`id`', 'a|b', 'a>b', "'", '"', 'a\nb', '*', '~'])(
+    'never becomes part of a shell script: %j',
+    async (value) => {
+      const planned = commandsOf(command('/bin/sh -ec "echo ${input.x}"'), 'a', { x: value }, sandbox.run)
+      await expect(planned).rejects.toThrow(PatternError)
+      expect(await commandsOf(command('/bin/sh -ec "echo $$1" sh ${input.x}'), 'a', { x: value }, sandbox.run)).toEqual(
+        [['/bin/sh', '-ec', 'echo $1', 'sh', value]],
+      )
+    },
+  )
+
+  it('may stand in a shell script as a plain word', async () => {
+    expect(
+      await commandsOf(command('sh -c "set-level ${input.x}"'), 'a', { x: 'com.example=debug' }, sandbox.run),
+    ).toEqual([['sh', '-c', 'set-level com.example=debug']])
+  })
+
+  it('cannot choose further pods through the pod token', async () => {
+    expect(await commandsOf(command('run ${input.x} y'), 'a', { x: 'path:podName:string' }, sandbox.run)).toEqual([
+      ['run', 'path:podName:string', 'y'],
+    ])
+  })
+
+  it.each([['__proto__'], ['constructor'], ['toString'], ['hasOwnProperty']])(
+    'is no field because objects inherit it: %s',
+    async (name) => {
+      const body = JSON.parse(`{"x": "1", ${JSON.stringify(name)}: "2"}`) as JsonObject
+      await expect(commandsOf(command('run ${input.x}'), 'a', body, sandbox.run)).rejects.toThrow(InputError)
+      await expect(commandsOf(command(`run \${input.${name}}`), 'a', { x: '1' }, sandbox.run)).rejects.toThrow(
+        PatternError,
+      )
+    },
+  )
+})
+
+describe('what a resource holds', () => {
+  it('is put in as it is and never resolved again', async () => {
+    const set = merged(map('m', {}))
+    const resource = {
+      ...trader,
+      metadata: { ...trader.metadata, annotations: { evil: '${func.kubectlGet(secrets,-A,-o,json)} ~41 $$' } },
+    } as unknown as JsonObject
+    const resolver = new PatternResolver({
+      resource,
+      merged: set,
+      globalMap: async () => undefined,
+      inputs: {},
+      runSnippet: async () => 'ran',
+      callFunction: async () => {
+        throw new Error('called')
+      },
+    })
+    expect(await resolver.resolve("x${resource.$.metadata.annotations['evil']}y")).toEqual({
+      value: 'x${func.kubectlGet(secrets,-A,-o,json)} ~41 $$y',
+    })
+    await expect(resolver.resolve('${resource.$.__proto__}')).rejects.toThrow(PatternError)
+    await expect(resolver.resolve('${resource.$.metadata.constructor.name}')).rejects.toThrow(PatternError)
+  })
+})
+
+describe('patterns that grow', () => {
+  it('are stopped', async () => {
+    const variables = Object.fromEntries(
+      Array.from({ length: 40 }, (_value, index) => [`v${index}`, `\${var.v${index + 1}}\${var.v${index + 1}}`]),
+    )
+    const set = merged(map('m', { variables: { ...variables, v40: 'ha' } }))
+    const resolver = new PatternResolver({
+      resource: {},
+      merged: set,
+      globalMap: async () => undefined,
+      inputs: {},
+      runSnippet: sandbox.run,
+      callFunction: async () => '',
+    })
+    await expect(resolver.resolve('${var.v0}')).rejects.toMatchObject({ code: 'TooLarge' })
+  })
+
+  it('end at a cycle', async () => {
+    const set = merged(map('m', { variables: { a: '${var.b}', b: '${var.a}' } }))
+    const resolver = new PatternResolver({
+      resource: {},
+      merged: set,
+      globalMap: async () => undefined,
+      inputs: {},
+      runSnippet: sandbox.run,
+      callFunction: async () => '',
+    })
+    await expect(resolver.resolve('${var.a}')).rejects.toMatchObject({ code: 'Cycle' })
+    expect(await resolver.resolve('${var.a,default.x}${var.a,default.y}')).toEqual({ value: 'xy' })
+  })
+
+  it('of a thousand nested arguments are refused', async () => {
+    const set = merged(map('m', {}))
+    const resolver = new PatternResolver({
+      resource: {},
+      merged: set,
+      globalMap: async () => undefined,
+      inputs: {},
+      runSnippet: sandbox.run,
+      callFunction: async () => '',
+    })
+    await expect(resolver.resolve(`${'${func.f('.repeat(1000)}a${')}'.repeat(1000)}`)).rejects.toMatchObject({
+      code: 'InvalidPattern',
+    })
+  })
+})
+
+describe('snippets', () => {
+  it.each([
+    ['loop', 'function f() { while (true); }', /50 ms/],
+    ['loop and catch it', 'function f() { for (;;) { try { for (;;); } catch (e) {} } }', /50 ms/],
+    ['loop while they are loaded', 'function f() {} while (true);', /50 ms/],
+    [
+      'loop where the interpreter does not look',
+      'function f() { return [].lastIndexOf.call({length: 9007199254740991}, 1); }',
+      /50 ms/,
+    ],
+    ['match for ever', 'function f() { return /(a+)+b/.test(new Array(40).join("a")); }', /50 ms/],
+    ['loop when they become a text', 'function f() { return {toString: function () { while (true); }}; }', /50 ms/],
+    ['allocate', 'function f() { var a = []; for (;;) a.push(new Array(100000).join("x")); }', /memory|50 ms/],
+    ['allocate at once', 'function f() { return new Array(1 << 28).join("xxxxxxxx"); }', /memory|50 ms/],
+    ['call themselves', 'function f() { return f(); }', /stack/],
+    ['throw', 'function f() { throw new Error("no"); }', /no/],
+    ['return nothing', 'function f() {}', /nothing/],
+    ['have no entry', 'var f = () => 1', /function name/],
+    ['do not parse', 'function f( {', /SyntaxError/],
+  ])('that %s give an error', async (_what, source, message) => {
+    await expect(sandbox.run(source, [])).rejects.toThrow(message)
+    await expect(sandbox.run(source, [])).rejects.toThrow(SnippetError)
+    expect(await sandbox.run('function after() { return "fine"; }', [])).toBe('fine')
+  })
+
+  it('see nothing of ours', async () => {
+    const names = [
+      'process',
+      'require',
+      'module',
+      'fetch',
+      'XMLHttpRequest',
+      'setTimeout',
+      'console',
+      'WebAssembly',
+      'Worker',
+      'Java',
+      'std',
+      'os',
+      'print',
+      'postMessage',
+      'parentPort',
+      'Buffer',
+    ]
+    expect(
+      await sandbox.run(`function f() { return [${names.map((name) => `typeof ${name}`).join(',')}].join(); }`, []),
+    ).toBe(names.map(() => 'undefined').join())
+    expect(
+      await sandbox.run(
+        'function f() { return (function () { return typeof this.constructor.constructor("return this")().process; })(); }',
+        [],
+      ),
+    ).toBe('undefined')
+    await expect(sandbox.run('function f() { return import("node:fs"); }', [])).resolves.toBe('[object Promise]')
+  })
+
+  it('leave nothing behind for the next', async () => {
+    await sandbox.run('function f() { globalThis.left = 1; Object.prototype.left = 2; String = null; return "x"; }', [])
+    expect(await sandbox.run('function f() { return typeof left + typeof ({}).left + typeof String; }', [])).toBe(
+      'undefinedundefinedfunction',
+    )
+  })
+
+  it('take their arguments as texts', async () => {
+    expect(
+      await sandbox.run('function f(a, b) { return a + "|" + b + "|" + typeof a; }', [
+        '");throw 1;("',
+        '\u0000\ud83d\ude00',
+      ]),
+    ).toBe('");throw 1;("|\u0000\ud83d\ude00|string')
+  })
+})
+
+describe('maps', () => {
+  it('with __proto__ are maps as any other', () => {
+    const data = {
+      'url-actions': '[{"name": "__proto__", "url-pattern": "x", "__proto__": {"polluted": 1}}]',
+      variables: '{"__proto__": {"polluted": "1"}, "constructor": "c"}',
+      snippets: '{__proto__: "function f(){return 1}"}',
+    }
+    const set = merged(map('m', data), map('n', { variables: '{"__proto__": "late", "a": "b"}' }))
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+    expect(Object.keys(set.parts.variables)).toEqual(['__proto__', 'constructor', 'a'])
+    expect(Object.keys(set.parts.snippets)).toEqual(['__proto__'])
+    expect(JSON.stringify(mergedForm(set)['variables'])).toBe(
+      '{"__proto__":{"polluted":"1"},"constructor":"c","a":"b"}',
+    )
+  })
+
+  it('of 5 MB are refused with a message, and others still count', () => {
+    const huge = map('kappnav.actions.deployment', {
+      'url-actions': `[{"name": "x", "text": "${'x'.repeat(5_000_000)}"}]`,
+    })
+    expect(parseActionMap(huge)).toMatchObject({
+      actions: { 'url-actions': [] },
+      problems: [{ code: 'MapTooLarge', field: 'data' }],
+    })
+    const found = catalog(
+      [
+        kam('k', [
+          { apiVersion: '*/*', kind: '*', mapname: 'kappnav.actions.deployment' },
+          { apiVersion: '*/*', kind: '*', mapname: 'small' },
+        ]),
+      ],
+      [huge, map('small', { 'url-actions': [{ name: 'ok' }] })],
+    ).resolve(trader)
+    expect(found.merged.actions.map(({ name }) => name)).toEqual(['ok'])
+  })
+
+  it.each([
+    ['deep nesting', `${'['.repeat(100_000)}`],
+    ['a comment without its end', '/* '],
+    ['no closing quote', '["a'],
+    ['a lone backslash', '["\\'],
+    ['text after it', '[] []'],
+    ['a trailing comma in an object', '[{"name": "a",}]'],
+    ['nothing at all', ''],
+  ])('with %s are told of, and their other keys count', (_what, text) => {
+    const parsed = parseActionMap(
+      map('m', { 'url-actions': text, 'cmd-actions': [{ name: 'ok', image: 'i', 'cmd-pattern': 'x' }] }),
+    )
+    expect(parsed.problems.map(({ code, field }) => [code, field])).toEqual([['InvalidJson', 'data.url-actions']])
+    expect(parsed.actions['cmd-actions'].map(({ name }) => name)).toEqual(['ok'])
+  })
+
+  it('may hold data that are no texts', () => {
+    const broken = {
+      metadata: { name: 'm', namespace: 'n' },
+      data: { 'url-actions': 5, inputs: ['x'], variables: null },
+    }
+    expect(parseActionMap(broken).problems.map(({ code, field }) => [code, field])).toEqual([
+      ['InvalidMap', 'data.url-actions'],
+      ['InvalidMap', 'data.inputs'],
+    ])
+    expect(lintActionMap({ metadata: {}, data: 'no' })).toEqual([])
+  })
+})
+
+describe('10,000 rules', () => {
+  it('are found in time, in order, and all count', () => {
+    const rules = Array.from({ length: 10_000 }, (_value, index) => ({
+      apiVersion: '*/*',
+      kind: index % 2 === 0 ? '*' : 'Deployment',
+      mapname: `m${index}`,
+    }))
+    const all = catalog(
+      Array.from({ length: 10 }, (_value, index) => kam(`k${index}`, rules.slice(index * 1000, (index + 1) * 1000))),
+      [],
+    )
+    const start = performance.now()
+    const { candidates } = all.candidates(targetOf(trader))
+    expect(performance.now() - start).toBeLessThan(1000)
+    expect(candidates.length).toBe(10_000)
+    expect(candidates.slice(0, 2).map(({ name }) => name)).toEqual(['m1', 'm3'])
+    expect(candidates.slice(5000, 5002).map(({ name }) => name)).toEqual(['m0', 'm2'])
+  })
+
+  it('of one mapping that are all wrong leave other mappings alone', () => {
+    const wrong = kam(
+      'wrong',
+      Array.from(
+        { length: 10_000 },
+        (_value, index) =>
+          [
+            null,
+            5,
+            'x',
+            {},
+            { apiVersion: 1, kind: {}, mapname: [] },
+            { apiVersion: '*/*', kind: '*', mapname: '${nope}' },
+          ][index % 6]!,
+      ),
+    )
+    expect(parseMapping(wrong).problems.length).toBeGreaterThan(10_000)
+    expect(
+      catalog([wrong, kam('right', [{ apiVersion: '*/*', kind: '*', mapname: 'm' }])], [])
+        .candidates(targetOf(trader))
+        .candidates.map(({ name }) => name),
+    ).toEqual(['m'])
+  })
+})

@@ -1,0 +1,96 @@
+// Objects of tests, in few words.
+import { Catalog, findAction, mergeMaps, parseActionMap, planCommand, targetOf } from '@fairlead/actions'
+import type { ActionMap, MergedAction, MergedMap, RunSnippet } from '@fairlead/actions'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+
+/** A ConfigMap whose data are JSON values. */
+export function map(
+  name: string,
+  data: Readonly<Record<string, JsonValue>>,
+  options: { namespace?: string; replace?: boolean } = {},
+): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name,
+      namespace: options.namespace ?? 'kappnav',
+      labels: { 'kappnav.io/map-type': 'action' },
+      ...(options.replace === true ? { annotations: { 'kappnav.actions.on.conflict': 'replace' } } : {}),
+    },
+    data: Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+    ),
+  }
+}
+
+/** A mapping. */
+export function kam(
+  name: string,
+  mappings: readonly JsonValue[],
+  options: { namespace?: string; precedence?: JsonValue } = {},
+): KubeObject {
+  return {
+    apiVersion: 'actions.kappnav.io/v1',
+    kind: 'KindActionMapping',
+    metadata: { name, namespace: options.namespace ?? 'kappnav' },
+    spec: { ...(options.precedence === undefined ? {} : { precedence: options.precedence }), mappings },
+  }
+}
+
+/** A Deployment. */
+export const trader: KubeObject = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'trader', namespace: 'stocktrader', uid: 'u1', labels: { app: 'trader' } },
+  spec: { replicas: 3, selector: { matchLabels: { app: 'trader' } } },
+}
+
+/** A catalog of mappings and maps. */
+export function catalog(mappings: readonly KubeObject[], maps: readonly KubeObject[]): Catalog {
+  return new Catalog(mappings, (namespace, name) =>
+    maps.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+  )
+}
+
+/** The merged set of maps, most specific first. */
+export function merged(...maps: readonly KubeObject[]): MergedMap & { readonly maps: readonly ActionMap[] } {
+  const parsed = maps.map(parseActionMap)
+  return { ...mergeMaps(parsed.map((one) => ({ candidate: undefined, map: one }))), maps: parsed }
+}
+
+/** The arguments of each Job that a command action of a map would make. */
+export async function commandsOf(
+  data: Readonly<Record<string, JsonValue>>,
+  action: string,
+  body: JsonObject,
+  runSnippet: RunSnippet,
+): Promise<readonly (readonly string[])[]> {
+  const set = merged(map('m', data))
+  const jobs = await planCommand(
+    findAction(set, action, 'cmd-actions') as MergedAction,
+    { target: targetOf(trader), user: 'ann', body },
+    {
+      merged: set,
+      settings: {
+        namespace: 'jobs',
+        serviceAccountName: 'default',
+        ttlSeconds: 60,
+        deadlineSeconds: 60,
+        resources: undefined,
+      },
+      scope: {
+        resource: trader as unknown as JsonObject,
+        merged: set,
+        globalMap: async () => undefined,
+        runSnippet,
+        callFunction: async () => '',
+      },
+      newUid: () => '1',
+    },
+  )
+  return jobs.map(
+    ({ spec }) =>
+      (spec as { template: { spec: { containers: { command: string[] }[] } } }).template.spec.containers[0]!.command,
+  )
+}

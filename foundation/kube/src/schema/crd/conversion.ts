@@ -14,7 +14,9 @@ const reviewVersions = ['v1', 'v1beta1']
 export function validateConversion(conversion: DefinitionConversion | undefined, path: string): FieldError[] {
   if (conversion === undefined) return []
   const { strategy = '', webhook } = conversion
-  const { clientConfig: config, conversionReviewVersions: versions = [] } = webhook ?? {}
+  const config = webhook?.clientConfig
+  // The typed form has null for an absent list that Go always writes.
+  const versions = webhook?.conversionReviewVersions ?? []
   const errors: FieldError[] = []
   if (strategy === '') errors.push(fieldErrors.required(`${path}.strategy`))
   else if (!strategies.includes(strategy))

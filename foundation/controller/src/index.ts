@@ -70,5 +70,13 @@ export type {
 } from './hooks/hook-client.ts'
 
 // its own server
+export { ManagerServer } from './server/manager-server.ts'
+export type { ManagerServerHost, ManagerServerOptions, ReadinessCheck } from './server/manager-server.ts'
+export { CertificateKeeper } from './server/certificate-keeper.ts'
+export type { CertificateKeeperOptions } from './server/certificate-keeper.ts'
+export { renewedCertificates } from './server/serving-certificates.ts'
+export type { ServingCertificates } from './server/serving-certificates.ts'
+export type { CaBundleTarget } from './server/ca-bundles.ts'
+export type { Converter } from './server/conversion-review.ts'
 export { CertificateMaker } from './server/certificate-maker.ts'
 export type { CertificateUse, KeyPair, Subject, Validity } from './server/certificate-maker.ts'

@@ -1,6 +1,7 @@
 // The manager: one client, shared caches, controllers, leader election, and a graceful end. Start with Manager.start.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { groupKindName } from '@fairlead/client'
 import type { Client, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { installDefinitions } from './definitions.ts'
@@ -18,6 +19,10 @@ import { ControllerBuilder } from './reconcile/builder.ts'
 import type { Controller } from './reconcile/controller.ts'
 import { WorkLoop } from './run/work-loop.ts'
 import type { WorkLoopOptions } from './run/work-loop.ts'
+import { keepCaBundles } from './server/ca-bundles.ts'
+import { CertificateKeeper } from './server/certificate-keeper.ts'
+import { ManagerServer, servedHosts } from './server/manager-server.ts'
+import type { ManagerServerOptions } from './server/manager-server.ts'
 
 /** What a manager is started with. */
 export interface ManagerOptions {
@@ -35,6 +40,8 @@ export interface ManagerOptions {
   readonly logger?: Logger
   /** Only one of several processes works at a time; all do when left out. Caches are kept warm by all. */
   readonly leaderElection?: Omit<LeaderElectionOptions, 'identity'> & { readonly identity?: string }
+  /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, whoever leads. */
+  readonly server?: ManagerServerOptions
   /** Called when leadership was lost: the process should end, as another one works now. */
   readonly onLeadershipLost?: () => void
 }
@@ -67,6 +74,8 @@ export class Manager implements AsyncDisposable {
   readonly #runnables = new Set<Runnable>()
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #election: LeaderElection | undefined
+  readonly #served = new AsyncDisposableStack()
+  #server: ManagerServer | undefined
   #working = false
   #leading: Promise<void> | undefined
   #stopped: Promise<void> | undefined
@@ -92,6 +101,7 @@ export class Manager implements AsyncDisposable {
     const manager = new Manager(options, await metrics)
     try {
       manager.informers.watchDefinitions()
+      if (options.server !== undefined) await manager.#serve(options.server)
       await options.setup?.(manager)
     } catch (error) {
       await manager.stop()
@@ -105,6 +115,11 @@ export class Manager implements AsyncDisposable {
   /** Whether this process works: it leads, or there is no election. */
   get leads(): boolean {
     return this.#working
+  }
+
+  /** Its HTTPS server; undefined when it was started without. */
+  get server(): ManagerServer | undefined {
+    return this.#server
   }
 
   /** Builds a controller; its name is unique in the manager. */
@@ -162,6 +177,39 @@ export class Manager implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop()
+  }
+
+  async #serve(options: ManagerServerOptions): Promise<void> {
+    const { client, clock, random, log, metrics } = this
+    const certificates = this.#served.use(
+      await CertificateKeeper.start({
+        client,
+        clock,
+        random,
+        log,
+        hosts: servedHosts(options),
+        secret: options.certificateSecret,
+      }),
+    )
+    const checks = [{ name: 'informers', check: () => this.#notListed() }, ...(options.checks ?? [])]
+    this.#server = this.#served.use(
+      await ManagerServer.start({ ...options, checks }, { clock, log, metrics, certificates }),
+    )
+    const { caBundles = [] } = options
+    if (caBundles.length === 0) return
+    const loop = keepCaBundles(
+      (loopOptions) => this.loop(loopOptions),
+      caBundles,
+      () => certificates.current.bundle,
+    )
+    certificates.onRenewed(() => {
+      for (const target of caBundles) loop.add(target)
+    })
+  }
+
+  #notListed(): string | undefined {
+    const kinds = this.informers.syncing()
+    return kinds.length === 0 ? undefined : `not listed yet: ${kinds.map(groupKindName).join(', ')}`
   }
 
   #makeLoop<T>(options: WorkLoopOptions<T>): WorkLoop<T> {
@@ -224,6 +272,7 @@ export class Manager implements AsyncDisposable {
     await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()))
     await this.#leading
     await this.#election?.release()
+    await this.#served.disposeAsync()
     await this.informers.stop()
   }
 }

@@ -61,6 +61,11 @@ export class InformerPool implements AsyncDisposable {
     return shared?.informer as unknown as Informer<T> | undefined
   }
 
+  /** Kinds whose first list is not complete yet. */
+  syncing(): readonly Kind[] {
+    return [...this.#shared.values()].flatMap(({ informer }) => (informer.state === 'Syncing' ? [informer.kind] : []))
+  }
+
   /** Watches CustomResourceDefinitions, so that kinds which appear are listed at once and discovery stays true. */
   watchDefinitions(): void {
     if (this.#crds !== undefined) return

@@ -1,0 +1,54 @@
+// Admission webhooks: an AdmissionReview in, the validators' verdict out. Pure.
+import { StatusError, badRequest, fieldErrors, invalid } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { Validator } from '../capability.ts'
+
+interface AdmissionRequest {
+  readonly uid: string
+  readonly kind: { readonly group: string; readonly kind: string }
+  readonly resource: { readonly group: string; readonly resource: string }
+  readonly subResource?: string
+  readonly name?: string
+  readonly object?: KubeObject | null
+  readonly oldObject?: KubeObject | null
+}
+
+/**
+ * Answers an `admission.k8s.io/v1 AdmissionReview` with what the validators say: the same 422 that they give inside the embedded server.
+ * Writes of the status and deletions are nobody's to refuse. Throws StatusError 400 for a body that is no such review.
+ */
+export function reviewAdmission(body: JsonValue, validators: readonly Validator[]): JsonObject {
+  const request = requestOf(body)
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: { uid: request.uid, ...verdictOn(request, validators) },
+  }
+}
+
+function verdictOn(request: AdmissionRequest, validators: readonly Validator[]): JsonObject {
+  const { object, oldObject, resource, kind } = request
+  if (!object || request.subResource === 'status') return { allowed: true }
+  try {
+    const refusals = validators
+      .filter(({ group, resources }) => group === resource.group && resources.includes(resource.resource))
+      .flatMap((validator) => validator.validate(object, oldObject ?? undefined))
+    if (refusals.length === 0) return { allowed: true }
+    const errors = refusals.map(({ field, message }) => fieldErrors.invalid(field, undefined, message))
+    const refused = invalid(kind, object.metadata.name ?? request.name ?? '', errors)
+    return { allowed: false, status: refused.status as unknown as JsonObject }
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error
+    return { allowed: false, status: error.status as unknown as JsonObject }
+  }
+}
+
+function requestOf(body: JsonValue): AdmissionRequest {
+  const review = body as { apiVersion?: string; kind?: string; request?: AdmissionRequest } | null
+  if (review?.kind !== 'AdmissionReview' || review.apiVersion !== 'admission.k8s.io/v1')
+    throw badRequest('expected an AdmissionReview of admission.k8s.io/v1')
+  const { request } = review
+  if (typeof request?.uid !== 'string' || request.resource === undefined || request.kind === undefined)
+    throw badRequest('the AdmissionReview has no request')
+  return request
+}

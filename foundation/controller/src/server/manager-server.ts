@@ -1,0 +1,195 @@
+// The HTTPS server of a manager: health for the kubelet, metrics for Prometheus, admission and conversion webhooks for the API server.
+import { createServer } from 'node:https'
+import type { Server } from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { StatusError, failure, parseJson, stringifyJson } from '@fairlead/kube'
+import type { Clock, JsonValue, ObjectKey } from '@fairlead/kube'
+import type { Validator } from '../capability.ts'
+import type { Logger } from '../logger.ts'
+import type { Metrics } from '../metrics.ts'
+import { reviewAdmission } from './admission-review.ts'
+import type { CaBundleTarget } from './ca-bundles.ts'
+import type { CertificateKeeper } from './certificate-keeper.ts'
+import { reviewConversion } from './conversion-review.ts'
+import type { Converter } from './conversion-review.ts'
+
+/** What a manager serves. */
+export interface ManagerServerOptions {
+  /** 9443 when left out; 0 for any free one. */
+  readonly port?: number
+  /** Address to listen on; all of them when left out. */
+  readonly host?: string
+  /** The Service in front of it: its names stand in the certificate. */
+  readonly service?: ObjectKey
+  /** Further names and addresses under which it is called. */
+  readonly hosts?: readonly string[]
+  /** Where certificates are kept between starts and shared by replicas. In memory when left out. */
+  readonly certificateSecret?: ObjectKey
+  /** Objects that are given the bundle to trust. */
+  readonly caBundles?: readonly CaBundleTarget[]
+  /** Answer `POST /validate`. */
+  readonly validators?: readonly Validator[]
+  /** Answer `POST /convert`. */
+  readonly converters?: readonly Converter[]
+  /** Further conditions of `/readyz`: undefined = fine, else what is wrong. */
+  readonly checks?: readonly ReadinessCheck[]
+}
+
+/** One condition of readiness. */
+export interface ReadinessCheck {
+  readonly name: string
+  check(): string | undefined
+}
+
+/** What a server lives on. */
+export interface ManagerServerHost {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly certificates: CertificateKeeper
+}
+
+/** Two objects of 3 MiB and what is around them. */
+const bodyLimit = 7 * 1024 * 1024
+/** How long a request that is being answered may go on after the end. Milliseconds. */
+const closingTime = 5_000
+
+interface Answer {
+  readonly code: number
+  readonly type: string
+  readonly text: string
+}
+
+/** A server that listens. */
+export class ManagerServer implements AsyncDisposable {
+  readonly #options: ManagerServerOptions
+  readonly #host: ManagerServerHost
+  readonly #server: Server
+
+  private constructor(options: ManagerServerOptions, host: ManagerServerHost) {
+    this.#options = options
+    this.#host = host
+    const { serving } = host.certificates.current
+    this.#server = createServer(
+      { key: serving.key, cert: serving.cert, minVersion: 'TLSv1.2', headersTimeout: 10_000, requestTimeout: 30_000 },
+      (request, response) => void this.#serve(request, response),
+    )
+    // Connections that stand go on with the certificate they began with.
+    host.certificates.onRenewed((renewed) =>
+      this.#server.setSecureContext({ key: renewed.serving.key, cert: renewed.serving.cert, minVersion: 'TLSv1.2' }),
+    )
+  }
+
+  /** Opens the port. Rejects with the error of the system when it cannot be had. */
+  static async start(options: ManagerServerOptions, host: ManagerServerHost): Promise<ManagerServer> {
+    const server = new ManagerServer(options, host)
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once('error', reject)
+      server.#server.listen(options.port ?? 9443, options.host, () => {
+        server.#server.off('error', reject)
+        resolve()
+      })
+    })
+    return server
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** PEM certificates that callers must trust. */
+  get caBundle(): string {
+    return this.#host.certificates.current.bundle
+  }
+
+  /** Lets requests that are being answered end, for a few seconds. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    this.#server.closeIdleConnections()
+    using _deadline = this.#host.clock.timer(closingTime, () => this.#server.closeAllConnections())
+    await closed
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => response.destroy())
+    const { code, type, text } = await this.#answer(request).catch((error: unknown) => this.#failed(error))
+    if (response.destroyed) return
+    if (!request.complete) response.setHeader('connection', 'close')
+    response.writeHead(code, { 'content-type': type, 'content-length': Buffer.byteLength(text) })
+    response.end(request.method === 'HEAD' ? undefined : text)
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'https://manager')
+    const { validators = [], converters = [] } = this.#options
+    switch (`${request.method === 'HEAD' ? 'GET' : request.method} ${pathname}`) {
+      case 'GET /healthz':
+      case 'GET /livez':
+        return plain(200, 'ok')
+      case 'GET /readyz':
+        return this.#readiness(searchParams.has('verbose'))
+      case 'GET /metrics': {
+        const { registry } = this.#host.metrics
+        return { code: 200, type: registry.contentType, text: await registry.metrics() }
+      }
+      case 'POST /validate':
+        return json(200, reviewAdmission(await readBody(request), validators))
+      case 'POST /convert':
+        return json(200, reviewConversion(await readBody(request), converters))
+      default:
+        throw failure(404, 'NotFound', `there is nothing at ${request.method} ${pathname}`)
+    }
+  }
+
+  #readiness(verbose: boolean): Answer {
+    const outcomes = (this.#options.checks ?? []).map((check) => ({ name: check.name, problem: check.check() }))
+    const failed = outcomes.some(({ problem }) => problem !== undefined)
+    if (!failed && !verbose) return plain(200, 'ok')
+    const lines = outcomes.map(({ name, problem }) =>
+      problem === undefined ? `[+]${name} ok` : `[-]${name}: ${problem}`,
+    )
+    return plain(failed ? 503 : 200, [...lines, `readyz check ${failed ? 'failed' : 'passed'}`, ''].join('\n'))
+  }
+
+  #failed(error: unknown): Answer {
+    if (error instanceof StatusError) return json(error.code, error.status as unknown as JsonValue)
+    this.#host.log.error('Could not answer a request', { error })
+    const { status, code } = failure(500, 'InternalError', 'the webhook failed; its log says why')
+    return json(code, status as unknown as JsonValue)
+  }
+}
+
+/** Names under which a server is called: those of its Service first. */
+export function servedHosts({ service, hosts = [], host }: ManagerServerOptions): readonly string[] {
+  const names =
+    service === undefined
+      ? []
+      : ['.svc', '.svc.cluster.local', ''].map((suffix) => `${service.name}.${service.namespace}${suffix}`)
+  const own = host !== undefined && isIP(host) !== 0 && host !== '0.0.0.0' && host !== '::' ? [host] : []
+  return [...new Set([...names, ...hosts, ...own, 'localhost', '127.0.0.1', '::1'])]
+}
+
+async function readBody(request: IncomingMessage): Promise<JsonValue> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > bodyLimit) throw failure(413, 'RequestEntityTooLarge', `the body is over ${bodyLimit} bytes`)
+    chunks.push(chunk)
+  }
+  try {
+    return parseJson(Buffer.concat(chunks))
+  } catch (error) {
+    throw failure(400, 'BadRequest', `the body is not JSON: ${(error as Error).message}`)
+  }
+}
+
+function plain(code: number, text: string): Answer {
+  return { code, type: 'text/plain; charset=utf-8', text }
+}
+
+function json(code: number, value: JsonValue): Answer {
+  return { code, type: 'application/json', text: stringifyJson(value) }
+}

@@ -1,0 +1,81 @@
+// What a server that others call needs: an authority, a certificate that it signed, and the bundle that callers trust. Renewal is a function of
+// what there is and the time; certificate-keeper.ts carries it out.
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { isIP } from 'node:net'
+import { CertificateMaker } from './certificate-maker.ts'
+import type { KeyPair, Subject } from './certificate-maker.ts'
+
+/** Certificates of one server, PEM texts. */
+export interface ServingCertificates {
+  /** Signs the next certificate. */
+  readonly authority: KeyPair
+  readonly serving: KeyPair
+  /** The authorities that callers must trust, the newest first. */
+  readonly bundle: string
+}
+
+const day = 86_400_000
+const authorityLifetime = 3650 * day
+const servingLifetime = 90 * day
+/** An authority is trusted by callers long before anything that it signed is shown to them. */
+const authorityLeft = 365 * day
+const servingLeft = 30 * day
+/** Clocks of callers may be slow. */
+const backdate = 3_600_000
+
+const authorityName: Subject = [['CN', 'fairlead-webhook-ca']]
+const servingName: Subject = [['CN', 'fairlead-webhook']]
+
+/**
+ * The certificates to go on with at `now` (milliseconds since the epoch); `current` itself when nothing is due. A certificate is renewed in time under the
+ * authority that callers know already; a new authority only joins the bundle, so that nobody is ever shown what he cannot trust yet.
+ */
+export async function renewedCertificates(
+  current: ServingCertificates | undefined,
+  hosts: readonly string[],
+  now: number,
+): Promise<ServingCertificates> {
+  if (current === undefined || expiry(current.authority) - now <= servingLifetime) return freshCertificates(hosts, now)
+  const servingDue = expiry(current.serving) - now < servingLeft || !covers(current.serving, hosts)
+  const authorityDue = expiry(current.authority) - now < authorityLeft
+  const bundle = current.bundle.match(pemCertificate)?.filter((cert) => expiry({ cert }) > now) ?? []
+  if (!servingDue && !authorityDue) return current
+  const serving = servingDue ? await issue(current.authority, hosts, now) : current.serving
+  if (!authorityDue) return { ...current, serving }
+  const authority = await newAuthority(now)
+  return { authority, serving, bundle: bundleOf([authority.cert, ...bundle]) }
+}
+
+async function freshCertificates(hosts: readonly string[], now: number): Promise<ServingCertificates> {
+  const authority = await newAuthority(now)
+  return { authority, serving: await issue(authority, hosts, now), bundle: bundleOf([authority.cert]) }
+}
+
+async function newAuthority(now: number): Promise<KeyPair> {
+  return (await CertificateMaker.start({ from: now - backdate, until: now + authorityLifetime })).authority(
+    authorityName,
+  )
+}
+
+async function issue(authority: KeyPair, hosts: readonly string[], now: number): Promise<KeyPair> {
+  const maker = await CertificateMaker.start({ from: now - backdate, until: now + servingLifetime })
+  const signer = { cert: authority.cert, key: createPrivateKey(authority.key) }
+  return maker.issue(signer, servingName, { hosts })
+}
+
+const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+function bundleOf(certificates: readonly string[]): string {
+  return certificates.map((certificate) => `${certificate.trim()}\n`).join('')
+}
+
+function expiry({ cert }: Pick<KeyPair, 'cert'>): number {
+  return Date.parse(new X509Certificate(cert).validTo)
+}
+
+function covers({ cert }: KeyPair, hosts: readonly string[]): boolean {
+  const certificate = new X509Certificate(cert)
+  return hosts.every(
+    (host) => (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined,
+  )
+}

@@ -14,6 +14,7 @@ import type { Attributes, Authenticator, Authorizer, UserInfo } from './auth/use
 import type { Environment, ResourceCall } from './endpoints/environment.ts'
 import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
 import type { ProtobufCodec } from './endpoints/exchange.ts'
+import type { UpgradedConnection } from '@fairlead/controller'
 import type { ServerRequest, ServerResponse } from './http/message.ts'
 import { booleanParameter } from './request/query.ts'
 import { MalformedPath, parseRequestPath, pathSegments } from './request/request-path.ts'
@@ -26,12 +27,25 @@ import { parseAccept } from './request/media-type.ts'
 export interface Route {
   /** Whether a path is this route's even where it reads like a resource. */
   owns?(path: string): boolean
+  /** How many bytes a body may have, or that it comes as `stream`; undefined: not this route's path, or no opinion. */
+  bodyLimit?(path: string): number | 'stream' | undefined
+  /** Whether connections to a path may change to another protocol. */
+  upgrades?(path: string): boolean
+  /** Decides on such a connection, for a caller who may GET the path. Undefined = not mine. */
+  upgrade?(
+    request: ServerRequest,
+    path: readonly string[],
+    user: UserInfo,
+  ): Promise<TakeOver | undefined> | TakeOver | undefined
   handle(
     request: ServerRequest,
     path: readonly string[],
     user: UserInfo,
   ): Promise<ServerResponse | undefined> | ServerResponse | undefined
 }
+
+/** What becomes of a connection whose change of protocol was granted: it is the function's own from then on. */
+export type TakeOver = (connection: UpgradedConnection) => void
 
 /** The parts of a handler. */
 export interface HandlerOptions {
@@ -63,6 +77,40 @@ export class Handler {
     }
     if (request.method === 'HEAD') answer = { ...answer, body: { kind: 'bytes', bytes: new Uint8Array() } }
     return withWarnings(answer, warnings)
+  }
+
+  /** How many bytes a body may have, or that it is handed on as it comes; undefined: the usual. */
+  bodyLimit(path: string): number | 'stream' | undefined {
+    for (const route of this.#options.routes) {
+      const limit = route.bodyLimit?.(path)
+      if (limit !== undefined) return limit
+    }
+    return undefined
+  }
+
+  /** Whether requests to change the protocol go to {@link upgrade}; all others are answered as if they had not asked. */
+  upgrades(path: string): boolean {
+    return this.#options.routes.some((route) => route.upgrades?.(path) === true)
+  }
+
+  /** Authenticates and authorizes a request to change the protocol. Answers what takes the connection over, or why not. Never throws. */
+  async upgrade(request: ServerRequest): Promise<TakeOver | ServerResponse> {
+    try {
+      const segments = segmentsOf(request)
+      const user = await this.#authenticate(request)
+      if (user instanceof StatusError) return this.#forbid(user, request)
+      const attributes: Attributes = { user, verb: 'get', path: request.path }
+      const decision = this.#options.authorizer.authorize(attributes)
+      if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
+      for (const route of this.#options.routes) {
+        const taken = await route.upgrade?.(request, segments, user)
+        if (taken !== undefined) return taken
+      }
+      return pathNotFound()
+    } catch (error) {
+      if (!(error instanceof StatusError)) this.#options.onError(error, request)
+      return answerError(error, this.#errorForm(request))
+    }
   }
 
   async #answer(request: ServerRequest, warnings: string[]): Promise<ServerResponse> {
@@ -179,6 +227,15 @@ export class Handler {
 function pathOf(request: ServerRequest): ReturnType<typeof parseRequestPath> {
   try {
     return parseRequestPath(request.path)
+  } catch (error) {
+    if (error instanceof MalformedPath) throw badRequest(error.message)
+    throw error
+  }
+}
+
+function segmentsOf(request: ServerRequest): string[] {
+  try {
+    return pathSegments(request.path)
   } catch (error) {
     if (error instanceof MalformedPath) throw badRequest(error.message)
     throw error

@@ -60,7 +60,7 @@ export { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 // server
 export { ApiServer, serverVersion } from './server.ts'
 export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
-export type { Route } from './handler.ts'
+export type { Route, TakeOver } from './handler.ts'
 export type { LogRequest, PodLogs } from './endpoints/pod-endpoints.ts'
 export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 export { DelegationError } from './delegated/delegated-resources.ts'
@@ -76,6 +76,17 @@ export type {
   VersionDefinition,
 } from './registry/resource.ts'
 export type { Draft, Strategy, WriteContext } from './registry/strategy.ts'
+
+// backups
+export { backupPath } from './backup/backup-route.ts'
+export { backupFormat, readBackup, writeBackup } from './backup/backup-file.ts'
+export type { Backup, BackupHeader } from './backup/backup-file.ts'
+export { BackupError } from './backup/backup-error.ts'
+export type { BackupErrorCode } from './backup/backup-error.ts'
+export { planRestore } from './backup/restore-plan.ts'
+export type { RestoreCounts, RestorePlan } from './backup/restore-plan.ts'
+export { prepareRestore, RestoreRefused } from './backup/restore.ts'
+export type { Restore, RestoreOptions } from './backup/restore.ts'
 
 // built-in kinds, discovery, OpenAPI, protobuf
 export {

@@ -15,7 +15,7 @@ import { loadCertificates, makeCertificates } from './auth/certificates.ts'
 import type { Certificates } from './auth/certificates.ts'
 import { kubeconfigText } from './auth/kubeconfig-file.ts'
 import type { StaticToken } from './auth/authenticators.ts'
-import type { UserInfo } from './auth/user.ts'
+import type { Authenticator, UserInfo } from './auth/user.ts'
 import { alwaysAllow } from './admission/always-allow.ts'
 import { authEndpoints } from './auth/endpoints.ts'
 import { issuerRoute } from './auth/issuer-route.ts'
@@ -25,6 +25,7 @@ import { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
 import { RoleIndex } from './auth/rbac/role-index.ts'
 import { ServiceAccountTokens } from './auth/service-account-tokens.ts'
 import { tokenKey } from './auth/token-key.ts'
+import { backupRoute } from './backup/backup-route.ts'
 import { newNamespace, writeMissing } from './bootstrap.ts'
 import { builtinResources } from './builtin/index.ts'
 import { internalControllers, startControllers } from './controllers/index.ts'
@@ -40,6 +41,7 @@ import { Turns } from './endpoints/turns.ts'
 import { Handler } from './handler.ts'
 import type { Route } from './handler.ts'
 import { listen } from './http/listener.ts'
+import { upgrades } from './http/upgrade.ts'
 import { injectRequest } from './in-process/inject.ts'
 import type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 import { InProcessTransport } from './in-process/transport.ts'
@@ -80,6 +82,10 @@ export interface ApiServerOptions {
   readonly resolve?: HookResolver
   /** Where `kubectl logs` reads from. */
   readonly podLogs?: PodLogs
+  /** Further links of the chain that finds out who calls, after certificates and tokens. */
+  readonly authenticators?: readonly Authenticator[]
+  /** Called after a backup has been restored into the running server, before its caller is told: makes again what was made at the start. */
+  readonly onRestored?: () => Promise<void>
   /** Endpoints beside the API. */
   readonly routes?: readonly Route[]
   /** Random numbers in [0, 1), for generated names and jitter. */
@@ -180,7 +186,12 @@ export class ApiServer implements AsyncDisposable {
       store,
       newUid: randomUUID,
     })
-    const authenticators = [certificateAuthenticator, staticTokens(options.tokens ?? []), tokens.authenticator()]
+    const authenticators = [
+      certificateAuthenticator,
+      staticTokens(options.tokens ?? []),
+      tokens.authenticator(),
+      ...(options.authenticators ?? []),
+    ]
     const read: Environment['read'] = (resource, key) => index.get(resource, key)
     const list: Environment['list'] = (resource) => index.list(resource)
     const client = resources.use(
@@ -217,10 +228,16 @@ export class ApiServer implements AsyncDisposable {
         .discovery
       return new Client({ transport: new InProcessTransport(handler, user, 'fairlead-routes'), clock }, discovery, {})
     }
-    await writeMissing(environment, systemNamespaces.map(newNamespace))
-    if (rbac !== undefined) await writeMissing(environment, bootstrapPolicy())
+    const writeBootstrap = (): Promise<void> =>
+      writeMissing(environment, [
+        ...systemNamespaces.map(newNamespace),
+        ...(rbac === undefined ? [] : bootstrapPolicy()),
+      ])
+    await writeBootstrap()
     if (runs(options, 'crd')) {
-      resources.use(await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, webhooks, onError }))
+      resources.use(
+        await CustomResources.start(environment, { delay: options.controllerDelay ?? 0, webhooks, onError }),
+      )
     }
     const capabilityRoutes = new CapabilityRoutes(clientOf)
     const handler: Handler = new Handler({
@@ -234,6 +251,16 @@ export class ApiServer implements AsyncDisposable {
         issuerRoute(tokens),
         healthRoute([{ name: 'ping', check: () => undefined }]),
         versionRoute(serverVersion),
+        backupRoute({
+          store,
+          clock,
+          authorizer,
+          server: serverVersion['gitVersion']!,
+          restored: async () => {
+            await writeBootstrap()
+            await options.onRestored?.()
+          },
+        }),
         capabilityRoutes,
         ...(options.routes ?? []),
       ],
@@ -297,13 +324,17 @@ export class ApiServer implements AsyncDisposable {
    */
   async listen(options: { readonly port?: number; readonly host?: string } = {}): Promise<Listening> {
     const { ca, server, admin } = await this.#certificates()
+    const closed = new AbortController()
     const listener = await listen({
       tls: { ...server, clientCa: ca.cert },
       handle: (request) => this.#handler.handle(request),
+      bodyLimit: (_method, path) => this.#handler.bodyLimit(path),
+      ...upgrades(this.#handler, closed.signal),
       clock: this.clock,
       ...options,
     })
     this.#resources.use(listener)
+    this.#resources.defer(() => closed.abort(new Error('The server is closing.')))
     const kubeconfig = kubeconfigText({
       name: 'fairlead',
       server: listener.url,

@@ -32,7 +32,7 @@ export type { ListWatch, PageRequest, WatchRequest } from './watch/list-watch.ts
 
 // HTTPS and its configuration
 export { HttpsTransport } from './https/https-transport.ts'
-export type { HttpsTransportOptions } from './https/https-transport.ts'
+export type { ByteRequest, ByteResponse, HttpsTransportOptions } from './https/https-transport.ts'
 export type { Connection } from './config/connection.ts'
 export { Kubeconfig, loadKubeconfig, parseKubeconfig } from './config/kubeconfig.ts'
 export type { ConnectionChoice, KubeconfigSources } from './config/kubeconfig.ts'

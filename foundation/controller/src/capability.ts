@@ -1,5 +1,7 @@
 // A capability is a value that the command composes (design.md "A capability is a value"). The contract lives here; the API server,
 // the command and the console implement their side of it.
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { Client } from '@fairlead/client'
 import type { DelegatedResource } from './delegated-resource.ts'
@@ -103,8 +105,25 @@ export interface RouteResponse {
 export interface Route {
   /** Such as `/api/actions`. */
   readonly prefix: string
+  /** Bytes that a body may have; 1 MiB when left out. Larger ones are answered 413 and never read whole. */
+  readonly bodyLimit?: number
   /** Undefined: there is no such path. */
   handle(request: RouteRequest): Promise<RouteResponse | undefined>
+  /**
+   * Decides on a request to change the protocol (WebSocket) from a caller who may GET the path. Undefined: there is no such path. Otherwise the
+   * connection belongs to what is returned; `signal` is aborted when it breaks or the server closes.
+   */
+  upgrade?(
+    request: Omit<RouteRequest, 'method' | 'body'>,
+  ): Promise<((connection: UpgradedConnection) => void) | undefined>
+}
+
+/** A connection that changes its protocol, as node:http hands it over: for `handleUpgrade` of a WebSocket server and the like. */
+export interface UpgradedConnection {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  /** What came after the headers already. */
+  readonly head: Buffer
 }
 
 /** An edge of the graph of derived things. */

@@ -6,9 +6,9 @@ import type { Duplex } from 'node:stream'
 import { failure, internalError, methodNotAllowed, requestEntityTooLarge } from '@fairlead/kube'
 import type { Clock, StatusError } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from './message.ts'
-import { announcesTooMuch, bodyLimit, readBody } from './request-body.ts'
+import { announcesTooMuch, bodyLimit, readBody, streamBody } from './request-body.ts'
 import { writeResponse } from './response-writer.ts'
-import { serverRequest } from './server-request.ts'
+import { serverRequest, splitTarget } from './server-request.ts'
 
 /** PEM texts of the server's side of TLS. */
 export interface ListenerTls {
@@ -30,8 +30,12 @@ export interface ListenOptions {
   readonly port?: number
   /** Milliseconds that headers, and a whole request, may take to arrive. Default 30 s and 60 s. */
   readonly arrival?: { readonly headers: number; readonly request: number }
+  /** How many bytes a body may have, or that it is handed on as it comes; undefined: 3 MiB. Asked before anybody is authenticated. */
+  readonly bodyLimit?: (method: string, path: string) => number | 'stream' | undefined
   /** Takes over connections that ask for another protocol; without it they are answered as ordinary requests. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Whether `upgrade` is asked about a request at all; without it about every one that wants to upgrade. */
+  readonly wantsUpgrade?: (request: IncomingMessage) => boolean
 }
 
 /** An open door. Disposing it ends watches, lets running requests finish for a few seconds, and closes. */
@@ -85,10 +89,13 @@ class Door implements Listener {
       keepAliveTimeout: 120_000,
       connectionsCheckingInterval: Math.min(5_000, headers),
       noDelay: true,
+      ...(options.wantsUpgrade === undefined ? {} : { shouldUpgradeCallback: options.wantsUpgrade }),
     })
     this.#server.on('request', (request, response) => void this.#serve(request, response))
     this.#server.on('checkContinue', (request, response) => {
-      if (!announcesTooMuch(request)) response.writeContinue()
+      const limit = this.#limitOf(request)
+      // A body that is handed on is asked for by whoever reads it.
+      if (limit !== 'stream' && !announcesTooMuch(request, limit)) response.writeContinue()
       void this.#serve(request, response)
     })
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseRaw(error, socket, options.clock))
@@ -169,27 +176,52 @@ class Door implements Listener {
     response: HttpResponse,
     signal: AbortSignal,
   ): Promise<ServerResponse | undefined> {
+    const limit = this.#limitOf(request)
+    if (limit === 'stream') return this.#answerStream(request, response, signal)
     let body: Awaited<ReturnType<typeof readBody>>
     try {
-      body = await readBody(request)
+      body = await readBody(request, limit)
     } catch {
       return undefined
     }
     if (body === 'too-large') {
       if (!request.complete) response.setHeader('connection', 'close')
-      return statusAnswer(requestEntityTooLarge(`limit is ${bodyLimit}`))
+      return statusAnswer(requestEntityTooLarge(`limit is ${limit}`))
     }
+    return this.#handle(serverRequest(request, body, signal))
+  }
+
+  async #answerStream(request: IncomingMessage, response: HttpResponse, signal: AbortSignal): Promise<ServerResponse> {
+    const stream = streamBody(request, () => {
+      if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue()
+    })
+    const answer = await this.#handle({ ...serverRequest(request, undefined, signal), stream })
+    if (!request.complete) {
+      // Refused before its end: the rest is dropped, and nothing else can follow on this connection.
+      response.setHeader('connection', 'close')
+      request.on('error', () => undefined)
+      request.resume()
+    }
+    return answer
+  }
+
+  async #handle(request: ServerRequest): Promise<ServerResponse> {
     try {
-      return await this.#options.handle(serverRequest(request, body, signal))
+      return await this.#options.handle(request)
     } catch (error) {
       return statusAnswer(internalError(error instanceof Error ? error.message : String(error)))
     }
+  }
+
+  #limitOf({ method = 'GET', url = '/' }: IncomingMessage): number | 'stream' {
+    return this.#options.bodyLimit?.(method, splitTarget(url).path) ?? bodyLimit
   }
 }
 
 const statusHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }
 
-function statusAnswer(error: StatusError): ServerResponse {
+/** The answer that an error is. */
+export function statusAnswer(error: StatusError): ServerResponse {
   return { status: error.code, headers: statusHeaders, body: { kind: 'json', value: error.status as never } }
 }
 

@@ -1,15 +1,21 @@
 // The body of a request: all of it, or the reason why not. Memory is bounded by the limit.
 import type { IncomingMessage } from 'node:http'
 
-/** The largest body, 3 MiB as in the real API server. */
+/** The largest body unless a path has a limit of its own: 3 MiB as in the real API server. Bytes. */
 export const bodyLimit: number = 3 * 1024 * 1024
 
 /** A body above the limit is read to its end, up to this. */
 export const droppedLimit: number = 64 * 1024 * 1024
 
 /** The request says by itself that its body is too large. */
-export function announcesTooMuch(request: IncomingMessage): boolean {
-  return Number(request.headers['content-length'] ?? 0) > bodyLimit
+export function announcesTooMuch(request: IncomingMessage, limit: number): boolean {
+  return Number(request.headers['content-length'] ?? 0) > limit
+}
+
+/** The bytes of a body as they come; `begin` is called before the first is asked for. Leaving the loop leaves the connection open. */
+export async function* streamBody(request: IncomingMessage, begin: () => void): AsyncGenerator<Uint8Array> {
+  begin()
+  yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
 }
 
 /**
@@ -17,11 +23,14 @@ export function announcesTooMuch(request: IncomingMessage): boolean {
  * client that goes on sending may miss the answer; up to {@link droppedLimit}, and not from a client that waits for permission. Rejects when the
  * client goes.
  */
-export function readBody(request: IncomingMessage): Promise<Uint8Array | undefined | 'too-large'> {
+export function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | undefined | 'too-large'> {
   const { headers } = request
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
     return Promise.resolve(undefined)
-  if (announcesTooMuch(request) && (headers.expect !== undefined || Number(headers['content-length']) > droppedLimit)) {
+  if (
+    announcesTooMuch(request, limit) &&
+    (headers.expect !== undefined || Number(headers['content-length']) > droppedLimit)
+  ) {
     return Promise.resolve('too-large')
   }
   return new Promise((resolve, reject) => {
@@ -29,12 +38,12 @@ export function readBody(request: IncomingMessage): Promise<Uint8Array | undefin
     let length = 0
     request.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length <= bodyLimit) chunks.push(chunk)
+      if (length <= limit) chunks.push(chunk)
       else chunks.length = 0
       if (length > droppedLimit) resolve('too-large')
     })
     request.on('end', () => {
-      if (length > bodyLimit) resolve('too-large')
+      if (length > limit) resolve('too-large')
       else resolve(chunks.length === 1 ? chunks[0] : length === 0 ? undefined : Buffer.concat(chunks, length))
     })
     request.on('error', reject)

@@ -86,6 +86,8 @@ async function writeStream(
     for await (const chunk of body.chunks) {
       if (out.isGone) return
       out.push(chunk)
+      const room = out.room
+      if (room !== undefined) await room
     }
   } else {
     for await (const event of body.events) {

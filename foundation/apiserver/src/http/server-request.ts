@@ -34,7 +34,7 @@ export function readCredentials(request: IncomingMessage, headers: Headers = rea
 }
 
 /** Path and query of a request target; proxies send whole URLs. */
-function splitTarget(target: string): { path: string; query: URLSearchParams } {
+export function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
   const mark = local.indexOf('?')
   const path = mark < 0 ? local : local.slice(0, mark)

@@ -1,14 +1,14 @@
 // Endpoints of capabilities: a path prefix each, called with a client that has the rights of the caller.
 import type { Client } from '@fairlead/client'
-import type { Route as CapabilityRoute } from '@fairlead/controller'
+import type { Route as CapabilityRoute, RouteRequest } from '@fairlead/controller'
 import { requestEntityTooLarge } from '@fairlead/kube'
 import type { UserInfo } from '../auth/user.ts'
-import type { Route } from '../handler.ts'
+import type { Route, TakeOver } from '../handler.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerValue } from '../request/response.ts'
 
-/** Bytes that a body may have. */
-const maxBody = 1_048_576
+/** Bytes that a body may have where a route says nothing. */
+const usualLimit = 1_048_576
 
 /** Routes that come while the server runs. */
 export class CapabilityRoutes implements Route {
@@ -26,7 +26,21 @@ export class CapabilityRoutes implements Route {
 
   /** Paths below a prefix read like resources where it begins with `/api/`; they are the route's all the same. */
   owns(path: string): boolean {
-    return this.#routes.some(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+    return this.#owner(path) !== undefined
+  }
+
+  bodyLimit(path: string): number | undefined {
+    const route = this.#owner(path)
+    return route && limitOf(route)
+  }
+
+  upgrades(path: string): boolean {
+    return this.#owner(path)?.upgrade !== undefined
+  }
+
+  async upgrade(request: ServerRequest, segments: readonly string[], user: UserInfo): Promise<TakeOver | undefined> {
+    const route = this.#find(segments)
+    return route?.upgrade?.(this.#about(route, request, segments, user))
   }
 
   async handle(
@@ -37,14 +51,9 @@ export class CapabilityRoutes implements Route {
     const route = this.#find(segments)
     if (route === undefined) return undefined
     const answer = await route.handle({
+      ...this.#about(route, request, segments, user),
       method: request.method,
-      path: segments.slice(segmentsOf(route).length),
-      query: request.query,
-      headers: request.headers,
-      body: bodyOf(request),
-      user,
-      client: this.#clientOf(user),
-      signal: request.signal,
+      body: bodyOf(request, limitOf(route)),
     })
     if (answer === undefined) return undefined
     const { status, body, headers } = answer
@@ -55,19 +64,37 @@ export class CapabilityRoutes implements Route {
     }
   }
 
+  #about(
+    route: CapabilityRoute,
+    { query, headers, signal }: ServerRequest,
+    segments: readonly string[],
+    user: UserInfo,
+  ): Omit<RouteRequest, 'method' | 'body'> {
+    const path = segments.slice(segmentsOf(route).length)
+    return { path, query, headers, user, client: this.#clientOf(user), signal }
+  }
+
+  #owner(path: string): CapabilityRoute | undefined {
+    return this.#routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+  }
+
   #find(segments: readonly string[]): CapabilityRoute | undefined {
     return this.#routes.find((route) => segmentsOf(route).every((segment, index) => segments[index] === segment))
   }
+}
+
+function limitOf({ bodyLimit }: CapabilityRoute): number {
+  return bodyLimit ?? usualLimit
 }
 
 function segmentsOf({ prefix }: CapabilityRoute): readonly string[] {
   return prefix.split('/').filter((segment) => segment !== '')
 }
 
-/** @throws StatusError 413 */
-function bodyOf({ body }: ServerRequest): string {
+/** The door has held bodies to the limit; requests without a door come here first. @throws StatusError 413 */
+function bodyOf({ body }: ServerRequest, limit: number): string {
   if (body === undefined) return ''
   if (!(body instanceof Uint8Array)) return JSON.stringify(body.json)
-  if (body.byteLength > maxBody) throw requestEntityTooLarge(`limit is ${maxBody}`)
+  if (body.byteLength > limit) throw requestEntityTooLarge(`limit is ${limit}`)
   return new TextDecoder().decode(body)
 }

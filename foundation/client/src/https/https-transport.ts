@@ -1,6 +1,7 @@
 // The Transport over HTTPS (or plain HTTP, for `kubectl proxy` and the like) on Node's own client, with kept-alive connections.
 import type * as http from 'node:http'
 import * as https from 'node:https'
+import { Readable } from 'node:stream'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonValue } from '@fairlead/kube'
 import { ClientError } from '../client-error.ts'
@@ -24,6 +25,23 @@ export interface HttpsTransportOptions {
 
 /** Idle connections are closed before any server does it: a write on one that is just being closed cannot be repeated. */
 const kept: http.AgentOptions = { keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 64, timeout: 50_000 }
+
+/** A request whose body and answer are bytes, of any length. */
+export interface ByteRequest extends Pick<
+  ApiRequest,
+  'method' | 'path' | 'query' | 'accept' | 'contentType' | 'signal'
+> {
+  /** Sent once the server has agreed to read it (`Expect: 100-continue`), as fast as it reads. */
+  readonly body?: AsyncIterable<Uint8Array>
+}
+
+/** Its answer, of any status. */
+export interface ByteResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Throws ClientError `ConnectionFailed` when the connection breaks before the end. */
+  readonly body: AsyncIterable<Uint8Array>
+}
 
 interface Shared {
   readonly base: URL
@@ -65,13 +83,30 @@ export class HttpsTransport implements Transport {
     return { events: readEvents(answer, this.#describe(request)) }
   }
 
+  /**
+   * Exchanges bytes with a path that is no resource. Without a time limit: pass a signal.
+   * Throws ClientError `ConnectionFailed`, and what `body` throws.
+   */
+  async exchange(request: ByteRequest): Promise<ByteResponse> {
+    const what = this.#describe(request)
+    const answer = await this.#send(request, 0, request.body)
+    return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: readBytes(answer, what) }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#shared.agent.destroy()
   }
 
-  async #send(request: ApiRequest, timeout: number): Promise<http.IncomingMessage> {
+  async #send(
+    request: ApiRequest | ByteRequest,
+    timeout: number,
+    bytes?: AsyncIterable<Uint8Array>,
+  ): Promise<http.IncomingMessage> {
     const { base, agent, credentials, userAgent } = this.#shared
-    const body = request.body === undefined ? undefined : Buffer.from(stringifyJson(request.body as JsonValue))
+    const body =
+      request.body === undefined || request.body === bytes
+        ? undefined
+        : Buffer.from(stringifyJson(request.body as JsonValue))
     const headers: http.OutgoingHttpHeaders = {
       accept: request.accept ?? 'application/json',
       'user-agent': userAgent,
@@ -80,7 +115,10 @@ export class HttpsTransport implements Transport {
       ...(body === undefined
         ? {}
         : { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length }),
-      ...request.headers,
+      ...(bytes === undefined
+        ? {}
+        : { 'content-type': request.contentType ?? 'application/octet-stream', expect: '100-continue' }),
+      ...('headers' in request ? request.headers : {}),
     }
     request.signal?.throwIfAborted()
     return new Promise((resolve, reject) => {
@@ -102,15 +140,26 @@ export class HttpsTransport implements Transport {
       sent.on('error', (error) =>
         reject(request.signal?.aborted ? (request.signal.reason as Error) : this.#failed(request, error)),
       )
-      sent.end(body)
+      if (bytes === undefined) return void sent.end(body)
+      // The answer may come before the body has been read; then nobody wants the rest.
+      sent.once('continue', () => {
+        const source = Readable.from(bytes)
+        sent.once('response', () => source.destroy())
+        source.on('error', (error) => {
+          reject(error)
+          sent.destroy()
+        })
+        source.pipe(sent)
+      })
+      sent.flushHeaders()
     })
   }
 
-  #describe(request: ApiRequest): string {
+  #describe(request: Pick<ApiRequest, 'method' | 'path'>): string {
     return `${request.method} ${this.address}${request.path}`
   }
 
-  #failed(request: ApiRequest, cause: Error): ClientError {
+  #failed(request: Pick<ApiRequest, 'method' | 'path'>, cause: Error): ClientError {
     return connectionFailed(this.#describe(request), cause)
   }
 }
@@ -150,15 +199,28 @@ async function readAnswer(answer: http.IncomingMessage, what: string): Promise<A
     throw connectionFailed(what, error as Error)
   }
   const text = Buffer.concat(chunks).toString('utf8')
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(answer.headers))
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
+  const headers = headersOf(answer)
   const isJson = (headers['content-type'] ?? '').includes('json')
   return {
     status: answer.statusCode ?? 0,
     headers,
     body: isJson && text !== '' ? parseBody(text, what) : text,
     warnings: readWarnings(answer.headersDistinct['warning'] ?? []),
+  }
+}
+
+function headersOf(answer: http.IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(answer.headers))
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
+  return headers
+}
+
+async function* readBytes(answer: http.IncomingMessage, what: string): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* answer as AsyncIterable<Buffer>
+  } catch (error) {
+    throw connectionFailed(what, error as Error)
   }
 }
 

@@ -1,0 +1,52 @@
+// Connections that want another protocol: asked about as requests are, then handed over or answered and closed.
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { STATUS_CODES } from 'node:http'
+import { stringifyJson } from '@fairlead/kube'
+import type { Handler } from '../handler.ts'
+import type { ListenOptions } from './listener.ts'
+import type { ServerResponse } from './message.ts'
+import { serverRequest, splitTarget } from './server-request.ts'
+
+/** The door's side of {@link Handler.upgrade}. `closed` is aborted when the server closes. */
+export function upgrades(
+  handler: Handler,
+  closed: AbortSignal,
+): Required<Pick<ListenOptions, 'upgrade' | 'wantsUpgrade'>> {
+  return {
+    wantsUpgrade: ({ url = '/' }) => handler.upgrades(splitTarget(url).path),
+    upgrade: (request, socket, head) => void upgrade(handler, request, socket, head, closed),
+  }
+}
+
+async function upgrade(
+  handler: Handler,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  closed: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController()
+  socket.on('close', () => gone.abort(new Error('The connection was closed.')))
+  // Without a listener an error of the socket ends the process; whoever takes the connection over listens as well.
+  socket.on('error', () => socket.destroy())
+  const answer = await handler.upgrade(serverRequest(request, undefined, AbortSignal.any([gone.signal, closed])))
+  if (socket.destroyed) return
+  if (typeof answer === 'function') answer({ request, socket, head })
+  else refuse(answer, socket)
+}
+
+/** Writes an answer on a connection that node:http has let go of. */
+function refuse({ status, headers, body }: ServerResponse, socket: Duplex): void {
+  const bytes =
+    body.kind === 'bytes' ? body.bytes : Buffer.from(body.kind === 'json' ? stringifyJson(body.value as never) : '')
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    ...Object.entries(headers).flatMap(([name, values]) =>
+      (typeof values === 'string' ? [values] : values).map((value) => `${name}: ${value}`),
+    ),
+    `content-length: ${bytes.length}`,
+    'connection: close',
+  ]
+  socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytes]))
+}

@@ -10,7 +10,7 @@ import {
   parseMapping,
   targetOf,
 } from '@fairlead/actions'
-import type { JsonObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { afterAll, describe, expect, it } from 'vitest'
 import { catalog, commandsOf, kam, map, merged, trader } from './objects.ts'
 
@@ -318,7 +318,7 @@ describe('10,000 rules', () => {
             {},
             { apiVersion: 1, kind: {}, mapname: [] },
             { apiVersion: '*/*', kind: '*', mapname: '${nope}' },
-          ][index % 6]!,
+          ][index % 6]! as JsonValue,
       ),
     )
     expect(parseMapping(wrong).problems.length).toBeGreaterThan(10_000)

@@ -49,12 +49,15 @@ export function parse(text: string, file: string): readonly Document[] {
     documents = parseYamlDocuments(text)
   } catch (error) {
     if (error instanceof YamlSyntaxError)
-      throw new DocumentError(`${file}:${error.line}: ${error.message}; quote wildcards: apiVersion: '*/*'`, {
-        cause: error,
-      })
+      throw new DocumentError(`${file}:${error.line}: ${error.message}${hintFor(error.message)}`, { cause: error })
     throw error
   }
   return documents.flatMap((document) => (document === null ? [] : objectsOf(document, file)))
+}
+
+/** A wildcard apiVersion without quotes, as the design writes it, reads as an alias. */
+function hintFor(message: string): string {
+  return /anchor|alias/.test(message) ? `; quote wildcards: apiVersion: '*/*'` : ''
 }
 
 function objectsOf(document: JsonValue, file: string): readonly Document[] {

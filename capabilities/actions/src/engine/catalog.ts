@@ -129,7 +129,9 @@ export const parsedActionMap: (object: MapObject) => ActionMap = onceEach(parseA
 
 const parsedSectionMap: (object: MapObject) => SectionMap = onceEach(parseSectionMap)
 
-const parsedStatusMap: (object: MapObject) => StatusMap | undefined = onceEach((object) => parseStatusMap(object).map)
+const parsedStatusMap: (object: MapObject) => StatusMap | undefined = onceEach(
+  (object) => parseStatusMap({ data: object.data }).map,
+)
 
 /** Objects are frozen and shared: what was read from one stays true. */
 function onceEach<T extends object, R>(read: (object: T) => R): (object: T) => R {

@@ -24,7 +24,7 @@ export function mapProblems(map: MapObject): readonly Problem[] {
   const has = (some: readonly string[]): boolean => keys.some((key) => some.includes(key))
   return [
     ...(has(actionKeys) ? lintActionMap(map) : []),
-    ...(has(statusKeys) ? parseStatusMap(map).problems : []),
+    ...(has(statusKeys) ? parseStatusMap({ data: map.data }).problems : []),
     ...(has(sectionKeys) ? parseSectionMap(map).problems : []),
     ...(has([kamDefsKey]) ? keyProblems(map, kamDefsKey) : []),
   ]

@@ -28,18 +28,18 @@ export function unknownStatus(word = 'Unknown'): ResourceStatus {
 }
 
 /** Reads a status map; undefined, and problems, when it tells nothing. The first of exists, jsonpath, algorithm counts. */
-export function parseStatusMap(object: { readonly data?: unknown }): {
+export function parseStatusMap(object: Readonly<Record<string, unknown>>): {
   readonly map: StatusMap | undefined
   readonly problems: readonly Problem[]
 } {
-  const data = new MapData(object)
+  const data = new MapData({ data: object['data'] })
   for (const key of ['exists', 'jsonpath'] as const) {
     const value = data.read(key)
     if (isJsonObject(value)) return { map: { [key]: value } as StatusMap, problems: data.problems }
     if (value !== undefined)
       data.problems.push({ code: 'InvalidMap', field: `data.${key}`, message: 'should be an object { … }' })
   }
-  const algorithm = ownValue(asData(object.data), 'algorithm')
+  const algorithm = ownValue(asData(object['data']), 'algorithm')
   if (typeof algorithm === 'string') return { map: { algorithm }, problems: data.problems }
   if (data.problems.length === 0)
     data.problems.push({

@@ -1,0 +1,248 @@
+import { actionServiceOf, actions, crds } from '@fairlead/actions'
+import type { Caller } from '@fairlead/actions'
+import { ApiServer } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
+import { Manager } from '@fairlead/controller'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { kam, map, trader } from './objects.ts'
+
+const kamKind = { apiVersion: 'actions.kappnav.io/v1', kind: 'KindActionMapping' }
+const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'stocktrader', name: 'trader' }
+const query = { ...ref }
+
+let server: ApiServer
+let manager: Manager
+let admin: Client
+let caller: Caller
+const stack = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  server = stack.use(await ApiServer.start())
+  admin = server.client({ manager: 'kubectl' })
+  manager = await Manager.start({
+    client: server.client(),
+    crds,
+    setup: (made) => actions.setup(made, { resolve: new Map(), signal: new AbortController().signal }),
+  })
+  stack.defer(() => manager.stop())
+  for (const route of actions.routes!(manager)) server.serve(route)
+  caller = { client: admin, user: { name: 'admin', groups: [] } }
+  for (const name of ['kappnav', 'stocktrader'])
+    await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  const template = { metadata: { labels: { app: 'trader' } }, spec: { containers: [{ name: 'c', image: 'i' }] } }
+  const { uid: _uid, ...metadata } = trader.metadata
+  await admin.create({ ...trader, metadata, spec: { ...(trader.spec as JsonObject), template } })
+  await admin.create(
+    kam(
+      'kinds',
+      [
+        { apiVersion: 'apps/v1', kind: 'Deployment', mapname: 'by-kind' },
+        { apiVersion: 'apps/v1', kind: 'Deployment', mapname: '${nope}' },
+      ],
+      { namespace: 'kappnav' },
+    ),
+  )
+  await ready('kinds')
+})
+
+afterAll(() => stack.disposeAsync())
+
+async function ready(
+  name: string,
+  holds: (object: KubeObject) => boolean = ({ status }) => status !== undefined,
+): Promise<KubeObject> {
+  return admin.waitFor(kamKind, `kappnav/${name}`, holds)
+}
+
+async function menuNames(): Promise<readonly string[]> {
+  return (await actionServiceOf(manager).menu(caller, ref)).actions.map(({ name }) => name)
+}
+
+const urls = (...names: readonly string[]): JsonObject => ({
+  'url-actions': names.map((name) => ({ name, 'url-pattern': 'https://x/${resource.$.metadata.name}' })),
+})
+
+describe('the service', () => {
+  it('shows a map as soon as it is there, changed, and gone, also one that was looked for in vain', async () => {
+    expect(await menuNames()).toEqual([])
+    await admin.create(map('by-kind', urls('one')))
+    expect(await eventually(menuNames, ['one'])).toEqual(['one'])
+    await admin.apply(map('by-kind', urls('one', 'two')), { force: true })
+    expect(await eventually(menuNames, ['one', 'two'])).toEqual(['one', 'two'])
+    await admin.delete({ apiVersion: 'v1', kind: 'ConfigMap' }, 'kappnav/by-kind')
+    expect(await eventually(menuNames, [])).toEqual([])
+    await admin.create(map('by-kind', urls('one')))
+    await eventually(menuNames, ['one'])
+  })
+
+  it('never resolves a pattern that a caller sends', async () => {
+    for (const [path, more] of [
+      ['/kappnav/resource/trader/Deployment', {}],
+      ['/api/actions', {}],
+      ['/api/actions/one/url', {}],
+    ] as const) {
+      const answer = await admin.answer({
+        method: 'GET',
+        path,
+        query: { ...query, ...more, 'action-pattern': '${func.kubectlGet(secrets,-A,-o,json)}' },
+      })
+      expect(answer).toMatchObject({ status: 400, body: { error: 'pattern-error' } })
+    }
+  })
+
+  it.each([
+    ['GET', '/api/actions', {}, 400, 'input-error'],
+    ['GET', '/api/actions', { kind: 'Deployment', name: 'nope' }, 404, 'not-found'],
+    ['GET', '/api/actions', { kind: 'Nope', name: 'x' }, 404, 'not-found'],
+    ['POST', '/api/actions', query, 405, 'input-error'],
+    ['GET', '/api/actions/nope/url', query, 404, 'not-found'],
+    ['POST', '/api/actions/nope/run', query, 404, 'not-found'],
+    ['GET', '/api/actions/one/run', query, 405, 'input-error'],
+    [
+      'POST',
+      '/kappnav/resource/app/trader/Deployment/execute/command/nope',
+      { namespace: 'stocktrader' },
+      404,
+      'not-found',
+    ],
+    ['DELETE', '/kappnav/resource/command/nope', {}, 404, 'not-found'],
+  ] as const)('answers %s %s %j with %i', async (method, path, asked, status, error) => {
+    expect(await admin.answer({ method, path, query: asked })).toMatchObject({ status, body: { code: status, error } })
+  })
+
+  it('refuses bodies that are no JSON or no object', async () => {
+    await admin.apply(map('by-kind', { 'cmd-actions': [{ name: 'go', image: 'i', 'cmd-pattern': 'x' }] }), {
+      force: true,
+    })
+    await eventually(menuNames, ['go'])
+    const answer = await server.inject({
+      method: 'POST',
+      path: `/api/actions/go/run?${new URLSearchParams(query).toString()}`,
+      headers: { 'content-type': 'application/json' },
+      body: '{',
+      user: { name: 'admin', groups: ['system:masters'] },
+    } as Parameters<ApiServer['inject']>[0])
+    expect(answer.status).toBe(400)
+    expect(
+      await admin.answer({ method: 'POST', path: '/api/actions/go/run', query, body: [] as unknown as JsonObject }),
+    ).toMatchObject({ status: 422, body: { error: 'validation-error' } })
+  })
+
+  it('lists more than 60 runs, newest first', async () => {
+    for (let index = 0; index < 70; index++) await actionServiceOf(manager).run(caller, ref, 'go')
+    const runs = await actionServiceOf(manager).history(caller, { name: 'trader' })
+    expect(runs.length).toBe(70)
+    expect(runs[0]).toMatchObject({
+      action: 'go',
+      user: 'admin',
+      state: 'Waiting',
+      target: { kind: 'Deployment', namespace: 'stocktrader', name: 'trader' },
+    })
+    const { body } = await admin.answer({ method: 'GET', path: '/kappnav/resource/commands' })
+    expect((body as { commands: unknown[] }).commands.length).toBe(70)
+  })
+
+  it('checks and makes nothing on a dry run', async () => {
+    const before = (await actionServiceOf(manager).history(caller)).length
+    expect(
+      await admin.answer({ method: 'POST', path: '/api/actions/go/run', query: { ...query, dryRun: 'All' } }),
+    ).toMatchObject({ status: 200 })
+    expect((await actionServiceOf(manager).history(caller)).length).toBe(before)
+  })
+
+  it('sends no browser to a script', async () => {
+    await admin.apply(map('by-kind', { 'url-actions': [{ name: 'evil', 'url-pattern': 'javascript:alert(1)' }] }), {
+      force: true,
+    })
+    await eventually(menuNames, ['evil'])
+    expect(await admin.answer({ method: 'GET', path: '/api/actions/evil/url', query })).toMatchObject({
+      status: 422,
+      body: { error: 'pattern-error' },
+    })
+  })
+})
+
+describe('the controllers', () => {
+  it('say which rules are used and which are not', async () => {
+    expect(
+      (await ready('kinds', ({ status }) => (status as { maps?: { found: unknown[] } }).maps?.found.length === 1))
+        .status,
+    ).toMatchObject({
+      rules: 1,
+      problems: [{ field: 'spec.mappings[1].mapname', code: 'UnknownVariable' }],
+      maps: { found: ['kappnav/by-kind'], missing: [] },
+      conditions: [
+        { type: 'Accepted', status: 'True' },
+        { type: 'Ready', status: 'False', reason: 'UnknownVariable' },
+      ],
+    })
+  })
+
+  it('refuse at admission what the schema can tell', async () => {
+    for (const [rule, message] of [
+      [{ kind: 'X', mapname: 'm' }, /apiVersion: Required value/],
+      [{ apiVersion: 'v1', kind: 'Dep*', mapname: 'm' }, /a part of a kind cannot be left open/],
+      [{ apiVersion: 'v1', kind: 'X', mapname: 'm', owner: {} }, /should name a kind, an apiVersion or a uid/],
+    ] as const)
+      await expect(admin.create(kam('bad', [rule]))).rejects.toThrow(message)
+    await expect(admin.create(kam('bad', [], { precedence: 10 }))).rejects.toThrow(/less than or equal to 9/)
+  })
+
+  it('tell authors of maps what is wrong, once', async () => {
+    await admin.create(map('lenient', { 'url-actions': '[{name: "x", "url-pattern": "${nope.x}"},]' }))
+    const events = async (): Promise<readonly string[]> =>
+      (await admin.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' }, { namespace: 'kappnav' })).items
+        .filter(({ regarding }) => (regarding as { name?: string }).name === 'lenient')
+        .map(({ reason }) => String(reason))
+        .toSorted()
+    expect(await eventually(events, ['InvalidAction', 'LenientJson'])).toEqual(['InvalidAction', 'LenientJson'])
+  })
+
+  it('make the mapping that a map carries, change it, and take it away', async () => {
+    const carrying = (name: string, mapname: string): KubeObject =>
+      map('carrier', {
+        'kam-defs': {
+          apiVersion: 'actions.kappnav.io/v1beta1',
+          kind: 'KindActionMapping',
+          metadata: { name },
+          spec: { mappings: [{ apiVersion: 'apps/v1', kind: 'Deployment', mapname }] },
+        },
+      })
+    await admin.apply(carrying('carried', 'a'), { force: true })
+    const made = await ready('carried')
+    expect(made.metadata.labels).toEqual({ 'kappnav.kam.auto-created': 'true' })
+    expect(made.metadata.ownerReferences).toMatchObject([{ kind: 'ConfigMap', name: 'carrier', controller: true }])
+    await admin.apply(carrying('carried', 'b'), { force: true })
+    await ready('carried', ({ spec }) => JSON.stringify(spec).includes('"mapname":"b"'))
+    await admin.apply(carrying('renamed', 'b'), { force: true })
+    await ready('renamed')
+    await admin.waitForDeletion(kamKind, 'kappnav/carried')
+    await admin.delete({ apiVersion: 'v1', kind: 'ConfigMap' }, 'kappnav/carrier')
+    await admin.waitForDeletion(kamKind, 'kappnav/renamed')
+  })
+
+  it('leave a mapping alone that a map names and that is not its own', async () => {
+    await admin.apply(map('thief', { 'kam-defs': { metadata: { name: 'kinds' }, spec: { mappings: [] } } }), {
+      force: true,
+    })
+    const reasons = async (): Promise<readonly string[]> =>
+      (await admin.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' }, { namespace: 'kappnav' })).items
+        .filter(({ regarding }) => (regarding as { name?: string }).name === 'thief')
+        .map(({ reason }) => String(reason))
+    expect(await eventually(reasons, ['NotOurs'])).toEqual(['NotOurs'])
+    expect(((await admin.get(kamKind, 'kappnav/kinds')).spec as { mappings: unknown[] }).mappings.length).toBe(2)
+    await admin.delete({ apiVersion: 'v1', kind: 'ConfigMap' }, 'kappnav/thief')
+    expect((await admin.get(kamKind, 'kappnav/kinds')).metadata.deletionTimestamp).toBeUndefined()
+  })
+})
+
+/** Asks again, turn by turn, until the answer is as wanted or it is clear that it will not be. */
+async function eventually<T>(ask: () => Promise<T>, wanted: T): Promise<T> {
+  const patience = manager.clock.monotonic() + 5000
+  for (;;) {
+    const answer = await ask()
+    if (JSON.stringify(answer) === JSON.stringify(wanted) || manager.clock.monotonic() > patience) return answer
+    await new Promise(setImmediate)
+  }
+}

@@ -25,6 +25,7 @@ import { clientOf, wakeWhenGranted } from './account.ts'
 import type { Account } from './account.ts'
 import { ApplyError } from './ground.ts'
 import type { Ground } from './ground.ts'
+import { ownedIn } from './stamped-kinds.ts'
 import type { StampedKinds } from './stamped-kinds.ts'
 
 /** What the ground of one owner stands on. */
@@ -83,7 +84,7 @@ export class ClusterGround implements Ground {
 
   async ensureRun(wanted: KubeObject): Promise<KubeObject> {
     const cache = await this.#cacheFor(wanted)
-    const same = this.#newest(cache.list({ namespace: wanted.metadata.namespace }), wanted)
+    const same = this.#newest(ownedIn(cache, this.#options.owner), wanted)
     if (same !== undefined && isSameRun(same, wanted)) return same
     return this.#attempt(async () => {
       // The cache may lag behind what this controller, or the one before it, has made: the cluster decides.
@@ -100,12 +101,9 @@ export class ClusterGround implements Ground {
   }
 
   async owned(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
-    const cache = await this.#cacheFor(like)
-    const { owner } = this.#options
-    const { namespace } = owner.metadata
-    return cache
-      .list({ namespace, labelSelector: selectorFrom({ matchLabels: labels }) })
-      .filter((object) => isControlledBy(object, owner))
+    const selector = selectorFrom({ matchLabels: labels })
+    const owned = ownedIn(await this.#cacheFor(like), this.#options.owner)
+    return owned.filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
   }
 
   discard(run: KubeObject): Promise<void> {
@@ -216,16 +214,16 @@ export class ClusterGround implements Ground {
       }
       if (error instanceof CollisionError || isClientError(error, 'UnknownKind'))
         throw new ApplyError(code, textOf(error), { settled: false, cause: error })
-      if (error instanceof StatusError && error.code < 500 && !isConflictOfVersions(error))
+      if (error instanceof StatusError && error.code < 500 && !isPassing(error))
         throw new ApplyError(code, textOf(error), { settled: false, cause: error })
       throw error
     }
   }
 }
 
-/** A lost race, which the next attempt settles; a name that is taken is none. */
-function isConflictOfVersions(error: StatusError): boolean {
-  return isConflict(error) && !isAlreadyExists(error)
+/** A lost race or a busy server, which the next attempt settles; a name that is taken is neither. */
+function isPassing(error: StatusError): boolean {
+  return error.code === 429 || (isConflict(error) && !isAlreadyExists(error))
 }
 
 function isSameRun(run: KubeObject, wanted: KubeObject): boolean {

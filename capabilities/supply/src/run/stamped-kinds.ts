@@ -4,7 +4,7 @@ import { groupKindName } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { ownerKeys } from '@fairlead/controller'
 import type { Informer, WorkLoop } from '@fairlead/controller'
-import { isControlledBy } from '@fairlead/kube'
+import { controllerOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 
 interface Watched {
@@ -44,10 +44,9 @@ export class StampedKinds {
 
   /** Everything that an owner has, over all kinds that are watched and known. */
   ownedBy(owner: KubeObject): KubeObject[] {
-    return [...this.#watched.values()].flatMap(({ informer }) => {
-      if (informer.state !== 'Synced') return []
-      return informer.list({ namespace: owner.metadata.namespace }).filter((object) => isControlledBy(object, owner))
-    })
+    return [...this.#watched.values()].flatMap(({ informer }) =>
+      informer.state === 'Synced' ? ownedIn(informer, owner) : [],
+    )
   }
 
   #watch(kind: Kind): Watched {
@@ -57,6 +56,7 @@ export class StampedKinds {
     const informer = this.#loop.watch(kind, (object) => ownerKeys(this.#owner, object, this.#hasOwner), {
       labelSelector: this.#label,
     })
+    informer.addIndex(byController, controllerUid)
     const watched: Watched = { informer, waiting: new Set() }
     informer.subscribe(
       {
@@ -70,4 +70,16 @@ export class StampedKinds {
     this.#watched.set(id, watched)
     return watched
   }
+}
+
+/** What an owner controls in the cache of one kind. */
+export function ownedIn(informer: Informer, owner: KubeObject): readonly KubeObject[] {
+  return informer.byIndex(byController, owner.metadata.uid ?? '')
+}
+
+const byController = 'controller'
+
+function controllerUid(object: KubeObject): readonly string[] {
+  const controller = controllerOf(object)
+  return controller === undefined ? [] : [controller.uid]
 }

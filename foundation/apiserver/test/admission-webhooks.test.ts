@@ -329,6 +329,62 @@ describe('failures of webhooks', () => {
   })
 })
 
+describe('subresources', () => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments'
+  const rule = (resource: string, group = ''): JsonObject => ({
+    rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['*'], resources: [resource] }],
+  })
+
+  async function deploy(): Promise<void> {
+    const labels = { app: 'x' }
+    await api.post(deployments, {
+      metadata: { name: 'd' },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      },
+    })
+  }
+
+  test('of another kind are shown as that kind, and changed as that kind', async () => {
+    await deploy()
+    const server = await serve((review) =>
+      reviewAnswer(review, patchResponse([{ op: 'replace', path: '/spec/replicas', value: 7 }])),
+    )
+    await install('Mutating', webhook(server, rule('deployments/scale', 'apps')))
+    const scaled = await api.merge(`${deployments}/d/scale`, { spec: { replicas: 5 } })
+    const { kind, subResource, object, oldObject } = server.calls[0]!.review['request'] as Record<string, JsonObject>
+    expect([kind, subResource, object!['kind'], object!['spec'], oldObject!['spec']]).toEqual([
+      { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+      'scale',
+      'Scale',
+      { replicas: 5 },
+      { replicas: 2 },
+    ])
+    const { body } = await api.get(`${deployments}/d`)
+    expect([scaled.body['spec'], (body['spec'] as JsonObject)['replicas']]).toEqual([{ replicas: 7 }, 7])
+  })
+
+  test('evictions can be refused', async () => {
+    await api.post('/api/v1/namespaces/default/pods', {
+      metadata: { name: 'p' },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    })
+    const server = await serve((review) => reviewAnswer(review, { allowed: false, status: { message: 'stay' } }))
+    await install('Validating', webhook(server, rule('pods/eviction')))
+    const pod = '/api/v1/namespaces/default/pods/p'
+    const answer = await api.post(`${pod}/eviction`, {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: 'p' },
+    })
+    expect(failureOf(answer)['message']).toBe('admission webhook "check.example.com" denied the request: stay')
+    const { kind, resource } = server.calls[0]!.review['request'] as Record<string, JsonObject>
+    expect([kind!['kind'], resource!['resource'], (await api.get(pod)).status]).toEqual(['Eviction', 'pods', 200])
+  })
+})
+
 describe('webhooks behind Services', () => {
   const service = (port?: number): JsonObject => ({
     clientConfig: {

@@ -1,5 +1,5 @@
 // What every endpoint works with: the server's parts, and what is known of one request to a resource.
-import type { Clock, KubeObject } from '@fairlead/kube'
+import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
 import type { Authorizer, UserInfo } from '../auth/user.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
@@ -31,6 +31,13 @@ export interface Environment {
   readonly list: (resource: string) => Iterable<KubeObject>
 }
 
+/** An object as its subresource shows it, and the way back for what admission changes. */
+export interface ShownForm {
+  of(object: KubeObject): KubeObject
+  /** Brings a changed form into the object, in place. */
+  take(object: JsonObject, shown: KubeObject): void
+}
+
 /** A request to a resource, after routing and authorization. */
 export interface ResourceCall {
   readonly resource: ServedResource
@@ -42,6 +49,8 @@ export interface ResourceCall {
   readonly user: UserInfo
   readonly userAgent: string
   readonly signal: AbortSignal
+  /** What admission is shown in the object's place, for subresources of another kind (Scale). */
+  readonly shown?: ShownForm
   /** Texts for `Warning` headers, in order; endpoints add to it. */
   readonly warnings: string[]
 }

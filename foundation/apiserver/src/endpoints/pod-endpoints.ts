@@ -1,6 +1,17 @@
 // Subresources of Pods that are more than a view of the Pod: binding to a node, eviction, logs, and the connections that need a kubelet.
-import { badRequest, condition, conflict, failure, isJsonObject, notFound, setCondition } from '@fairlead/kube'
+import {
+  asObject,
+  badRequest,
+  condition,
+  conflict,
+  failure,
+  isJsonObject,
+  notFound,
+  setCondition,
+} from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { AdmissionRequest } from '../admission/admission.ts'
+import { writeOptionsObject } from '../admission/attributes.ts'
 import { typedForm } from '../builtin/index.ts'
 import type { ServerResponse } from '../http/message.ts'
 import { messageOfKind } from '../protobuf/message-type.ts'
@@ -101,8 +112,39 @@ const evict: SubresourceEndpoint = async (environment, exchange) => {
   const given = isJsonObject(eviction['deleteOptions']) ? eviction['deleteOptions'] : {}
   const { kind: _kind, apiVersion: _version, ...rest } = given
   const deletion = deleteOptions(new URLSearchParams(), rest)
+  await admitEviction(environment, call, eviction, options.dryRun)
   await deleteObject(environment, call, { ...deletion, dryRun: deletion.dryRun || options.dryRun })
   return answerValue(201, success, form)
+}
+
+/** Webhooks that guard evictions see a creation of `pods/eviction`; what they would change of it has no meaning. */
+async function admitEviction(
+  { admission }: Environment,
+  call: ResourceCall,
+  eviction: JsonObject,
+  dryRun: boolean,
+): Promise<void> {
+  const { name, namespace, resource, subresource, user, signal, warnings, query } = call
+  const object = asObject({
+    ...eviction,
+    metadata: { ...(eviction['metadata'] as JsonObject | undefined), name, namespace },
+  })
+  const request: AdmissionRequest = {
+    operation: 'CREATE',
+    resource,
+    subresource,
+    namespace,
+    name,
+    object,
+    oldObject: undefined,
+    user,
+    dryRun,
+    signal,
+    options: () => writeOptionsObject('CreateOptions', query),
+    warnings,
+  }
+  await admission.mutate(request)
+  await admission.validate(request)
 }
 
 async function answerLogs(

@@ -199,15 +199,17 @@ async function admitted(
     subresource: call.subresource,
     namespace: call.namespace,
     name: call.name,
-    object: asObject(draft),
-    oldObject: old,
+    object: call.shown?.of(asObject(draft)) ?? asObject(draft),
+    oldObject: old && (call.shown?.of(old) ?? old),
     user: call.user,
     dryRun,
     signal: call.signal,
     options: () => writeOptionsObject(operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions', call.query),
     warnings: call.warnings,
   })
-  return (changed ?? draft) as Draft
+  if (call.shown === undefined) return (changed ?? draft) as Draft
+  if (changed !== undefined) call.shown.take(draft, asObject(changed))
+  return draft
 }
 
 /** `/status`: everything but status stays as it was; built-in kinds let annotations and the like of metadata through. */

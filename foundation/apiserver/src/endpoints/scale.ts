@@ -28,7 +28,7 @@ import { patchOptions, writeOptions } from '../request/write-options.ts'
 import type { WriteOptions } from '../request/write-options.ts'
 import { resourceName } from '../registry/resource.ts'
 import type { VersionDefinition } from '../registry/resource.ts'
-import type { Environment, ResourceCall } from './environment.ts'
+import type { Environment, ResourceCall, ShownForm } from './environment.ts'
 import { keyOfCall, timestamp } from './environment.ts'
 import { modifyObject } from './modify.ts'
 import { applyPatchType, decodePatched, readPatch, patchedValue } from './patch.ts'
@@ -76,13 +76,22 @@ export async function scaleEndpoint(
         ? readScalePatch(environment, exchange)
         : undefined
   if (change === undefined) throw methodNotAllowed()
-  const written = await modifyObject(environment, call, {
-    dryRun: change.options.dryRun,
-    manager: change.options.fieldManager,
-    isApplied: true,
-    createsMissing: false,
-    change: (current) => writeScale(call, current!, change.to(scaleWithOwners(current!, call))),
-  })
+  const shown: ShownForm = {
+    of: (object) => scaleOf(object, call),
+    take: (object, scale) =>
+      setPath(object as MutableJsonObject, pathsOf(call.resource.version).replicas, replicasOf(scale)),
+  }
+  const written = await modifyObject(
+    environment,
+    { ...call, shown },
+    {
+      dryRun: change.options.dryRun,
+      manager: change.options.fieldManager,
+      isApplied: true,
+      createsMissing: false,
+      change: (current) => writeScale(call, current!, change.to(scaleWithOwners(current!, call))),
+    },
+  )
   return answer(written.object)
 }
 
@@ -174,11 +183,15 @@ function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): Kube
   }
 }
 
+function replicasOf(scale: KubeObject): number {
+  return (scale['spec'] as { replicas?: number } | undefined)?.replicas ?? 0
+}
+
 /** The parent with the replicas and owners of a Scale. @throws StatusError 422 */
 function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject): JsonObject {
   const { definition, apiVersion, version } = call.resource
   const paths = pathsOf(version)
-  const replicas = (scale['spec'] as { replicas?: number } | undefined)?.replicas ?? 0
+  const replicas = replicasOf(scale)
   if (replicas < 0) {
     if (definition.crd === undefined) {
       throw invalid({ group: 'autoscaling', kind: 'Scale' }, call.name, [

@@ -9,8 +9,10 @@ import type { AdmissionRequest } from '../admission.ts'
  * @throws StatusError when a conversion webhook fails
  */
 export async function inVersion(request: AdmissionRequest, as: ServedResource): Promise<AdmissionRequest> {
-  if (as.apiVersion === request.resource.apiVersion) return request
   const states = [request.object, request.oldObject]
+  // Subresources of another kind, such as Scale, look the same in every version of their resource.
+  if (states.every((state) => state === undefined || state.apiVersion !== request.resource.apiVersion)) return request
+  if (as.apiVersion === request.resource.apiVersion) return request
   const converted = await convert(
     states.filter((state) => state !== undefined),
     as,

@@ -52,7 +52,7 @@ async function mutate(
     const answer = await ask(invocation, true, source)
     const changed = answer === undefined ? undefined : patched(invocation, answer)
     if (changed !== undefined) {
-      request = { ...request, object: await inOwnVersion(changed, original.resource) }
+      request = { ...request, object: await inOwnVersion(changed, invocation.as, original.resource) }
       for (const earlier of reinvocable) again.add(earlier)
       reinvocable = []
     }
@@ -76,11 +76,12 @@ function patched({ webhook, as, request }: Invocation, answer: AdmissionAnswer):
   if (answer.patchType !== 'JSONPatch')
     throw callFailed(webhook, `unsupported patch type ${JSON.stringify(answer.patchType)}`)
   const before = asJson(object)
-  const after = decoded(apply(before, patch), as)
-  const draft = after as Draft
+  const isResource = object.apiVersion === as.apiVersion
+  const patchedJson = apply(before, patch)
+  const draft = (isResource ? decoded(patchedJson, as) : cloneJson(patchedJson)) as Draft
   draft.metadata['managedFields'] = before['metadata'] === undefined ? null : managedFieldsOf(before)
   if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
-  as.definition.strategy.applyDefaults?.(draft)
+  if (isResource) as.definition.strategy.applyDefaults?.(draft)
   return jsonEqual(draft, before) ? undefined : asObject(draft)
 }
 
@@ -122,7 +123,8 @@ function managedFieldsOf(object: JsonObject): JsonValue {
   return cloneJson(metadata['managedFields'] ?? null)
 }
 
-async function inOwnVersion(object: KubeObject, resource: ServedResource): Promise<KubeObject> {
+async function inOwnVersion(object: KubeObject, as: ServedResource, resource: ServedResource): Promise<KubeObject> {
+  if (object.apiVersion !== as.apiVersion) return object
   const [own] = await convert([object], resource)
   return own!
 }

@@ -28,6 +28,7 @@ const rules: readonly PolicyRule[] = [
     resources: ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'],
     verbs: ['get', 'list', 'watch'],
   },
+  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
 ]

@@ -3,6 +3,7 @@ import type { Manager } from '@fairlead/controller'
 import { startBlueprintController } from './blueprint-controller.ts'
 import { SupplyMetrics } from './metrics.ts'
 import { OwnerController } from './owner-controller.ts'
+import { AccessReviews } from './run/access.ts'
 import { deliveries, supplyChains } from './run/blueprints.ts'
 import { RunnableController } from './runnable-controller.ts'
 import { findYtt } from './ytt.ts'
@@ -18,10 +19,11 @@ export interface SupplyControllers {
 export function startControllers(manager: Manager, options: { readonly ytt?: string } = {}): SupplyControllers {
   const metrics = new SupplyMetrics(manager.metrics.registry)
   const ytt = options.ytt ?? findYtt()
+  const access = new AccessReviews(manager)
   for (const pair of [supplyChains, deliveries]) startBlueprintController(manager, pair)
   return {
-    workloads: new OwnerController(manager, supplyChains, { metrics, ytt }),
-    deliverables: new OwnerController(manager, deliveries, { metrics, ytt }),
-    runnables: new RunnableController(manager, metrics),
+    workloads: new OwnerController(manager, supplyChains, { metrics, access, ytt }),
+    deliverables: new OwnerController(manager, deliveries, { metrics, access, ytt }),
+    runnables: new RunnableController(manager, metrics, access),
   }
 }

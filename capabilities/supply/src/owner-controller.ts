@@ -19,6 +19,7 @@ import { scoreOf, selectionMessage, selectionReason, selectorOf, winners } from 
 import { ownerLabel } from './engine/stamp.ts'
 import { firstUnhealthy } from './engine/summary.ts'
 import type { SupplyMetrics } from './metrics.ts'
+import type { AccessReviews } from './run/access.ts'
 import { accountFor, accountProblem } from './run/account.ts'
 import { readinessOf } from './run/blueprints.ts'
 import type { Pair } from './run/blueprints.ts'
@@ -48,16 +49,18 @@ export class OwnerController {
   readonly #ytt: string | undefined
   readonly #blueprints: Informer<Blueprint>
   readonly #kinds: StampedKinds
+  readonly #access: AccessReviews
 
   constructor(
     manager: Manager,
     pair: Pair,
-    options: { readonly metrics: SupplyMetrics; readonly ytt: string | undefined },
+    options: { readonly metrics: SupplyMetrics; readonly access: AccessReviews; readonly ytt: string | undefined },
   ) {
     this.#manager = manager
     this.#pair = pair
     this.#metrics = options.metrics
     this.#ytt = options.ytt
+    this.#access = options.access
     const { ownerKind } = pair
     this.#blueprints = manager.use(pair.blueprint).informer
     this.controller = manager
@@ -169,6 +172,7 @@ export class OwnerController {
     return new ClusterGround({
       owner,
       account,
+      access: this.#access,
       client,
       read,
       kinds,

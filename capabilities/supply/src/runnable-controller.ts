@@ -28,6 +28,7 @@ import type { Run } from './engine/runs.ts'
 import { StampError, fillIn, ownerLabel, stampLabel, stamped, withDigest } from './engine/stamp.ts'
 import { runTemplateKind, runnableKind } from './kinds.ts'
 import type { SupplyMetrics } from './metrics.ts'
+import type { AccessReviews } from './run/access.ts'
 import { accountFor, accountProblem, clientOf, wakeWhenGranted } from './run/account.ts'
 import type { Account } from './run/account.ts'
 import { ClusterGround } from './run/cluster-ground.ts'
@@ -55,10 +56,12 @@ export class RunnableController {
   readonly #manager: Manager
   readonly #metrics: SupplyMetrics
   readonly #kinds: StampedKinds
+  readonly #access: AccessReviews
 
-  constructor(manager: Manager, metrics: SupplyMetrics) {
+  constructor(manager: Manager, metrics: SupplyMetrics, access: AccessReviews) {
     this.#manager = manager
     this.#metrics = metrics
+    this.#access = access
     this.controller = manager
       .controller('runnable')
       .for(runnableKind)
@@ -191,6 +194,7 @@ export class RunnableController {
     return new ClusterGround({
       owner,
       account,
+      access: this.#access,
       client,
       read,
       kinds,

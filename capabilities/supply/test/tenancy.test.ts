@@ -101,6 +101,17 @@ describe('a tenant', () => {
     expect(resourcesOf(owner)['secret']?.['Healthy']?.[0]).toBe('Unknown')
   })
 
+  it('is shown nothing of objects that its account may write but not read', async () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' }
+    const rules = (verbs: readonly string[]): object => [{ apiGroups: ['test.run'], resources: ['things'], verbs }]
+    await stage.client.patch(role, 'team-b/builder', { merge: { rules: rules(['create', 'patch']) as never } })
+    await stage.apply(workloadOf('app', 'web', git, 'team-b'))
+    const refused = await stage.owner('team-b/app', (one) => reasonOf(one) === 'TemplateRejectedByAPIServer')
+    expect(conditionsOf(refused)['Ready']?.[2]).toContain('cannot get resource "things"')
+    await stage.client.patch(role, 'team-b/builder', { merge: { rules: rules(['get', 'create', 'patch']) as never } })
+    await stage.client.waitFor(thing, 'team-b/app-source', () => true)
+  })
+
   it('cannot see by the selector of a Runnable what its account may not', async () => {
     const secret: KubeObject = {
       apiVersion: 'v1',

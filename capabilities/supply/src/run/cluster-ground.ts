@@ -1,6 +1,6 @@
 // The ground of the controller: a cluster, written with the rights of a service account, read from caches (specs/supply-chains.md §2.5, §2.6).
 import { CollisionError, isClientError, kindOfObject } from '@fairlead/client'
-import type { Client } from '@fairlead/client'
+import type { Client, ResourcePath } from '@fairlead/client'
 import type { Informer, Logger, ObjectEvents, Reader } from '@fairlead/controller'
 import {
   StatusError,
@@ -22,6 +22,7 @@ import { healthRuleKind, templateKind } from '../kinds.ts'
 import type { SupplyMetrics } from '../metrics.ts'
 import { evaluateYtt } from '../ytt.ts'
 import { clientOf, wakeWhenGranted } from './account.ts'
+import type { AccessReviews } from './access.ts'
 import type { Account } from './account.ts'
 import { ApplyError } from './ground.ts'
 import type { Ground } from './ground.ts'
@@ -32,6 +33,7 @@ import type { StampedKinds } from './stamped-kinds.ts'
 export interface ClusterGroundOptions {
   readonly owner: KubeObject
   readonly account: Account
+  readonly access: AccessReviews
   /** As the controller; acts as the account for everything that is stamped. */
   readonly client: Client
   readonly read: Reader
@@ -184,14 +186,29 @@ export class ClusterGround implements Ground {
         })
       case 'Synced':
     }
-    const { namespaced } = await client.discovery.resource(kind)
-    if (!namespaced)
+    const resource = await client.discovery.resource(kind)
+    if (!resource.namespaced)
       throw new ApplyError(
         'TemplateRejectedByAPIServer',
         `${kind.kind} in ${kind.apiVersion} has no namespace, so it cannot be owned by a ${owner.kind}`,
         { settled: true },
       )
+    await this.#reviewAccess(resource)
     return informer
+  }
+
+  /** What the account may not read, no status and no output may show. */
+  async #reviewAccess(resource: ResourcePath): Promise<void> {
+    const { access, account, owner, read } = this.#options
+    const namespace = owner.metadata.namespace ?? ''
+    if (await access.mayRead(account, resource, namespace)) return
+    await wakeWhenGranted(account, read)
+    const { plural, group } = resource
+    throw new ApplyError(
+      'TemplateRejectedByAPIServer',
+      `${plural}${group === '' ? '' : `.${group}`} is forbidden: User "system:serviceaccount:${account.namespace}:${account.name}" cannot get resource "${plural}" in API group "${group}" in the namespace "${namespace}"`,
+      { settled: true },
+    )
   }
 
   async #applied(object: KubeObject, what: 'Created' | 'Patched'): Promise<void> {

@@ -1,9 +1,11 @@
 // All mappings of a cluster, ready for lookups: rules are brought into order once, and a lookup walks only those that fit the kind.
 import { fillMapName } from './map-name.ts'
+import type { MapName, MatchedOwner } from './map-name.ts'
 import type { Mapping, MapType } from './mapping.ts'
 import type { Problem } from './problem.ts'
 import { fitsKind, fitsRest } from './rule.ts'
 import type { Level, Rule } from './rule.ts'
+import { makeTarget } from './target.ts'
 import type { Target } from './target.ts'
 
 /** A map that a resource may have, and the rule that says so. */
@@ -27,6 +29,20 @@ export interface Candidates {
 interface Placed {
   readonly mapping: Mapping
   readonly rule: Rule
+  /** What the rule gives whatever the target: most rules have no variables and look beside their mapping. */
+  readonly constant: Numbered | undefined
+}
+
+interface Keyed {
+  /** `namespace/name` of the map. */
+  readonly key: string
+  readonly candidate: Candidate
+}
+
+interface Numbered {
+  /** Number of the key among all constant ones: telling duplicates apart by numbers costs no hashing. */
+  readonly id: number
+  readonly candidate: Candidate
 }
 
 const levels: Readonly<Record<Level, number>> = { instance: 0, subkind: 1, kind: 2 }
@@ -40,6 +56,10 @@ export class MappingIndex {
   readonly #byKind: Readonly<Record<MapType, ReadonlyMap<string, readonly Placed[]>>>
   readonly #fitting = new Map<string, readonly Placed[]>()
   readonly #position = new Map<Placed, number>()
+  /** Numbers of constant keys, and for each the last lookup that gave it. */
+  readonly #ids = new Map<string, number>()
+  readonly #seenIn: number[] = []
+  #lookups = 0
 
   constructor(mappings: readonly Mapping[]) {
     this.#byKind = {
@@ -57,20 +77,27 @@ export class MappingIndex {
     const candidates: Candidate[] = []
     const problems: (Problem & { readonly mapping: Mapping })[] = []
     if (target.apiVersion === '') return { candidates, problems }
+    const lookup = ++this.#lookups
     const seen = new Set<string>()
-    for (const { mapping, rule } of this.#rulesFor(target, type)) {
+    for (const { mapping, rule, constant } of this.#rulesFor(target, type)) {
       const fits = fitsRest(rule, target)
       if (fits === undefined) continue
-      const filled = fillMapName(rule.mapname, target, fits.owner)
-      if ('code' in filled) {
-        problems.push({ ...filled, field: `${rule.field}.mapname`, mapping })
+      if (constant !== undefined) {
+        if (this.#seenIn[constant.id] === lookup) continue
+        this.#seenIn[constant.id] = lookup
+        candidates.push(constant.candidate)
         continue
       }
-      const namespace = rule.level === 'instance' ? target.namespace : mapping.namespace
-      const key = `${namespace}/${filled.name}`
-      if (seen.has(key)) continue
-      seen.add(key)
-      candidates.push({ name: filled.name, namespace, level: rule.level, mapping, rule })
+      const made = candidateOf(mapping, rule, target, fits.owner)
+      if ('code' in made) {
+        problems.push({ ...made, field: `${rule.field}.mapname`, mapping })
+        continue
+      }
+      const id = this.#ids.get(made.key)
+      if (id === undefined ? seen.has(made.key) : this.#seenIn[id] === lookup) continue
+      if (id === undefined) seen.add(made.key)
+      else this.#seenIn[id] = lookup
+      candidates.push(made.candidate)
     }
     return { candidates, problems }
   }
@@ -91,7 +118,9 @@ export class MappingIndex {
   #index(mappings: readonly Mapping[], type: MapType): ReadonlyMap<string, readonly Placed[]> {
     const placed = mappings
       .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
-      .flatMap((mapping) => mapping.rules[type].map((rule): Placed => ({ mapping, rule })))
+      .flatMap((mapping) =>
+        mapping.rules[type].map((rule): Placed => ({ mapping, rule, constant: this.#constantOf(mapping, rule) })),
+      )
       .sort(
         (a, b) =>
           levels[a.rule.level] - levels[b.rule.level] ||
@@ -107,7 +136,34 @@ export class MappingIndex {
     }
     return byKind
   }
+
+  #constantOf(mapping: Mapping, rule: Rule): Numbered | undefined {
+    if (rule.mapname.variables.length > 0 || rule.level === 'instance') return undefined
+    const made = candidateOf(mapping, rule, nobody, undefined)
+    if ('code' in made) return undefined
+    const id = this.#ids.get(made.key) ?? this.#seenIn.push(0) - 1
+    this.#ids.set(made.key, id)
+    return { id, candidate: made.candidate }
+  }
 }
+
+/** The candidate of a rule for a target, or what is wrong with its name. */
+function candidateOf(
+  mapping: Mapping,
+  rule: Rule,
+  target: Target,
+  owner: MatchedOwner | undefined,
+): Keyed | Exclude<MapName, { readonly name: string }> {
+  const filled = fillMapName(rule.mapname, target, owner)
+  if ('code' in filled) return filled
+  const namespace = rule.level === 'instance' ? target.namespace : mapping.namespace
+  return {
+    key: `${namespace}/${filled.name}`,
+    candidate: { name: filled.name, namespace, level: rule.level, mapping, rule },
+  }
+}
+
+const nobody = makeTarget({ apiVersion: 'v1', kind: 'Nobody', subkind: '', name: '', namespace: '', owners: [] })
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0

@@ -107,11 +107,13 @@ export function fitsRest(rule: Rule, target: Target): { readonly owner: MatchedO
       return undefined
     if (rule.name !== '' && (target.name === '' || (rule.name !== '*' && rule.name !== target.name))) return undefined
   }
-  if (rule.owner === undefined) return { owner: target.owners[0] }
+  if (rule.owner === undefined) return target.owners.length === 0 ? ownerless : { owner: target.owners[0] }
   const criteria = rule.owner
   const owner = target.owners.find((one) => satisfies(criteria, one))
   return owner && { owner }
 }
+
+const ownerless = { owner: undefined }
 
 function fitsApiVersion(
   pattern: string,

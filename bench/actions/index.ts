@@ -1,0 +1,219 @@
+// Benchmarks of actions (specs/actions.md §8): menus of many components, mapping, freshness, nothing cut.
+import { Catalog, LiveCatalog, apiVersion, crds, menuOf, runsOf, targetOf } from '@fairlead/actions'
+import { ApiServer } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
+import { Manager } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+
+const components = 1000
+const mappings = 100
+const rulesEach = 10
+const maps = 300
+const runs = 20
+
+interface Row {
+  readonly figure: string
+  readonly asked: string
+  readonly reached: string
+  readonly holds: boolean
+}
+
+/** Prints a table of all figures; the scenarios are menus, mapping, freshness and all. */
+export async function run(scenarios: readonly string[] = []): Promise<void> {
+  const wanted = (name: string): boolean => scenarios.length === 0 || scenarios.includes(name)
+  const rows: Row[] = []
+  if (wanted('menus')) rows.push(menus())
+  if (wanted('mapping')) rows.push(mapping())
+  if (wanted('freshness') || wanted('all')) rows.push(...(await live(wanted)))
+  console.table(
+    Object.fromEntries(
+      rows.map(({ figure, asked, reached, holds }) => [figure, { asked, reached, holds: holds ? 'yes' : 'NO' }]),
+    ),
+  )
+}
+
+/** Cold merges included: every run begins with a catalog that has merged nothing. */
+function menus(): Row {
+  const objects = Array.from({ length: components }, (_value, index) => deployment(index))
+  const found = new Map(actionMaps().map((map) => [`${map.metadata.namespace!}/${map.metadata.name!}`, map]))
+  const times: number[] = []
+  let actions = 0
+  for (let turn = 0; turn < runs; turn++) {
+    const catalog = new Catalog(kams(), (namespace, name) => found.get(`${namespace}/${name}`))
+    const begin = performance.now()
+    actions = 0
+    for (const object of objects) actions += menuOf(catalog.resolve(object), object, () => true).actions.length
+    times.push(performance.now() - begin)
+  }
+  const reached = median(times)
+  return {
+    figure: `menus of ${components} components, ${mappings} mappings of ${rulesEach} rules, ${maps} maps`,
+    asked: '50 ms, 0 API calls',
+    reached: `${reached.toFixed(1)} ms, 0 API calls (${actions} actions)`,
+    holds: reached <= 50 && actions > components,
+  }
+}
+
+function mapping(): Row {
+  const catalog = new Catalog(kams(), () => undefined)
+  const target = targetOf(deployment(1))
+  const times: number[] = []
+  for (let turn = 0; turn < runs; turn++) {
+    const begin = performance.now()
+    for (let count = 0; count < 10_000; count++) catalog.candidates(target)
+    times.push(10_000 / ((performance.now() - begin) / 1000))
+  }
+  const reached = median(times)
+  return {
+    figure: `one mapping, warm, ${catalog.candidates(target).candidates.length} candidates`,
+    asked: '100,000/s',
+    reached: `${Math.round(reached).toLocaleString('en')}/s`,
+    holds: reached >= 100_000,
+  }
+}
+
+async function live(wanted: (name: string) => boolean): Promise<readonly Row[]> {
+  await using server = await ApiServer.start()
+  const client = server.client()
+  let source: LiveCatalog | undefined
+  await using manager = await Manager.start({
+    client: server.client(),
+    crds,
+    setup: (made) => void (source = new LiveCatalog(made)),
+  })
+  await source!.settled(manager.signal)
+  const rows: Row[] = []
+  if (wanted('freshness')) rows.push(await freshness(client, source!))
+  if (wanted('all')) rows.push(await all(client, source!))
+  return rows
+}
+
+/** From the write's answer to the menu that shows it. */
+async function freshness(client: Client, source: LiveCatalog): Promise<Row> {
+  await client.create(kam('fresh', 1, ['fresh']))
+  const object = deployment(1)
+  const times: number[] = []
+  for (let turn = 0; turn < runs; turn++) {
+    const text = JSON.stringify([{ name: `a${turn}`, 'url-pattern': 'x' }])
+    await client.apply({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'fresh', namespace: 'default' },
+      data: { 'url-actions': text },
+    })
+    const begin = performance.now()
+    while (source.catalog().resolve(object).merged.actions[0]?.name !== `a${turn}`) await new Promise(setImmediate)
+    times.push(performance.now() - begin)
+  }
+  const reached = Math.max(...times)
+  return {
+    figure: 'a changed map shows in the menu',
+    asked: '10 ms',
+    reached: `${median(times).toFixed(2)} ms, at most ${reached.toFixed(2)}`,
+    holds: reached <= 10,
+  }
+}
+
+/** Nothing is cut at 60. */
+async function all(client: Client, source: LiveCatalog): Promise<Row> {
+  const count = 100
+  for (let index = 0; index < count; index++) {
+    await client.create(kam(`all-${index}`, 1, [`all-${index}`]))
+    await client.create({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `all-${index}`, namespace: 'default' },
+      data: { 'url-actions': JSON.stringify([{ name: `all-${index}`, 'url-pattern': 'x' }]) },
+    })
+    await client.create(job(index))
+  }
+  const shown = (): number =>
+    source
+      .catalog()
+      .resolve(deployment(1))
+      .merged.actions.filter(({ name }) => name.startsWith('all-')).length
+  for (let turn = 0; turn < 1000 && shown() < count; turn++) await new Promise(setImmediate)
+  const jobs = runsOf((await client.list({ apiVersion: 'batch/v1', kind: 'Job' })).items).length
+  return {
+    figure: `${count} mappings, maps and jobs`,
+    asked: 'all',
+    reached: `${shown()} actions, ${jobs} jobs`,
+    holds: shown() === count && jobs === count,
+  }
+}
+
+/** Half of the rules speak of Deployments, the others of other kinds. */
+function kams(): readonly KubeObject[] {
+  return Array.from({ length: mappings }, (_value, index) => {
+    const rules = Array.from({ length: rulesEach }, (_rule, rule) => {
+      if (rule === 0) return { apiVersion: '*/*', kind: '*', mapname: `map-${index % maps}` }
+      if (rule === 1)
+        return { apiVersion: 'apps/v1', kind: 'Deployment', subkind: 'Liberty', mapname: `map-${(index + 100) % maps}` }
+      if (rule === 2)
+        return {
+          apiVersion: 'apps/*',
+          kind: 'Deployment',
+          name: `component-${index}`,
+          mapname: '${namespace}.actions.${kind}.${name}',
+        }
+      return { apiVersion: 'example.com/v1', kind: `Kind${rule}`, mapname: `map-${(index + rule) % maps}` }
+    })
+    return {
+      ...kam(`kam-${index}`, (index % 9) + 1, []),
+      spec: { precedence: (index % 9) + 1, mappings: index < 10 ? rules : rules.slice(1) },
+    }
+  })
+}
+
+function kam(name: string, precedence: number, names: readonly string[]): KubeObject {
+  return {
+    apiVersion,
+    kind: 'KindActionMapping',
+    metadata: { name, namespace: 'default' },
+    spec: { precedence, mappings: names.map((mapname) => ({ apiVersion: 'apps/v1', kind: 'Deployment', mapname })) },
+  }
+}
+
+function actionMaps(): readonly KubeObject[] {
+  return Array.from({ length: maps }, (_value, index) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: `map-${index}`, namespace: 'default' },
+    data: {
+      'url-actions': JSON.stringify(
+        ['detail', `action-${index}`].map((name) => ({
+          name,
+          text: name,
+          'url-pattern': 'https://console/${resource.$.metadata.name}',
+          'enablement-label': 'app',
+        })),
+      ),
+    },
+  }))
+}
+
+function deployment(index: number): KubeObject {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: {
+      name: `component-${index}`,
+      namespace: `namespace-${index % 10}`,
+      labels: { app: 'x' },
+      ...(index % 2 === 0 ? {} : { annotations: { 'kappnav.subkind': 'Liberty' } }),
+    },
+  }
+}
+
+function job(index: number): KubeObject {
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: `job-${index}`, namespace: 'default', labels: { 'kappnav-job-type': 'command' } },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
+  }
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!
+}

@@ -121,6 +121,7 @@ describe.skipIf(known.length === 0)('recorded creations', () => {
         now: 0,
         apiVersion: String(object['apiVersion']),
         dryRun: true,
+        subresource: '',
         newUid: () => uid,
         read: () => undefined,
       }

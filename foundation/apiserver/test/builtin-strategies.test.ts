@@ -30,6 +30,7 @@ function contextOf(
     now: Date.UTC(2001, 0, 1),
     apiVersion: 'v1',
     dryRun: false,
+    subresource: '',
     newUid: () => 'u',
     read,
     list: () => list,
@@ -441,8 +442,8 @@ test('a CronJob name leaves room for the suffix of its jobs', () => {
 
 test('a workload is warned of once, when its template changes', () => {
   const definition = definitionOf('apps', 'Deployment')
-  const env = [{ name: 'A' }, { name: 'A', value: '1' }, { name: 'A', value: '$(A)2' }]
-  const spec = {
+  const env: JsonObject[] = [{ name: 'A' }, { name: 'A', value: '1' }, { name: 'A', value: '$(A)2' }]
+  const spec: JsonObject = {
     containers: [{ name: 'c', image: 'i', env }],
     nodeSelector: { 'beta.kubernetes.io/os': 'linux' },
     terminationGracePeriodSeconds: -1,

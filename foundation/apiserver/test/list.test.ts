@@ -217,7 +217,7 @@ test.each([
   ],
 ])('%s is listed as %s too', async (path, other) => {
   const name = 'listed-twice'
-  const body = path.endsWith('events')
+  const body: JsonObject = path.endsWith('events')
     ? { metadata: { name }, involvedObject: { namespace: 'default' }, type: 'Normal' }
     : { metadata: { name }, spec: { maxReplicas: 2, scaleTargetRef: { kind: 'Deployment', name: 'd' } } }
   expect((await api.post(path, body)).status).toBe(201)

@@ -389,6 +389,15 @@ describe('lists and watches', () => {
     ])
   })
 
+  test('the oldest changes are forgotten', async () => {
+    const since = String((await api.get(notes)).body.metadata['resourceVersion'])
+    for (let i = 0; i <= 1000; i++)
+      storage.put({ ...storage.notes.get('default/old')!, spec: { text: String(i) } } as KubeObject)
+    const list = await api.get(notes)
+    const [first] = await api.events(`${notes}?watch=true&timeoutSeconds=1&resourceVersion=${since}`)
+    expect([first!.type, (first!.object as JsonObject)['code'], names(list.body)]).toEqual(['ERROR', 410, ['old']])
+  })
+
   test('there is no history before the start', async () => {
     const [event] = await api.events(`${notes}?watch=true&timeoutSeconds=1&resourceVersion=1`)
     expect([event!.type, (event!.object as JsonObject)['code'], (event!.object as JsonObject)['reason']]).toEqual([

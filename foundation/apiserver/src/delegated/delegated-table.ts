@@ -1,7 +1,7 @@
 // One delegated resource as a part of the store: reads and writes go to its storage, revisions come from the server's counter, and what the storage tells
 // becomes a log that watches resume from. There is no history before the start.
 import type { DelegatedChange, DelegatedStorage } from '@fairlead/controller'
-import { asJson, asObject, deepFreeze } from '@fairlead/kube'
+import { asJson, asObject, deepFreeze, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { Turns } from '../endpoints/turns.ts'
 import { storedCustomForm } from '../objects/object-form.ts'
@@ -9,8 +9,8 @@ import { StoreError } from '../storage/store.ts'
 import type { Change, ChangeListener, Entry, Page, Range, Store, Write } from '../storage/store.ts'
 import type { WriteOrigin } from './served-store.ts'
 
-/** Changes that watches can go back to. */
-const windowSize = 1_000
+/** Changes that watches can go back to: so many, and so many characters of JSON. */
+const window = { changes: 1_000, characters: 32 * 1024 * 1024 }
 
 /** The store's resource whose objects stand for the changes of delegated resources: each takes a revision by writing one. */
 export const revisionsResource = 'delegatedrevisions.fairlead.dev'
@@ -27,7 +27,8 @@ export class DelegatedTable implements Disposable {
   readonly #turns = new Turns()
   /** Where the log begins: everything at it or before has been forgotten. */
   #oldest: number
-  readonly #log: Change[] = []
+  readonly #log: { readonly change: Change; readonly characters: number }[] = []
+  #characters = 0
   readonly #listeners = new Set<ChangeListener>()
   /** Revisions of objects that have changed since the start; those of the rest are the start's. */
   readonly #revisions = new Map<string, number>()
@@ -104,7 +105,7 @@ export class DelegatedTable implements Disposable {
     if (since < this.#oldest || since > this.#store.revision) {
       throw new StoreError('RevisionExpired', `${this.resource} has no history at ${since}`, { oldest: this.#oldest })
     }
-    for (const change of this.#log) if (change.entry.revision > since) listener(change)
+    for (const { change } of this.#log) if (change.entry.revision > since) listener(change)
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
@@ -138,9 +139,19 @@ export class DelegatedTable implements Disposable {
     if (type === 'delete') this.#revisions.delete(key)
     else this.#revisions.set(key, revision)
     const change: Change = { type, entry: this.#entry(object, revision), previous: before }
-    this.#log.push(change)
-    if (this.#log.length > windowSize) this.#oldest = this.#log.shift()!.entry.revision
+    this.#remember(change)
     for (const listener of this.#listeners) listener(change)
+  }
+
+  #remember(change: Change): void {
+    const { length: characters } = stringifyJson(change.entry.object)
+    this.#log.push({ change, characters })
+    this.#characters += characters
+    while (this.#log.length > window.changes || (this.#characters > window.characters && this.#log.length > 1)) {
+      const forgotten = this.#log.shift()!
+      this.#characters -= forgotten.characters
+      this.#oldest = forgotten.change.entry.revision
+    }
   }
 
   async #nextRevision(): Promise<number> {
@@ -170,7 +181,7 @@ export class DelegatedTable implements Disposable {
   /** The past cannot be read, unless nothing has changed since. */
   #checkRevision(revision: number | undefined): void {
     if (revision === undefined) return
-    const newest = this.#log.at(-1)?.entry.revision ?? this.#start
+    const newest = this.#log.at(-1)?.change.entry.revision ?? this.#start
     if (revision < newest)
       throw new StoreError('RevisionExpired', `${this.resource} has changed since ${revision}`, { oldest: newest })
     if (revision > this.#store.revision)

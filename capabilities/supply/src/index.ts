@@ -2,6 +2,21 @@
 export type * from './api.ts'
 export { apiGroup, apiVersion } from './api.ts'
 export { crds } from './generated/crds.ts'
+// Objects in full, as people write them; the types of api.ts name what the code reads.
+export type {
+  ClusterConfigTemplate,
+  ClusterDelivery,
+  ClusterDeploymentTemplate,
+  ClusterHealthRule as ClusterHealthRuleManifest,
+  ClusterImageTemplate,
+  ClusterRunTemplate,
+  ClusterSourceTemplate,
+  ClusterSupplyChain,
+  ClusterTemplate,
+  Deliverable,
+  Runnable as RunnableManifest,
+  Workload,
+} from './generated/crds.ts'
 export * from './engine/builtin-health.ts'
 export * from './engine/condition.ts'
 export * from './engine/field-requirement.ts'

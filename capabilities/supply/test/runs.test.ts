@@ -84,6 +84,23 @@ describe('an immutable lifecycle', () => {
   })
 })
 
+describe('an object that is updated under a generated name', () => {
+  it('keeps its name', async () => {
+    await stage.apply(
+      template('ClusterTemplate', 'named', {
+        template: { ...thing, metadata: { generateName: 'named-' }, spec: { revision: '$(params.revision)$' } },
+      }),
+      supplyChain('named', 'named', [{ name: 'named', templateRef: { kind: 'ClusterTemplate', name: 'named' } }]),
+    )
+    for (const revision of ['1', '2', '3']) {
+      await stage.apply(workloadOf('app', 'named', { params: [{ name: 'revision', value: revision }] }))
+      await stage.until(async () => (await runOf(revision)) !== undefined, `revision ${revision} is there`)
+    }
+    await stage.settle()
+    expect(await revisions()).toEqual(['3'])
+  })
+})
+
 describe('a Runnable', () => {
   const runTemplate = (outputs: Record<string, string>): KubeObject =>
     ({

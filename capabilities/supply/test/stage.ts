@@ -16,7 +16,6 @@ const account = {
 /** The kind that templates of tests stamp. */
 export const thing = { apiVersion: 'test.run/v1', kind: 'Thing' }
 export const workload = { apiVersion: 'carto.run/v1alpha1', kind: 'Workload' }
-export const deliverable = { apiVersion: 'carto.run/v1alpha1', kind: 'Deliverable' }
 export const runnable = { apiVersion: 'carto.run/v1alpha1', kind: 'Runnable' }
 
 const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }

@@ -70,10 +70,11 @@ export class ClusterGround implements Ground {
     return evaluateYtt(text, context, this.#options.ytt)
   }
 
-  async apply(wanted: KubeObject): Promise<KubeObject> {
-    const cache = await this.#cacheFor(wanted)
+  async apply(stamped: KubeObject): Promise<KubeObject> {
+    const cache = await this.#cacheFor(stamped)
     return this.#attempt(async () => {
       const { owner } = this.#options
+      const wanted = stamped.metadata.name ? stamped : await this.#withGeneratedName(stamped, cache)
       const before = wanted.metadata.name ? cache.get(keyOf(wanted)) : undefined
       const object = wanted.metadata.name
         ? await this.#client.apply(wanted, { owner, force: true, cached: before })
@@ -89,12 +90,7 @@ export class ClusterGround implements Ground {
     const same = this.#newest(ownedIn(cache, this.#options.owner), wanted)
     if (same !== undefined && isSameRun(same, wanted)) return same
     return this.#attempt(async () => {
-      // The cache may lag behind what this controller, or the one before it, has made: the cluster decides.
-      const { items } = await this.#client.list(kindOfObject(wanted), {
-        namespace: wanted.metadata.namespace,
-        labelSelector: this.#identity(wanted),
-      })
-      const newest = this.#newest(items, wanted)
+      const newest = await this.#newestLive(wanted)
       if (newest !== undefined && isSameRun(newest, wanted)) return newest
       const object = await this.#client.create(withRunNumber(wanted, newest === undefined ? 1 : runNumber(newest) + 1))
       await this.#applied(object, 'Created')
@@ -134,6 +130,22 @@ export class ClusterGround implements Ground {
       if (isNotFound(error) || isConflict(error)) return
       log.warn('Could not delete a stamped object', { kind: object.kind, key: formatKey(keyOf(object)), error })
     }
+  }
+
+  async #withGeneratedName(stamped: KubeObject, cache: Informer): Promise<KubeObject> {
+    const before = this.#newest(ownedIn(cache, this.#options.owner), stamped) ?? (await this.#newestLive(stamped))
+    if (before === undefined) return stamped
+    const { generateName: _prefix, ...metadata } = stamped.metadata
+    return { ...stamped, metadata: { ...metadata, name: before.metadata.name } }
+  }
+
+  /** The cache may lag behind what this controller, or the one before it, has made: the cluster decides. */
+  async #newestLive(wanted: KubeObject): Promise<KubeObject | undefined> {
+    const { items } = await this.#client.list(kindOfObject(wanted), {
+      namespace: wanted.metadata.namespace,
+      labelSelector: { matchLabels: this.#identity(wanted) },
+    })
+    return this.#newest(items, wanted)
   }
 
   #newest(objects: readonly KubeObject[], wanted: KubeObject): KubeObject | undefined {

@@ -11,7 +11,10 @@ export interface Ground {
   healthDefaults(): Promise<readonly ClusterHealthRule[]>
   /** Evaluates a ytt template. Throws StampError. */
   ytt(text: string, context: JsonObject): Promise<JsonValue>
-  /** Makes the one object of a mutable lifecycle be as wanted, and returns it as it is. Throws {@link ApplyError}. */
+  /**
+   * Makes the one object of a mutable lifecycle be as wanted, and returns it as it is. One with `generateName` keeps the name that was once
+   * generated for it. Throws {@link ApplyError}.
+   */
   apply(wanted: KubeObject): Promise<KubeObject>
   /** The object that was asked for exactly so (it has a digest), made unless it is there. Throws {@link ApplyError}. */
   ensureRun(wanted: KubeObject): Promise<KubeObject>

@@ -144,7 +144,7 @@ async function realizeTemplate(step: TemplateStep): Promise<RealizedResource> {
 
 async function realizeMutable(step: TemplateStep, wanted: KubeObject): Promise<RealizedResource> {
   const { resource, template, inputs, ground } = step
-  const object = await ground.apply(await named(step, wanted))
+  const object = await ground.apply(wanted)
   const objectResource = await ground.resourceOf(object)
   const incomplete =
     template.kind === 'ClusterDeploymentTemplate' ? incompleteness(resource.name, template.spec, object) : undefined
@@ -156,15 +156,6 @@ async function realizeMutable(step: TemplateStep, wanted: KubeObject): Promise<R
   if (outputs !== undefined) return { ...base, outputs, submitted: verdict('True', 'ResourceSubmissionComplete') }
   const path = read !== undefined && 'missing' in read ? read.missing.path : ''
   return { ...base, submitted: missingValue(path, healthy, `${objectResource}/${object.metadata.name}`, object) }
-}
-
-/** An object that is updated keeps the name that was once generated for it. */
-async function named({ ground, resource }: TemplateStep, wanted: KubeObject): Promise<KubeObject> {
-  if (wanted.metadata.name) return wanted
-  const [before] = await ground.owned(wanted, { [stampLabel.resource]: longLabelValue(resource.name) })
-  if (before === undefined) return wanted
-  const { generateName: _prefix, ...metadata } = wanted.metadata
-  return { ...wanted, metadata: { ...metadata, name: before.metadata.name } }
 }
 
 interface ObservedRun extends Run {

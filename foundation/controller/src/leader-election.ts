@@ -11,6 +11,8 @@ export interface LeaderElectionOptions {
   readonly name: string
   /** Unique per process (`<host>_<uuid>`). */
   readonly identity: string
+  /** Labels of the Lease when it is made. */
+  readonly labels?: Readonly<Record<string, string>>
   /** Others wait this long after the last renewal that they saw; 15,000 when left out. */
   readonly leaseDuration?: number
   /** The leader steps down when it could not renew for this long; 10,000 when left out. Must be shorter than the lease. */
@@ -29,11 +31,13 @@ export interface LeaderElectionHost {
 
 /** Takes part in an election. The time of others is never compared with ours: a lease counts from when its last change was seen here. */
 export class LeaderElection {
-  readonly #options: Required<LeaderElectionOptions>
+  readonly #options: Required<Omit<LeaderElectionOptions, 'labels'>> & Pick<LeaderElectionOptions, 'labels'>
   readonly #host: LeaderElectionHost
   #seen: Lease | undefined
   #seenAt = -Infinity
   #leads = false
+  /** When the last attempt that succeeded began: others count from no earlier. */
+  #renewedAt = -Infinity
 
   constructor(options: LeaderElectionOptions, host: LeaderElectionHost) {
     this.#options = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000, ...options }
@@ -55,22 +59,37 @@ export class LeaderElection {
   /** Resolves when this process leads. Rejects with the signal's reason when it aborts. */
   async acquire(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#host
-    while (!(await this.#tryOnce(signal))) await clock.sleep(this.#options.retryPeriod * (1 + 1.2 * random()), signal)
-    this.#leads = true
+    while (!(await this.attempt(signal))) await clock.sleep(this.#options.retryPeriod * (1 + 1.2 * random()), signal)
     this.#host.log.info('Became leader', { lease: this.#leaseName(), identity: this.#options.identity })
+  }
+
+  /** Takes or renews the Lease now if it may; true when this process leads. Gives up when the lease would have run out meanwhile. */
+  async attempt(signal: AbortSignal): Promise<boolean> {
+    const begun = this.#host.clock.monotonic()
+    if (!(await this.#tryWithin(this.#options.renewDeadline, signal))) return false
+    this.#leads = this.#host.clock.monotonic() - begun < this.#options.renewDeadline
+    return this.#leads
+  }
+
+  /** Someone else has read the Lease; its last change was seen at `at` (monotonic milliseconds). */
+  observe(lease: Lease, at: number): void {
+    if (lease.metadata.resourceVersion === this.#seen?.metadata.resourceVersion) return
+    this.#seen = lease
+    this.#seenAt = at
   }
 
   /** Renews until that fails for too long (resolves with `lost`) or `signal` aborts (resolves with `stopped`; call {@link LeaderElection.release}). */
   async hold(signal: AbortSignal): Promise<'lost' | 'stopped'> {
     const { clock, log } = this.#host
-    let renewed = clock.monotonic()
     while (!signal.aborted) {
       await clock.sleep(this.#options.retryPeriod, signal).catch(() => {})
       if (signal.aborted) break
-      const left = renewed + this.#options.renewDeadline - clock.monotonic()
-      if (await this.#tryWithin(left, signal)) {
-        renewed = clock.monotonic()
-      } else if (clock.monotonic() - renewed >= this.#options.renewDeadline || this.holder !== this.#options.identity) {
+      const left = this.#renewedAt + this.#options.renewDeadline - clock.monotonic()
+      const renewed = await this.#tryWithin(left, signal)
+      const age = clock.monotonic() - this.#renewedAt
+      // An answer that took too long counts from its request.
+      if (age >= this.#options.renewDeadline || (!renewed && this.holder !== this.#options.identity)) {
+        if (signal.aborted) break
         this.#leads = false
         log.error('Lost the lease', { lease: this.#leaseName(), holder: this.holder })
         return 'lost'
@@ -98,6 +117,9 @@ export class LeaderElection {
     signal.addEventListener('abort', abort, { once: true })
     try {
       return await this.#tryOnce(attempt.signal)
+    } catch (error) {
+      if (attempt.signal.aborted) return false
+      throw error
     } finally {
       signal.removeEventListener('abort', abort)
     }
@@ -105,6 +127,7 @@ export class LeaderElection {
 
   /** Takes or renews the lease if it may. False when another holds it or the attempt failed. */
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
+    const begun = this.#host.clock.monotonic()
     try {
       const live = await this.#host.client.find(
         Lease,
@@ -119,6 +142,7 @@ export class LeaderElection {
           ? this.#host.client.create(wanted, { signal })
           : this.#host.client.update(wanted, { signal })),
       )
+      this.#renewedAt = begun
       return true
     } catch (error) {
       signal.throwIfAborted()
@@ -136,7 +160,7 @@ export class LeaderElection {
   }
 
   #wanted(live: Lease | undefined): Lease {
-    const { namespace, name, identity, leaseDuration } = this.#options
+    const { namespace, name, identity, leaseDuration, labels } = this.#options
     const mine = live?.spec?.holderIdentity === identity
     const spec = {
       ...live?.spec,
@@ -147,7 +171,12 @@ export class LeaderElection {
       leaseTransitions: (live?.spec?.leaseTransitions ?? 0) + (live === undefined || mine ? 0 : 1),
     }
     return live === undefined
-      ? { apiVersion: Lease.apiVersion, kind: Lease.kind, metadata: { namespace, name }, spec }
+      ? {
+          apiVersion: Lease.apiVersion,
+          kind: Lease.kind,
+          metadata: { namespace, name, ...(labels && { labels }) },
+          spec,
+        }
       : { ...live, spec }
   }
 

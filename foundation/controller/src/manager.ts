@@ -19,6 +19,8 @@ import { ControllerBuilder } from './reconcile/builder.ts'
 import type { Controller } from './reconcile/controller.ts'
 import { WorkLoop } from './run/work-loop.ts'
 import type { WorkLoopOptions } from './run/work-loop.ts'
+import { Shards } from './shards/shards.ts'
+import type { ShardOptions } from './shards/shards.ts'
 import { keepCaBundles } from './server/ca-bundles.ts'
 import { CertificateKeeper } from './server/certificate-keeper.ts'
 import { ManagerServer, servedHosts } from './server/manager-server.ts'
@@ -40,6 +42,8 @@ export interface ManagerOptions {
   readonly logger?: Logger
   /** Only one of several processes works at a time; all do when left out. Caches are kept warm by all. */
   readonly leaderElection?: Omit<LeaderElectionOptions, 'identity'> & { readonly identity?: string }
+  /** Several processes share the work, each a part of the namespaces; instead of an election. Caches are kept warm by all. */
+  readonly shards?: ShardOptions
   /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, whoever leads. */
   readonly server?: ManagerServerOptions
   /** Called when leadership was lost: the process should end, as another one works now. */
@@ -70,6 +74,8 @@ export class Manager implements AsyncDisposable {
   readonly signal: AbortSignal
   /** Unique to this process; in leases and events. */
   readonly identity: string
+  /** Which part of the work is done here, where processes share it. */
+  readonly shards: Shards | undefined
   readonly #stop = new AbortController()
   readonly #runnables = new Set<Runnable>()
   readonly #recorders = new Map<string, EventRecorder>()
@@ -78,6 +84,7 @@ export class Manager implements AsyncDisposable {
   #server: ManagerServer | undefined
   #working = false
   #leading: Promise<void> | undefined
+  #sharing: Promise<void> | undefined
   #stopped: Promise<void> | undefined
 
   private constructor(options: ManagerOptions, metrics: Metrics) {
@@ -88,10 +95,22 @@ export class Manager implements AsyncDisposable {
     this.metrics = metrics
     this.signal = this.#stop.signal
     this.informers = new InformerPool(options.client, this.clock)
-    const { leaderElection } = options
-    this.identity = leaderElection?.identity ?? `${hostname()}_${randomUUID()}`
+    const { leaderElection, shards } = options
+    if (leaderElection !== undefined && shards !== undefined)
+      throw new TypeError('A manager takes part in an election or shares work by shards, not both')
+    this.identity = leaderElection?.identity ?? shards?.identity ?? `${hostname()}_${randomUUID()}`
     if (leaderElection !== undefined)
       this.#election = new LeaderElection({ ...leaderElection, identity: this.identity }, this)
+    if (shards !== undefined) {
+      this.shards = new Shards({ ...shards, identity: this.identity }, this, {
+        gained: (shard) => {
+          for (const { loop } of this.#runnables) loop.shardGained(shard)
+        },
+        leaving: async (shard) => {
+          await Promise.all([...this.#runnables].map(({ loop }) => loop.shardLeft(shard)))
+        },
+      })
+    }
   }
 
   /** Applies the definitions, sets controllers up and lets them run. Resolves as soon as they may; their caches fill meanwhile. */
@@ -107,6 +126,7 @@ export class Manager implements AsyncDisposable {
       await manager.stop()
       throw error
     }
+    if (manager.shards !== undefined) manager.#sharing = manager.shards.run(manager.signal)
     if (manager.#election === undefined) manager.#work()
     else manager.#leading = manager.#lead(manager.#election, options.onLeadershipLost)
     return manager
@@ -223,9 +243,9 @@ export class Manager implements AsyncDisposable {
     })
   }
 
-  #host(): Pick<Manager, 'client' | 'informers' | 'endpoints' | 'clock' | 'random' | 'log'> {
-    const { client, informers, endpoints, clock, random, log } = this
-    return { client, informers, endpoints, clock, random, log }
+  #host(): Pick<Manager, 'client' | 'informers' | 'endpoints' | 'clock' | 'random' | 'log' | 'shards'> {
+    const { client, informers, endpoints, clock, random, log, shards } = this
+    return { client, informers, endpoints, clock, random, log, shards }
   }
 
   #launch(loop: WorkLoop<never>): void {
@@ -272,6 +292,8 @@ export class Manager implements AsyncDisposable {
     await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()))
     await this.#leading
     await this.#election?.release()
+    await this.#sharing
+    await this.shards?.stop()
     await this.#served.disposeAsync()
     await this.informers.stop()
   }

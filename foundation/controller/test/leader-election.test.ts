@@ -8,6 +8,14 @@ import { turns, until } from './support/until.ts'
 
 const lease = { namespace: 'kube-system', name: 'test' }
 
+/** Lets seconds pass one by one, with what is under way in between. */
+async function pass(clock: FakeClock, seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(1000)
+    await turns()
+  }
+}
+
 describe('leader election', () => {
   test('the first leads, the second takes over when the first gives up or stops renewing', async () => {
     await using server = await ApiServer.start({ controllers: false })
@@ -63,15 +71,32 @@ describe('leader election', () => {
     )
     await election.acquire(AbortSignal.any([]))
     const held = election.hold(AbortSignal.any([]))
-    await clock.advance(20_000)
+    await pass(clock, 20)
     expect(election.leads).toBe(true)
     transport.instead = () => ({ status: 500, headers: {}, body: 'down', warnings: [] })
     let outcome: string | undefined
     void held.then((how) => (outcome = how))
-    await clock.advance(8_000)
+    await pass(clock, 7)
     expect(outcome).toBe(undefined)
-    await clock.advance(4_000)
+    await pass(clock, 5)
     expect([outcome, election.leads]).toEqual(['lost', false])
+  })
+
+  test('a leader whose renewal is answered too late steps down: others count from the request', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    const clock = new FakeClock()
+    const { client, transport } = recorded(server.client(), clock)
+    const election = new LeaderElection(
+      { ...lease, identity: 'a' },
+      { client, clock, random: () => 0, log: silentLogger },
+    )
+    await election.acquire(AbortSignal.any([]))
+    const held = election.hold(AbortSignal.any([]))
+    let answer = (): void => {}
+    transport.after = () => new Promise<void>((resolve) => (answer = resolve))
+    await pass(clock, 12)
+    answer()
+    expect([await held, election.leads]).toEqual(['lost', false])
   })
 
   test('only the manager that leads works, and the other goes on from there', async () => {

@@ -130,6 +130,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
     const loop = this.#host.loop({
       name: this.#name,
       id: (key) => key,
+      namespaceOf: (key) => (key.includes('/') ? key.slice(0, key.indexOf('/')) : undefined),
       concurrency,
       manager,
       run: (key, context) => runner.run(key, context),

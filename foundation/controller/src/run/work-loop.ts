@@ -39,6 +39,8 @@ export interface WorkLoopOptions<T> {
   readonly name: string
   /** Items of one id are the same work. */
   readonly id: (item: T) => string
+  /** The namespace whose shard the item belongs to; shard 0 when left out, as for cluster-scoped objects (design decision 11). */
+  readonly namespaceOf?: (item: T) => string | undefined
   /** Groups are served in turn. */
   readonly group?: (item: T) => string
   /** Items at work at a time; 1 when left out. */
@@ -60,6 +62,16 @@ export interface WorkLoopHost {
   readonly random: () => number
   readonly log: Logger
   readonly metrics: ControllerMetrics
+  /** Which items are ours, where replicas share the work. */
+  readonly shards?: ShardGate
+}
+
+/** Tells which shards this replica works on. */
+export interface ShardGate {
+  shardOf(namespace: string | undefined): number
+  owns(shard: number): boolean
+  /** Aborts when the shard is lost. */
+  signalOf(shard: number): AbortSignal | undefined
 }
 
 /** Which items a change concerns. Called for the object as it is, and for `previous`, so that old and new owners wake. */
@@ -91,6 +103,10 @@ export class WorkLoop<T> implements AsyncDisposable {
   /** The change that is being told, and the items that have heard it. */
   #lastChange: ObjectChange | undefined
   readonly #told = new Set<string>()
+  /** Asks again for what a watched kind concerns, one function per watch. */
+  readonly #replays: ((wanted: (item: T) => boolean) => void)[] = []
+  /** Runs under way, by shard. */
+  readonly #underWay = new Map<number, Set<Promise<void>>>()
   #workers: Promise<void>[] = []
   #active = 0
   #stopping: Promise<void> | undefined
@@ -150,9 +166,23 @@ export class WorkLoop<T> implements AsyncDisposable {
       }
       for (const [id, item] of items) this.#wake(informer.kind, item, id, change)
     }
+    this.#replays.push((wanted) => {
+      for (const object of informer.objects.values())
+        for (const item of itemsOf(object)) if (wanted(item)) this.queue.add(item, 'low')
+    })
     this.#heard.add(informer as unknown as Informer)
     this.#uses.push(informer.subscribe({ changed: hear }), use)
     return informer
+  }
+
+  /** The shard is ours now: asks for all its items that watched objects concern. */
+  shardGained(shard: number): void {
+    for (const replay of this.#replays) replay((item) => this.#shardOf(item) === shard)
+  }
+
+  /** Resolves when no item of the shard is at work. */
+  async shardLeft(shard: number): Promise<void> {
+    await Promise.all([...(this.#underWay.get(shard) ?? [])])
   }
 
   /** Begins to work. */
@@ -205,14 +235,36 @@ export class WorkLoop<T> implements AsyncDisposable {
   async #work(): Promise<void> {
     for (let item = await this.queue.take(); item !== undefined; item = await this.queue.take()) {
       try {
-        await this.#runOne(item)
+        await this.#runIfOurs(item)
       } finally {
         this.queue.done(item)
       }
     }
   }
 
-  async #runOne(item: T): Promise<void> {
+  #shardOf(item: T): number {
+    return this.#host.shards?.shardOf(this.#options.namespaceOf?.(item)) ?? 0
+  }
+
+  /** What belongs to another replica is dropped; it comes again with its shard. */
+  async #runIfOurs(item: T): Promise<void> {
+    const { shards } = this.#host
+    if (shards === undefined) return this.#runOne(item, this.#abort.signal)
+    const shard = this.#shardOf(item)
+    const gone = shards.signalOf(shard)
+    if (gone === undefined || !shards.owns(shard)) return this.forget(item)
+    const running = this.#runOne(item, AbortSignal.any([this.#abort.signal, gone]))
+    let underWay = this.#underWay.get(shard)
+    if (underWay === undefined) this.#underWay.set(shard, (underWay = new Set()))
+    underWay.add(running)
+    try {
+      await running
+    } finally {
+      underWay.delete(running)
+    }
+  }
+
+  async #runOne(item: T, signal: AbortSignal): Promise<void> {
     const { clock, metrics } = this.#host
     const id = this.#options.id(item)
     const started = clock.monotonic()
@@ -224,13 +276,13 @@ export class WorkLoop<T> implements AsyncDisposable {
       },
       blocked: (kind) => this.#caches.block(kind, id),
       clock,
-      signal: this.#abort.signal,
+      signal,
     })
     const context: WorkContext = {
-      client: this.client.with({ observer: this.#observer(item, id), signal: this.#abort.signal }),
+      client: this.client.with({ observer: this.#observer(item, id), signal }),
       read: reader,
       log: this.#options.logFields === undefined ? this.#log : this.#log.child(this.#options.logFields(item)),
-      signal: this.#abort.signal,
+      signal,
       clock,
     }
     metrics.active(++this.#active)
@@ -256,7 +308,7 @@ export class WorkLoop<T> implements AsyncDisposable {
   }
 
   async #failed(item: T, id: string, error: unknown, context: WorkContext): Promise<void> {
-    if (this.#abort.signal.aborted) return
+    if (context.signal.aborted) return
     // When the stranger's object goes, or changes hands, the name may be ours.
     if (error instanceof CollisionError) this.#dependOn(item, id, error.live)
     try {

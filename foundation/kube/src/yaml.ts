@@ -286,6 +286,8 @@ class Converter {
       throw this.#error(`json: unsupported value: ${text}`, node)
     }
     if (value instanceof Uint8Array) return new TextDecoder().decode(value)
+    if (typeof value === 'string' && !value.isWellFormed())
+      throw this.#error('found invalid Unicode character escape code', node)
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       return value
     throw this.#error('unsupported scalar', node)

@@ -154,7 +154,9 @@ class Reader {
 
   /** An item of a list or map, where null stands for the zero value. */
   #element(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {
-    return value === null ? elementZero(field) : this.#value(owner, field, value)
+    if (value !== null) return this.#value(owner, field, value)
+    // Storage does not tell nil bytes from empty ones.
+    return field.type === 'bytes' ? '' : elementZero(field)
   }
 
   #value(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {

@@ -146,11 +146,13 @@ const sliceMs = 8
 
 async function listBytes(head: JsonObject, views: readonly View[], monotonic: () => number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [encoder.encode(`${stringifyJson(head).slice(0, -1)},"items":[`)]
-  const skipped = views.length === 0 ? 0 : typePrefixLength(views[0]!)
+  const prefix = views.length === 0 ? undefined : typePrefix(views[0]!)
   let since = monotonic()
   for (const [index, view] of views.entries()) {
-    parts.push(separators[index === 0 ? 'first' : 'next'][skipped === 0 ? 'whole' : 'opened'])
-    parts.push(skipped === 0 ? view.bytes : view.bytes.subarray(skipped))
+    // Free-form objects can have numbers for names, which stand before the type.
+    const isCut = prefix !== undefined && prefix.equals(view.bytes.subarray(0, prefix.length))
+    parts.push(separators[index === 0 ? 'first' : 'next'][isCut ? 'opened' : 'whole'])
+    parts.push(isCut ? view.bytes.subarray(prefix.length) : view.bytes)
     if (index % 64 === 63 && monotonic() - since > sliceMs) {
       await new Promise((resolve) => setImmediate(resolve))
       since = monotonic()
@@ -166,10 +168,10 @@ const separators = {
   next: { whole: encoder.encode(','), opened: encoder.encode(',{') },
 }
 
-/** Bytes of `{"kind":…,"apiVersion":…,`, which built-in kinds are written with and their items in lists are not. */
-function typePrefixLength({ object, resource }: View): number {
-  if (resource.definition.crd !== undefined) return 0
-  return encoder.encode(stringifyJson({ kind: object.kind, apiVersion: object.apiVersion })).length
+/** `{"kind":…,"apiVersion":…,`, which built-in kinds are written with and their items in lists are not; undefined for custom resources. */
+function typePrefix({ object, resource }: View): Buffer | undefined {
+  if (resource.definition.crd !== undefined) return undefined
+  return Buffer.from(`${stringifyJson({ kind: object.kind, apiVersion: object.apiVersion }).slice(0, -1)},`)
 }
 
 function itemOf(view: View): JsonObject {

@@ -1,5 +1,5 @@
 // The options of writes, from the query and, for deletes, the body: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions.
-import { badRequest, fieldErrors, invalid, isJsonObject } from '@fairlead/kube'
+import { badRequest, fieldErrors, goQuote, invalid, isJsonObject } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
 import { booleanParameter, integerParameter } from './query.ts'
 
@@ -124,14 +124,11 @@ function optionsFromQuery(query: URLSearchParams): GivenDeleteOptions {
 
 function optionsFromBody(body: JsonValue): GivenDeleteOptions {
   if (!isJsonObject(body)) throw badRequest('json: cannot unmarshal the body into Go value of type v1.DeleteOptions')
-  const { kind, apiVersion } = body
-  if (
-    (kind !== undefined && kind !== 'DeleteOptions') ||
-    (apiVersion !== undefined && typeof apiVersion !== 'string')
-  ) {
-    const version = typeof apiVersion === 'string' ? apiVersion : ''
+  const kind = stringMember(body, 'kind')
+  const version = stringMember(body, 'apiVersion') ?? ''
+  if (kind !== undefined && kind !== 'DeleteOptions') {
     throw badRequest(
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)} in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind ${goQuote(kind)} is registered for version ${goQuote(version)} in scheme "pkg/runtime/scheme.go:111"`,
     )
   }
   const preconditions = isJsonObject(body['preconditions']) ? body['preconditions'] : {}

@@ -218,6 +218,9 @@ class Compiler {
 }
 
 function invoke(run: Run, overload: Overload, args: readonly CelValue[]): CelValue {
+  // Nullable fields and null itself pass the checker as any type; only what takes null may be called with it.
+  if (args.includes(null) && args.some((arg, i) => arg === null && !fits(overload.parameters[i]!, null)))
+    throw new CelError('no such overload')
   charge(run, overload.cost === undefined ? 1 : overload.cost(args.map(argumentSize)))
   return overload.call(args)
 }

@@ -50,9 +50,15 @@ function replace(text: string, old: string, replacement: string, limit: bigint =
   return out
 }
 
-function join(list: readonly string[], separator: string = ''): string {
+function join(list: readonly (string | null)[], separator: string = ''): string {
+  if (!isTexts(list)) throw new CelError('no such overload')
   checkedLength(list.reduce((total, part) => total + part.length + separator.length, 0))
   return list.join(separator)
+}
+
+/** Nullable texts pass the checker as texts. */
+function isTexts(list: readonly (string | null)[]): list is readonly string[] {
+  return !list.includes(null)
 }
 
 function split(text: string, separator: string, limit: bigint = -1n): string[] {

@@ -47,6 +47,8 @@ export class JobRunner implements AsyncDisposable {
   readonly #options: JobRunnerOptions
   readonly #book = new LogBook()
   readonly #running = new Map<string, RunningJob>()
+  /** What ends the command of a pod, by the pod's uid, while it runs. */
+  readonly #pods = new Map<string, AbortController>()
 
   constructor(options: JobRunnerOptions) {
     this.#options = options
@@ -55,6 +57,11 @@ export class JobRunner implements AsyncDisposable {
 
   /** Begins to run Jobs. */
   setUp(manager: Manager): Controller {
+    manager
+      .controller('pod-runner')
+      .for(Pod)
+      .with({ keepReady: false, manager: 'fairlead-job-runner' })
+      .reconcile(({ object, client }) => this.#endDeleted(object, client))
     return manager
       .controller('job-runner')
       .for(Job)
@@ -83,6 +90,24 @@ export class JobRunner implements AsyncDisposable {
     await Promise.all(running.map(({ done }) => done))
   }
 
+  /** A pod that is being deleted waits for its kubelet, and that is us: end its command, then let it go. */
+  async #endDeleted(pod: KubeObject, client: Client): Promise<void> {
+    const { metadata } = pod
+    if (!isTerminating(pod) || asData(pod.spec)['nodeName'] !== nodeName) return
+    const command = this.#pods.get(metadata.uid!)
+    // Its status, written when the command has ended, wakes us again.
+    if (command !== undefined) return command.abort()
+    try {
+      await client.delete(
+        Pod,
+        { namespace: metadata.namespace!, name: metadata.name! },
+        { gracePeriod: 0, preconditions: { uid: metadata.uid! } },
+      )
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+
   #stopMissing(present: ReadonlySet<string>): undefined {
     for (const [uid, { stop }] of this.#running) if (!present.has(uid)) stop.abort()
   }
@@ -90,7 +115,7 @@ export class JobRunner implements AsyncDisposable {
   #start(job: KubeObject, client: Client, clock: Clock, log: Logger): void {
     const uid = job.metadata.uid!
     const stop = new AbortController()
-    const run = new JobRun({ job, client, clock, stop, options: this.#options, book: this.#book })
+    const run = new JobRun({ job, client, clock, stop, options: this.#options, book: this.#book, pods: this.#pods })
     const done = run
       .run()
       .catch((error: unknown) => {
@@ -109,6 +134,7 @@ interface JobRunParts {
   readonly stop: AbortController
   readonly options: JobRunnerOptions
   readonly book: LogBook
+  readonly pods: Map<string, AbortController>
 }
 
 /** One Job from its first attempt to its end. */
@@ -175,7 +201,7 @@ class JobRun {
   }
 
   async #runPod(): Promise<void> {
-    const { client, clock, stop, options, book } = this.#parts
+    const { client, clock, stop, options, book, pods } = this.#parts
     const pod = await client.create(this.#podFor(this.#attempt++))
     const uid = pod.metadata.uid!
     const container = containerOf(pod)
@@ -198,6 +224,7 @@ class JobRun {
     })
     await this.#report({ active: 1, ready: 1 })
     const late = new AbortController()
+    pods.set(uid, late)
     const print = (chunk: Buffer): void => {
       if (late.signal.aborted || book.add(uid, chunk) <= maxOutput) return
       late.abort()
@@ -205,6 +232,7 @@ class JobRun {
     }
     const exitCode = await this.#exitCode(pod, container, options, print, AbortSignal.any([stop.signal, late.signal]))
     book.end(uid)
+    pods.delete(uid)
     const finishedAt = formatTime(clock.now())
     const terminated = { exitCode, startedAt, finishedAt, reason: exitCode === 0 ? 'Completed' : 'Error' }
     if (exitCode === 0) this.#succeeded++

@@ -48,7 +48,7 @@ const workloads: readonly Workload[] = [
   {
     kind: kind('batch/v1', 'Job', { plural: 'jobs', namespaced: true }),
     isIdle: ({ status }) => status?.['startTime'] === undefined && status?.['conditions'] === undefined,
-    note: 'Nothing runs Jobs here: no Pods are made and the Job never finishes. Set the status by rules with `fairlead up --simulate FILE`, or use a real cluster.',
+    note: 'Nothing runs Jobs here: no Pods are made and the Job never finishes. Run them on this machine with `fairlead up --run-jobs=process` (or podman, docker), set the status by rules with `--simulate FILE`, or use a real cluster.',
   },
 ]
 

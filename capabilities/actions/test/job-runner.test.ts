@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { JobRunner } from '@fairlead/actions'
+import { ApiServer } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
+import { Manager } from '@fairlead/controller'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const jobKind = { apiVersion: 'batch/v1', kind: 'Job' }
+const node = process.execPath
+
+let client: Client
+const stack = new AsyncDisposableStack()
+
+async function startRunner(runner: JobRunner, on: AsyncDisposableStack): Promise<Client> {
+  const server = on.use(await ApiServer.start({ podLogs: runner.logs }))
+  const manager = await Manager.start({ client: server.client(), setup: (made) => void runner.setUp(made) })
+  on.defer(() => manager.stop())
+  on.use(runner)
+  return server.client()
+}
+
+beforeAll(async () => {
+  client = await startRunner(new JobRunner({ mode: 'process' }), stack)
+})
+afterAll(() => stack.disposeAsync())
+
+function job(
+  name: string,
+  command: readonly string[] | undefined,
+  spec: JsonObject = {},
+  container: JsonObject = {},
+): KubeObject {
+  return {
+    ...jobKind,
+    metadata: { name, namespace: 'default' },
+    spec: {
+      backoffLimit: 0,
+      ...spec,
+      template: {
+        spec: {
+          restartPolicy: 'Never',
+          containers: [
+            { name: 'c', image: 'i', ...(command === undefined ? {} : { command: [...command] }), ...container },
+          ],
+        },
+      },
+    },
+  }
+}
+
+const conditionOf = ({ status }: KubeObject): string | undefined =>
+  (status as { conditions?: readonly { type: string; status: string; reason: string }[] } | undefined)?.conditions
+    ?.filter((one) => one.status === 'True')
+    .map(({ type, reason }) => `${type} ${reason}`)[0]
+
+async function ended(
+  made: KubeObject,
+  by: Client = client,
+): Promise<{ condition: string | undefined; log: string; phase: unknown }> {
+  await by.create(made)
+  const name = made.metadata.name!
+  const done = await by.waitFor(jobKind, `default/${name}`, (one) => conditionOf(one) !== undefined, {
+    timeout: 15_000,
+  })
+  const pod = (
+    await by.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace: 'default', labelSelector: `job-name=${name}` })
+  ).items.at(-1)
+  const log =
+    pod && (await by.send({ method: 'GET', path: `/api/v1/namespaces/default/pods/${pod.metadata.name!}/log` }))
+  return {
+    condition: conditionOf(done),
+    log: String(log ?? ''),
+    phase: (pod?.status as { phase?: string } | undefined)?.phase,
+  }
+}
+
+describe('the job runner', () => {
+  it('runs a command and keeps what it prints on both streams', async () => {
+    expect(
+      await ended(
+        job('prints', [
+          node,
+          '-e',
+          'console.log("out"); console.error("err"); console.log(process.argv[1])',
+          'a b; $(c)',
+        ]),
+      ),
+    ).toEqual({
+      condition: 'Complete CompletionsReached',
+      log: expect.stringMatching(/^(out\nerr\na b|err\nout\na b|out\na b).*\n/) as string,
+      phase: 'Succeeded',
+    })
+  })
+
+  it('gives literal variables, and nothing of its own environment', async () => {
+    process.env['FAIRLEAD_TEST_SECRET'] = 'secret'
+    const { log } = await ended(
+      job(
+        'environment',
+        [node, '-e', 'console.log(process.env.GIVEN, process.env.FAIRLEAD_TEST_SECRET)'],
+        {},
+        { env: [{ name: 'GIVEN', value: 'yes' }] },
+      ),
+    )
+    delete process.env['FAIRLEAD_TEST_SECRET']
+    expect(log).toBe('yes undefined\n')
+  })
+
+  it.each([
+    ['fails', [node, '-e', 'process.exit(3)'], {}, 'Failed BackoffLimitExceeded', ''],
+    ['missing', ['/no/such/program'], {}, 'Failed BackoffLimitExceeded', 'cannot be started'],
+    ['entrypoint', undefined, {}, 'Failed BackoffLimitExceeded', 'names no command'],
+    ['late', [node, '-e', 'setInterval(() => {}, 1000)'], { activeDeadlineSeconds: 1 }, 'Failed DeadlineExceeded', ''],
+    [
+      'floods',
+      [
+        node,
+        '-e',
+        'const x = "x".repeat(65536); const go = () => { while (process.stdout.write(x)); process.stdout.once("drain", go) }; go()',
+      ],
+      {},
+      'Failed BackoffLimitExceeded',
+      'printed more than',
+    ],
+  ] as const)('ends a Job that %s', async (name, command, spec, condition, log) => {
+    const result = await ended(job(name, command, spec))
+    expect(result).toMatchObject({ condition, phase: 'Failed' })
+    expect(result.log).toContain(log)
+  })
+
+  it('ends the command of a Job that is deleted', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
+    await client.create(job('deleted', [node, '-e', 'console.log(process.pid); setInterval(() => {}, 1000)']))
+    const { name } = (
+      await client.waitFor(
+        { apiVersion: 'v1', kind: 'Pod' },
+        'default/deleted-0',
+        ({ status }) => (status as { phase?: string }).phase === 'Running',
+      )
+    ).metadata
+    const path = `/api/v1/namespaces/default/pods/${name!}/log`
+    let pid = 0
+    while (pid === 0) {
+      pid = Number(await client.send({ method: 'GET', path }))
+      await new Promise(setImmediate)
+    }
+    await client.delete(jobKind, 'default/deleted', { propagation: 'Background' })
+    await client.waitForDeletion({ apiVersion: 'v1', kind: 'Pod' }, 'default/deleted-0')
+    const isAlive = (): boolean => {
+      try {
+        return process.kill(pid, 0)
+      } catch {
+        return false
+      }
+    }
+    for (const end = performance.now() + 5000; isAlive() && performance.now() < end;) await new Promise(setImmediate)
+    expect(isAlive()).toBe(false)
+    rmSync(folder, { recursive: true })
+  })
+
+  it('says why a service account cannot be used', async () => {
+    await using own = new AsyncDisposableStack()
+    const runner = new JobRunner({
+      mode: 'process',
+      kubeconfigFor: async () => Promise.reject(new Error('serviceaccounts "x" not found')),
+    })
+    const by = await startRunner(runner, own)
+    const result = await ended(job('account', ['true']), by)
+    expect(result).toMatchObject({ condition: 'Failed BackoffLimitExceeded' })
+    expect(result.log).toContain('serviceaccounts "x" not found')
+  })
+
+  it('hands commands to a container engine as they are', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
+    const path = process.env['PATH']
+    writeFileSync(join(folder, 'podman'), `#!${node}\nconsole.log(JSON.stringify(process.argv.slice(2)))\n`, {
+      mode: 0o755,
+    })
+    process.env['PATH'] = `${folder}:${path ?? ''}`
+    try {
+      await using own = new AsyncDisposableStack()
+      const by = await startRunner(new JobRunner({ mode: 'podman' }), own)
+      const { log } = await ended(job('engine', ['run.sh', '--privileged', 'a b']), by)
+      expect(JSON.parse(log)).toEqual([
+        'run',
+        '--rm',
+        '--init',
+        '--sig-proxy=true',
+        '--name',
+        'engine-0',
+        '--entrypoint',
+        'run.sh',
+        'i',
+        '--privileged',
+        'a b',
+      ])
+    } finally {
+      process.env['PATH'] = path
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

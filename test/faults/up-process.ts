@@ -42,6 +42,10 @@ export class UpProcess {
     })
   }
 
+  get pid(): number {
+    return this.#child.pid as number
+  }
+
   /** kill -9. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')

@@ -1,6 +1,7 @@
 // The `fairlead` command: a tree of subcommands, each loaded when it is asked for. Start with program().
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { addBackupCommands } from './backup/commands.ts'
 import { capabilities } from './capabilities.ts'
 import { addCapabilityCommands } from './capability-command.ts'
 import { CliError, exitCode } from './error.ts'
@@ -47,6 +48,7 @@ function program(wanted: string | undefined): Command {
       const { up } = await import('./up/up.ts')
       await up(options)
     })
+  addBackupCommands(root)
   addCapabilityCommands(root, wanted)
   return root
 }

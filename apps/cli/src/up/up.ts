@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
 import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
@@ -57,13 +58,7 @@ async function start(
   const runner = await makeRunner(options)
   const server = resources.use(await startServer(options, data, loaded, logger, runner?.logs))
   const admin = server.client({ manager: 'fairlead-up' })
-  await Promise.all([
-    installIdentities(admin, loaded),
-    installDefinitions(
-      admin,
-      loaded.flatMap((capability) => capability.crds),
-    ),
-  ])
+  await install(admin, loaded)
 
   const processes = await Promise.all(
     (example?.processes ?? []).map(async (spec) => ({
@@ -75,7 +70,6 @@ async function start(
     ...processes.map(({ spec, running }): [string, string] => [spec.resolve, running.address]),
     ...options.resolve,
   ])
-  await installDefaults(admin, loaded)
   for (const capability of loaded) {
     const manager = resources.use(await startCapability(server, capability, resolve, logger, signal))
     for (const route of capability.routes?.(manager) ?? []) server.serve(route)
@@ -103,6 +97,18 @@ async function start(
   )
 }
 
+/** What the controllers need before they start, and again when a backup has taken its place. */
+async function install(admin: Client, loaded: readonly Capability[]): Promise<void> {
+  await Promise.all([
+    installIdentities(admin, loaded),
+    installDefinitions(
+      admin,
+      loaded.flatMap((capability) => capability.crds),
+    ),
+  ])
+  await installDefaults(admin, loaded)
+}
+
 async function startServer(
   options: UpOptions,
   data: DataFolder,
@@ -112,13 +118,15 @@ async function startServer(
 ): Promise<ApiServer> {
   const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
   try {
-    return await ApiServer.start({
+    const server: ApiServer = await ApiServer.start({
       storage,
       authorization: 'RBAC',
       ...(podLogs && { podLogs }),
       validators: loaded.flatMap((capability) => capability.admission ?? []),
       onError: (error) => logger.error('Could not finish work of the API server', { error }),
+      onRestored: () => install(server.client({ manager: 'fairlead-up' }), loaded),
     })
+    return server
   } catch (error) {
     if (error instanceof StoreError) throw new CliError(error.message, 1, { cause: error })
     throw error

@@ -23,7 +23,14 @@ export interface RestorePlan {
 }
 
 /** What sets a server up makes these, on every start: they are no reason to refuse, and stay where the backup lacks them. */
-const installers: ReadonlySet<string> = new Set(['kube-controller-manager', 'fairlead-up'])
+const installers: ReadonlySet<string> = new Set([
+  'kube-apiserver',
+  'kube-controller-manager',
+  'clusterrole-aggregation-controller',
+  'fairlead-up',
+  'fairlead-crds',
+  'fairlead-defaults',
+])
 /** Field managers of controllers of ours. */
 const ownPrefix = 'fairlead-'
 const events: ReadonlySet<string> = new Set(['events.', 'events.events.k8s.io'])
@@ -102,7 +109,9 @@ function isInstalled({ resource, key, object }: Entry): boolean {
 function isForeign(entry: Entry): boolean {
   if (events.has(entry.resource) || isInstalled(entry)) return false
   const managers = managersOf(entry.object)
-  return managers.length === 0 || !managers.every((name) => installers.has(name) || name.startsWith(ownPrefix))
+  // A namespace without fields is no loss; what is in it speaks for itself.
+  if (managers.length === 0) return entry.resource !== 'namespaces.'
+  return !managers.every((name) => installers.has(name) || name.startsWith(ownPrefix))
 }
 
 function idOf({ resource, key }: Entry): string {
@@ -123,10 +132,13 @@ function labelsOf(object: JsonObject): JsonObject {
   return isJsonObject(labels) ? labels : {}
 }
 
+/** Who made an object; who reports in its status does not count. */
 function managersOf(object: JsonObject): readonly string[] {
   const { managedFields } = metadataOf(object)
   if (!Array.isArray(managedFields)) return []
   return managedFields.flatMap((entry) =>
-    isJsonObject(entry) && typeof entry['manager'] === 'string' ? [entry['manager']] : [],
+    isJsonObject(entry) && typeof entry['manager'] === 'string' && entry['subresource'] === undefined
+      ? [entry['manager']]
+      : [],
   )
 }

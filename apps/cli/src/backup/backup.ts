@@ -1,0 +1,59 @@
+// `fairlead backup`: the bytes go beside the file that was asked for, are read again, and take its name when they are sound.
+import { createReadStream, existsSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { backupPath, readBackup, serverVersion, writeBackup } from '@fairlead/apiserver'
+import { systemClock } from '@fairlead/client'
+import { CliError, usageError } from '../error.ts'
+import { openPlace } from './place.ts'
+import type { Place } from './place.ts'
+import { counted, sizeText } from './progress.ts'
+import { refusalOf } from './refusal.ts'
+
+/** Writes a backup. Throws CliError; then the file is what it was before. */
+export async function backup(file: string, options: Readonly<Record<string, unknown>>): Promise<void> {
+  if (existsSync(file) && options['force'] !== true)
+    throw usageError(`${file} exists already: name another file, or replace it with --force`)
+  await using resources = new AsyncDisposableStack()
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort(new CliError('interrupted; no backup was written')))
+  const place = await openPlace(options, false, resources)
+  const partial = `${file}.partial`
+  try {
+    const bytes = await write(partial, counted(await bytesOf(place, stop.signal), 'Backing up'))
+    const { header, entries } = await readBackup(createReadStream(partial))
+    await rename(partial, file)
+    process.stdout.write(
+      `Backed up ${entries.length} objects of ${place.name} at revision ${header.revision} to ${file} (${sizeText(bytes)}).\n`,
+    )
+  } catch (error) {
+    await rm(partial, { force: true })
+    throw stop.signal.aborted ? stop.signal.reason : error
+  }
+}
+
+async function bytesOf(place: Place, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  if (place.store !== undefined)
+    return writeBackup(place.store, { now: systemClock.now(), server: serverVersion['gitVersion']! })
+  const answer = await place.server.exchange({
+    method: 'GET',
+    path: backupPath,
+    accept: 'application/gzip, */*',
+    signal,
+  })
+  if (answer.status !== 200) throw await refusalOf(place, answer)
+  return answer.body
+}
+
+/** On the disk when it resolves; answers how many bytes. */
+async function write(file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  await using handle = await open(file, 'w', 0o600).catch((error: unknown) => {
+    throw new CliError(`${file} cannot be written: ${(error as Error).message}`)
+  })
+  let bytes = 0
+  for await (const chunk of chunks) {
+    await handle.writeFile(chunk)
+    bytes += chunk.length
+  }
+  await handle.sync()
+  return bytes
+}

@@ -45,7 +45,7 @@ async function playStep(
   try {
     for (const deletion of step.deletions) await carryOut(client, deletion, namespace)
     for (const command of step.commands) await runCommand(command, stage, namespace, folder)
-    for (const object of step.apply) applied.push(await applyObject(client, await placed(client, object, namespace)))
+    for (const object of step.apply) applied.push(await applyObject(stage, await placed(client, object, namespace)))
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)]
   }
@@ -95,10 +95,10 @@ async function assertion(client: Client, wanted: KubeObject): Promise<string[]> 
   )
 }
 
-/** GET, then POST or a JSON merge patch of the whole object at the version that was read. */
-async function applyObject(client: Client, object: KubeObject): Promise<KubeObject> {
+/** GET, then POST or a JSON merge patch of the whole object at the version that was read; lost races are run again until the time is up. */
+async function applyObject({ client, timeout }: Stage, object: KubeObject): Promise<KubeObject> {
   const { name = '', namespace = '' } = object.metadata
-  for (let attempt = 0; ; attempt++) {
+  for (const end = client.clock.monotonic() + timeout * 1000; ; await client.clock.sleep(pause)) {
     try {
       const live = await client.find(object, { namespace, name })
       if (live === undefined) return await client.create(object)
@@ -106,7 +106,7 @@ async function applyObject(client: Client, object: KubeObject): Promise<KubeObje
       const merge = asJson({ ...object, metadata: { ...object.metadata, resourceVersion } })
       return await client.patch(object, { namespace, name }, { merge })
     } catch (error) {
-      if (attempt >= 20 || !(isConflict(error) || isAlreadyExists(error))) throw error
+      if (client.clock.monotonic() >= end || !(isConflict(error) || isAlreadyExists(error))) throw error
     }
   }
 }

@@ -19,7 +19,10 @@ import { Checks } from './checks.ts'
 import { ResumingWatch } from './resuming-watch.ts'
 import { WatchLog } from './watch-log.ts'
 
-const ConfigMap = kind<KubeObject & { data?: Record<string, string> }>('v1', 'ConfigMap', { plural: 'configmaps', namespaced: true })
+const ConfigMap = kind<KubeObject & { data?: Record<string, string> }>('v1', 'ConfigMap', {
+  plural: 'configmaps',
+  namespaced: true,
+})
 const namespace = 'churn'
 const writers = 4
 const watchers = 200
@@ -30,7 +33,10 @@ const pauseMs = 60
 const maxResidentMiB = 400
 const maxFolderMiB = 200
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { seed: { type: 'string', default: '1' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: 'string', default: '1' } },
+})
 const minutes = Number(positionals[0] ?? '10')
 const random = seededRandom(Number(values.seed))
 const checks = new Checks()
@@ -53,12 +59,21 @@ async function write(client: Client, ledger: Ledger, signal: AbortSignal): Promi
         ledger.tries(name, value)
         const written: KubeObject = ledger.exists(name)
           ? await client.patch(ConfigMap, { namespace, name }, { merge: { data: { n: value } } }, { signal })
-          : await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name, labels: { churn: 'yes' } }, data: { n: value } }, { signal })
+          : await client.create(
+              {
+                apiVersion: 'v1',
+                kind: 'ConfigMap',
+                metadata: { namespace, name, labels: { churn: 'yes' } },
+                data: { n: value },
+              },
+              { signal },
+            )
         acknowledged.set(Number(written.metadata.resourceVersion), { name, value })
         ledger.acknowledge(name, value)
       }
     } catch (error) {
-      if (isNotFound(error) || isAlreadyExists(error)) checks.check(ledger.isUnsettled(name), `${name}: ${(error as Error).message}`)
+      if (isNotFound(error) || isAlreadyExists(error))
+        checks.check(ledger.isUnsettled(name), `${name}: ${(error as Error).message}`)
       if (signal.aborted) ledger.leaveUnsettled(name)
     } finally {
       ledger.end(name)
@@ -69,7 +84,11 @@ async function write(client: Client, ledger: Ledger, signal: AbortSignal): Promi
 async function readBack(client: Client, ledger: Ledger): Promise<void> {
   const found = await client.list(ConfigMap, { namespace, labelSelector: 'churn=yes' })
   const now = new Map(found.items.map((object) => [object.metadata.name as string, object.data?.['n']]))
-  for (const name of ledger.names()) checks.check(ledger.isPossible(name, now.get(name)), `${name} is ${now.get(name) ?? 'gone'} after the restart; acknowledged was ${ledger.describe(name)}`)
+  for (const name of ledger.names())
+    checks.check(
+      ledger.isPossible(name, now.get(name)),
+      `${name} is ${now.get(name) ?? 'gone'} after the restart; acknowledged was ${ledger.describe(name)}`,
+    )
   ledger.settle(now)
 }
 
@@ -120,7 +139,8 @@ async function main(): Promise<void> {
   const ledger = new Ledger()
   const log = new WatchLog()
   const stopWatching = new AbortController()
-  let watches: { watch: ResumingWatch; reader: ReturnType<WatchLog['reader']>; events: number; done: Promise<void> }[] = []
+  let watches: { watch: ResumingWatch; reader: ReturnType<WatchLog['reader']>; events: number; done: Promise<void> }[] =
+    []
   let kills = 0
   let peak = 0
   const end = performance.now() + minutes * 60_000
@@ -132,7 +152,12 @@ async function main(): Promise<void> {
       if (kills === 0) {
         await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
         const { resourceVersion } = await client.list(ConfigMap, { namespace })
-        const target = { host: '127.0.0.1', port, agent: agentFor(server.kubeconfig), path: `/api/v1/namespaces/${namespace}/configmaps` }
+        const target = {
+          host: '127.0.0.1',
+          port,
+          agent: agentFor(server.kubeconfig),
+          path: `/api/v1/namespaces/${namespace}/configmaps`,
+        }
         watches = Array.from({ length: watchers }, () => {
           const watch = new ResumingWatch(target, Number(resourceVersion))
           const entry = { watch, reader: log.reader(), events: 0, done: Promise.resolve() }
@@ -151,35 +176,48 @@ async function main(): Promise<void> {
         })
       } else await readBack(client, ledger)
       if (isLast) {
-        for (const deadline = performance.now() + 60_000; performance.now() < deadline && watches.some(({ reader }) => reader.behind > 0); ) await delay(100)
+        for (
+          const deadline = performance.now() + 60_000;
+          performance.now() < deadline && watches.some(({ reader }) => reader.behind > 0);
+        )
+          await delay(100)
         await server.stop()
         break
       }
       const stop = new AbortController()
       const work = Array.from({ length: writers }, () => write(client, ledger, stop.signal))
-      for (const until = performance.now() + lifeMs; performance.now() < until; await delay(500)) peak = Math.max(peak, residentMiB(server.pid) ?? 0)
+      for (const until = performance.now() + lifeMs; performance.now() < until; await delay(500))
+        peak = Math.max(peak, residentMiB(server.pid) ?? 0)
       await server.kill()
       stop.abort(new Error('the server was killed'))
       await Promise.all(work)
       isLast = performance.now() >= end
-      console.log(`kill ${kills + 1}: ${ledger.acknowledged} acknowledged writes, ${log.length} events in the log, ${Math.round(peak)} MiB at most, ${folderMiB(data).toFixed(1)} MiB of data`)
+      console.log(
+        `kill ${kills + 1}: ${ledger.acknowledged} acknowledged writes, ${log.length} events in the log, ${Math.round(peak)} MiB at most, ${folderMiB(data).toFixed(1)} MiB of data`,
+      )
     }
     stopWatching.abort()
     await Promise.all(watches.map(({ done }) => done))
-    for (const { reader } of watches) checks.check(reader.behind === 0, `a watcher ended ${reader.behind} events behind`)
+    for (const { reader } of watches)
+      checks.check(reader.behind === 0, `a watcher ended ${reader.behind} events behind`)
     for (const [revision, { name, value }] of acknowledged) {
       const event = log.find(revision)
       checks.check(event?.name === name && event.value === value, `nobody saw revision ${revision}, ${name} = ${value}`)
     }
     checks.check(peak < maxResidentMiB, `the server took ${Math.round(peak)} MiB, more than ${maxResidentMiB}`)
-    checks.check(folderMiB(data) < maxFolderMiB, `the data folder grew to ${folderMiB(data).toFixed(1)} MiB, more than ${maxFolderMiB}`)
+    checks.check(
+      folderMiB(data) < maxFolderMiB,
+      `the data folder grew to ${folderMiB(data).toFixed(1)} MiB, more than ${maxFolderMiB}`,
+    )
   } finally {
     stopWatching.abort()
     rmSync(data, { recursive: true, force: true })
   }
   const events = watches.reduce((sum, watch) => sum + watch.events, 0)
   const resumes = watches.reduce((sum, { watch }) => sum + watch.resumes, 0)
-  console.log(`${minutes} min, ${kills} kills: ${acknowledged.size} acknowledged writes read back, ${events} events at ${watchers} watchers that resumed ${resumes} times, ${Math.round(peak)} MiB at most`)
+  console.log(
+    `${minutes} min, ${kills} kills: ${acknowledged.size} acknowledged writes read back, ${events} events at ${watchers} watchers that resumed ${resumes} times, ${Math.round(peak)} MiB at most`,
+  )
   checks.close()
   process.exit()
 }

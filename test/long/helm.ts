@@ -16,7 +16,11 @@ const installMs = 15 * 60_000
 function findHelm(folder: string): string | undefined {
   const named = process.env['HELM'] ?? 'helm'
   if (spawnSync(named, ['version'], { stdio: 'ignore' }).status === 0) return named
-  const built = spawnSync('go', ['install', helmModule], { stdio: 'ignore', timeout: installMs, env: { ...process.env, GOBIN: folder } })
+  const built = spawnSync('go', ['install', helmModule], {
+    stdio: 'ignore',
+    timeout: installMs,
+    env: { ...process.env, GOBIN: folder },
+  })
   return built.status === 0 ? join(folder, 'helm') : undefined
 }
 
@@ -47,7 +51,10 @@ async function main(): Promise<void> {
     const read = async (place: string, name: string): Promise<KubeObject | undefined> => {
       const at = place.lastIndexOf('/')
       try {
-        return await client.get({ apiVersion: place.slice(0, at), kind: place.slice(at + 1) }, { namespace: 'port', name })
+        return await client.get(
+          { apiVersion: place.slice(0, at), kind: place.slice(at + 1) },
+          { namespace: 'port', name },
+        )
       } catch (error) {
         if (isNotFound(error)) return undefined
         throw error
@@ -57,7 +64,8 @@ async function main(): Promise<void> {
       new Promise((resolve) => {
         const child = spawn(helm, args, { env: { ...process.env, HOME: folder, KUBECONFIG: file }, timeout: 120_000 })
         let output = ''
-        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
         child.on('close', (code) => {
           checks.check(code === 0, `helm ${args.join(' ')} ended with ${code}: ${output}`)
           resolve(output)
@@ -65,29 +73,47 @@ async function main(): Promise<void> {
       })
     /** The chart's values as they stand in the cluster. */
     const stands = async (): Promise<unknown> => {
-      const deployment = (await read('apps/v1/Deployment', 'otter')) as { readonly spec?: { readonly replicas?: number } } | undefined
-      const map = (await read('v1/ConfigMap', 'otter')) as { readonly data?: { readonly greeting?: string } } | undefined
-      const hook = (await read('v1/ConfigMap', 'otter-before')) as { readonly data?: { readonly revision?: string } } | undefined
+      const deployment = (await read('apps/v1/Deployment', 'otter')) as
+        | { readonly spec?: { readonly replicas?: number } }
+        | undefined
+      const map = (await read('v1/ConfigMap', 'otter')) as
+        | { readonly data?: { readonly greeting?: string } }
+        | undefined
+      const hook = (await read('v1/ConfigMap', 'otter-before')) as
+        | { readonly data?: { readonly revision?: string } }
+        | undefined
       return [deployment?.spec?.replicas, map?.data?.greeting, hook?.data?.revision]
     }
     const expectStands = async (step: string, wanted: unknown): Promise<void> => {
       const now = await stands()
-      checks.check(JSON.stringify(now) === JSON.stringify(wanted), `after ${step} there is ${JSON.stringify(now)} instead of ${JSON.stringify(wanted)}`)
+      checks.check(
+        JSON.stringify(now) === JSON.stringify(wanted),
+        `after ${step} there is ${JSON.stringify(now)} instead of ${JSON.stringify(wanted)}`,
+      )
     }
 
     await run('install', 'otter', chart, '--namespace', 'port', '--create-namespace')
     await expectStands('install', [2, 'ahoy', '1'])
-    for (const [plural, place] of Object.entries(places)) checks.check((await read(place, 'otter')) !== undefined, `${plural}/otter is not there`)
+    for (const [plural, place] of Object.entries(places))
+      checks.check((await read(place, 'otter')) !== undefined, `${plural}/otter is not there`)
     await run('upgrade', 'otter', chart, '--namespace', 'port', '--set', 'replicas=3,greeting=hello')
     await expectStands('upgrade', [3, 'hello', '2'])
     await run('rollback', 'otter', '1', '--namespace', 'port')
     await expectStands('rollback', [2, 'ahoy', '2'])
-    const listed = JSON.parse(await run('list', '--namespace', 'port', '-o', 'json')) as readonly { readonly name: string; readonly revision: string; readonly status: string }[]
-    checks.check(listed.length === 1 && listed[0]?.revision === '3' && listed[0].status === 'deployed', `helm lists ${JSON.stringify(listed)}`)
+    const listed = JSON.parse(await run('list', '--namespace', 'port', '-o', 'json')) as readonly {
+      readonly name: string
+      readonly revision: string
+      readonly status: string
+    }[]
+    checks.check(
+      listed.length === 1 && listed[0]?.revision === '3' && listed[0].status === 'deployed',
+      `helm lists ${JSON.stringify(listed)}`,
+    )
     const history = JSON.parse(await run('history', 'otter', '--namespace', 'port', '-o', 'json')) as readonly unknown[]
     checks.check(history.length === 3, `the history has ${history.length} revisions instead of 3`)
     await run('uninstall', 'otter', '--namespace', 'port', '--wait')
-    for (const [plural, place] of Object.entries(places)) checks.check((await read(place, 'otter')) === undefined, `${plural}/otter is still there`)
+    for (const [plural, place] of Object.entries(places))
+      checks.check((await read(place, 'otter')) === undefined, `${plural}/otter is still there`)
     console.log('helm: install, upgrade, rollback, list, history, uninstall of one chart')
     checks.close()
   } finally {

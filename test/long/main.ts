@@ -11,13 +11,19 @@ const parts: readonly { readonly name: string; readonly program: string; readonl
   { name: 'helm', program: 'long/helm.ts', args: [] },
   { name: 'Metacontroller', program: 'long/metacontroller.ts', args: [] },
   { name: 'kill loop', program: 'faults/kill.ts', args: ['20'] },
-  { name: 'fuzz', program: 'fuzz/main.ts', args: ['--minutes', '10', '--seed', String(process.env['FUZZ_SEED'] ?? '1')] },
+  {
+    name: 'fuzz',
+    program: 'fuzz/main.ts',
+    args: ['--minutes', '10', '--seed', String(process.env['FUZZ_SEED'] ?? '1')],
+  },
   { name: 'churn', program: 'long/churn.ts', args: ['10'] },
 ]
 
 function run(program: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--conditions=@fairlead/source', join(root, program), ...args], { stdio: 'inherit' })
+    const child = spawn(process.execPath, ['--conditions=@fairlead/source', join(root, program), ...args], {
+      stdio: 'inherit',
+    })
     child.on('error', reject)
     child.on('close', (code) => resolve(code ?? 1))
   })

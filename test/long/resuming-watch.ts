@@ -35,7 +35,11 @@ export class ResumingWatch {
     this.#revision = revision
   }
 
-  async run(signal: AbortSignal, onEvent: (event: SeenEvent) => void, onRefusal: (what: string) => void): Promise<void> {
+  async run(
+    signal: AbortSignal,
+    onEvent: (event: SeenEvent) => void,
+    onRefusal: (what: string) => void,
+  ): Promise<void> {
     while (!signal.aborted) {
       await this.#connect(signal, onEvent, onRefusal)
       this.resumes++
@@ -46,17 +50,26 @@ export class ResumingWatch {
   #connect(signal: AbortSignal, onEvent: (event: SeenEvent) => void, onRefusal: (what: string) => void): Promise<void> {
     const { host, port, agent, path } = this.#target
     return new Promise((resolve) => {
-      const sent = request({ host, port, agent, signal, path: `${path}?watch=true&allowWatchBookmarks=true&resourceVersion=${this.#revision}` }, (response) => {
-        if (response.statusCode !== 200) onRefusal(`watch from ${this.#revision} was answered ${response.statusCode}`)
-        const lines = createInterface({ input: response })
-        lines.on('line', (line) => {
-          const event = parseLine(line)
-          // The last line of a killed server may be half a line.
-          if (event !== undefined) this.#take(event, onEvent, onRefusal)
-        })
-        lines.on('error', () => {})
-        response.on('close', resolve)
-      })
+      const sent = request(
+        {
+          host,
+          port,
+          agent,
+          signal,
+          path: `${path}?watch=true&allowWatchBookmarks=true&resourceVersion=${this.#revision}`,
+        },
+        (response) => {
+          if (response.statusCode !== 200) onRefusal(`watch from ${this.#revision} was answered ${response.statusCode}`)
+          const lines = createInterface({ input: response })
+          lines.on('line', (line) => {
+            const event = parseLine(line)
+            // The last line of a killed server may be half a line.
+            if (event !== undefined) this.#take(event, onEvent, onRefusal)
+          })
+          lines.on('error', () => {})
+          response.on('close', resolve)
+        },
+      )
       sent.on('error', () => resolve())
       sent.end()
     })
@@ -69,7 +82,8 @@ export class ResumingWatch {
     }
     const revision = Number(object.metadata.resourceVersion)
     this.#revision = revision
-    if (type !== 'BOOKMARK') onEvent({ type, name: object.metadata.name, revision, value: type === 'DELETED' ? '' : (object.data?.n ?? '') })
+    if (type !== 'BOOKMARK')
+      onEvent({ type, name: object.metadata.name, revision, value: type === 'DELETED' ? '' : (object.data?.n ?? '') })
   }
 }
 

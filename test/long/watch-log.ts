@@ -9,7 +9,8 @@ export interface SeenEvent {
   readonly value: string
 }
 
-const same = (a: SeenEvent, b: SeenEvent): boolean => a.revision === b.revision && a.type === b.type && a.name === b.name && a.value === b.value
+const same = (a: SeenEvent, b: SeenEvent): boolean =>
+  a.revision === b.revision && a.type === b.type && a.name === b.name && a.value === b.value
 
 /** The common log. Whoever is first at its end adds to it; everyone else must see exactly what it holds. */
 export class WatchLog {
@@ -62,7 +63,8 @@ export class WatchLogReader {
     const expected = this.#log.at(this.#next)
     if (expected === undefined) {
       const last = this.#log.at(this.#next - 1)
-      if (last !== undefined && last.revision >= event.revision) return `revision ${event.revision} of ${event.name} came again after ${last.revision}`
+      if (last !== undefined && last.revision >= event.revision)
+        return `revision ${event.revision} of ${event.name} came again after ${last.revision}`
       this.#log.append(event)
     } else if (!same(expected, event)) {
       return expected.revision < event.revision

@@ -33,7 +33,7 @@ export function holdsFragments(message: string, fragments: readonly string[]): b
 }
 
 /** As many messages as lists of fragments, each list matched by a message of its own, in any order. */
-export function matchMessages(
+function matchMessages(
   at: string,
   wanted: readonly (readonly string[])[],
   came: readonly string[],

@@ -2,7 +2,7 @@
 export { CustomResources } from './custom-resources.ts'
 export type { CustomResourcesOptions } from './custom-resources.ts'
 export { customResourceStrategy } from './custom-strategy.ts'
-export { cleanupFinalizer, crdStrategy, definitionStrategy } from './definition-strategy.ts'
+export { crdStrategy, definitionStrategy } from './definition-strategy.ts'
 export { nextStep } from './lifecycle.ts'
 export type { LifecycleFacts, LifecycleStep } from './lifecycle.ts'
 export { resourceDefinitionFrom } from './resource-definition.ts'

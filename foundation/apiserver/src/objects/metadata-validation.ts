@@ -201,12 +201,12 @@ function validateBuiltinFinalizers({ finalizers = [] }: ObjectMeta): FieldError[
 }
 
 /** The name of a resource in messages: `deployments.apps`. */
-export function resourceText(definition: ResourceDefinition): string {
+function resourceText(definition: ResourceDefinition): string {
   return formatGroupResource(definition)
 }
 
 /** Metadata of an object as a plain record, also where the body put something else there. */
-export function metadataOf(object: JsonObject | KubeObject): JsonObject {
+function metadataOf(object: JsonObject | KubeObject): JsonObject {
   const metadata = (object as JsonObject)['metadata'] as JsonValue | undefined
   return isJsonObject(metadata) ? metadata : {}
 }

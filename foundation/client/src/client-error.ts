@@ -6,6 +6,7 @@
  * - `InvalidAnswer`: an answer came that is not JSON where JSON was due.
  * - `InvalidKubeconfig`: a kubeconfig file, or a file it names, cannot be read or makes no sense.
  * - `UnsupportedCredentials`: the kubeconfig asks for a login method that this version lacks.
+ * - `CredentialsFailed`: a login plugin or an identity provider gave no credentials. `remote` is true.
  * - `UnknownKind`: the server serves no such kind.
  * - `InvalidRequest`: the call lacks something (a name, a namespace).
  * - `Collision`: an object of that name exists and is not ours; nothing of it was changed.
@@ -16,6 +17,7 @@ export type ClientErrorCode =
   | 'InvalidAnswer'
   | 'InvalidKubeconfig'
   | 'UnsupportedCredentials'
+  | 'CredentialsFailed'
   | 'UnknownKind'
   | 'InvalidRequest'
   | 'Collision'
@@ -31,7 +33,7 @@ export class ClientError extends Error {
     super(message, options)
     this.name = 'ClientError'
     this.code = code
-    this.remote = code === 'ConnectionFailed' || code === 'InvalidAnswer'
+    this.remote = code === 'ConnectionFailed' || code === 'InvalidAnswer' || code === 'CredentialsFailed'
   }
 }
 

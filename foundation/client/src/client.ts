@@ -108,6 +108,11 @@ export class Client {
     return new Client({ ...this.#options(), transport: this.transport.as(who) }, this.discovery, this.#traits)
   }
 
+  /** The same server and habits over another transport. */
+  over(transport: Transport): Client {
+    return new Client({ ...this.#options(), transport }, this.discovery, this.#traits)
+  }
+
   /** Reads one object. Throws StatusError 404 when it is not there. */
   async get<T extends KubeObject>(kind: KindLike<T>, key: KeyLike, options: ReadOptions = {}): Promise<T> {
     const resource = await this.discovery.resource(kind)

@@ -1,5 +1,6 @@
 // The one seam between what asks a Kubernetes API and what answers it. HTTPS and the embedded server's in-process transport both implement it.
-import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { Clock, JsonValue, KubeObject } from '@fairlead/kube'
+import type { Login } from './config/login/login.ts'
 
 /** One request. `path` is percent-encoded and has no query. */
 export interface ApiRequest {
@@ -52,4 +53,6 @@ export interface Transport extends AsyncDisposable {
   ): Promise<{ readonly events: AsyncIterable<WatchEvent> } | { readonly refused: ApiResponse }>
   /** The same server, acting as someone else. */
   as(who: Impersonation): Transport
+  /** The same server with a login of its own, where the transport authenticates; disposed on its own. */
+  withLogin?(login: (clock: Clock) => Login): Transport
 }

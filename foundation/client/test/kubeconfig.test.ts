@@ -196,11 +196,11 @@ describe('kubeconfig', () => {
       'kubeconfig: cluster "one" has both a certificate authority and insecure-skip-tls-verify; take one away',
     ],
     [
-      'an exec plugin',
-      config('{exec: {command: aws}}'),
+      'a login that nothing speaks any more',
+      config('{auth-provider: {name: gcp}}'),
       {},
       'UnsupportedCredentials',
-      'kubeconfig: user "me" logs in by exec, which this version cannot do; use a token or a client certificate (`kubectl create token` makes one)',
+      'kubeconfig: user "me" logs in by auth-provider gcp, which kubectl has given up, too; use its login plugin (exec)',
     ],
     ['another kind of file', 'kind: Pod\n', {}, 'InvalidKubeconfig', 'kubeconfig: its kind is "Pod", not Config'],
   ])('refuses %s', async (_name, text, choice, code, message) => {

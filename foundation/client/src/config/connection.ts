@@ -1,5 +1,7 @@
 // What it takes to reach one API server as someone.
+import type { Clock } from '@fairlead/kube'
 import type { Impersonation } from '../transport.ts'
+import type { Login } from './login/login.ts'
 
 /** A server and the credentials for it; what kubeconfig and the in-cluster files come down to. */
 export interface Connection {
@@ -20,6 +22,8 @@ export interface Connection {
   readonly token?: string
   /** File with the bearer token, read again every minute because it rotates. Wins over `token`, which serves while the file cannot be read. */
   readonly tokenFile?: string
+  /** Credentials that are fetched and run out; win over all others. */
+  readonly login?: (clock: Clock) => Login
   readonly username?: string
   readonly password?: string
   readonly impersonate?: Impersonation

@@ -1,8 +1,16 @@
-// The Authorization header of a connection, with token files that rotate.
+// What a connection shows the server: tokens, token files that rotate, logins.
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '@fairlead/kube'
 import { ClientError } from '../client-error.ts'
 import type { Connection } from './connection.ts'
+import type { Login, LoginCredentials } from './login/login.ts'
+
+/** What one request shows. */
+export interface Presented {
+  readonly headers: Readonly<Record<string, string>>
+  /** From a login; {@link Credentials.refused} takes it back. */
+  readonly login?: LoginCredentials
+}
 
 /** How long a token that was read from a file is used. Milliseconds; as client-go. */
 const tokenAge = 60_000
@@ -11,17 +19,35 @@ const tokenAge = 60_000
 export class Credentials {
   readonly #connection: Connection
   readonly #clock: Clock
+  readonly #login: Login | undefined
   #token: string | undefined
   #readAt = -Infinity
 
   constructor(connection: Connection, clock: Clock) {
     this.#connection = connection
     this.#clock = clock
+    this.#login = connection.login?.(clock)
     this.#token = connection.token
   }
 
-  /** Headers to send. Throws ClientError `InvalidKubeconfig` when a token file cannot be read and nothing else is known. */
-  async headers(): Promise<Readonly<Record<string, string>>> {
+  /**
+   * What to show now. Throws ClientError `InvalidKubeconfig` when a token file cannot be read and nothing else is known, `CredentialsFailed` when a
+   * login gives nothing.
+   */
+  async present(): Promise<Presented> {
+    if (this.#login === undefined) return { headers: await this.#headers() }
+    const login = await this.#login.credentials()
+    return { headers: login.token === undefined ? {} : { authorization: `Bearer ${login.token}` }, login }
+  }
+
+  /** The server answered 401. True when other credentials may do better. */
+  refused({ login }: Presented): boolean {
+    if (login === undefined) return false
+    this.#login?.refused(login)
+    return true
+  }
+
+  async #headers(): Promise<Readonly<Record<string, string>>> {
     const { tokenFile, username, password } = this.#connection
     if (tokenFile !== undefined && this.#clock.monotonic() - this.#readAt >= tokenAge) await this.#readToken(tokenFile)
     if (this.#token !== undefined) return { authorization: `Bearer ${this.#token}` }

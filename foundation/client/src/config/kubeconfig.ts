@@ -6,6 +6,9 @@ import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { ClientError } from '../client-error.ts'
 import type { Impersonation } from '../transport.ts'
 import type { Connection } from './connection.ts'
+import { execLogin, readExecPlugin } from './login/exec-plugin.ts'
+import { oidcLogin } from './login/oidc.ts'
+import type { OidcProvider } from './login/oidc.ts'
 
 interface NamedEntry {
   readonly value: JsonObject
@@ -69,9 +72,10 @@ export class Kubeconfig {
     const userName = choice.user ?? text(context?.value.user)
     const user = userName === undefined ? undefined : this.users.get(userName)
     if (userName !== undefined && user === undefined) throw this.#missing('user', userName, this.users)
+    const reached = await clusterConnection(cluster, clusterName)
     return {
-      ...(await clusterConnection(cluster, clusterName)),
-      ...(user === undefined ? {} : await userConnection(user, userName!)),
+      ...reached,
+      ...(user === undefined ? {} : await userConnection(user, userName!, clusterInfo(cluster, reached))),
       namespace: choice.namespace ?? text(context?.value.namespace) ?? 'default',
     }
   }
@@ -173,17 +177,14 @@ async function clusterConnection(
   return { server, insecure, ca, proxyUrl, tlsServerName: text(value['tls-server-name']) }
 }
 
-async function userConnection(entry: NamedEntry, name: string): Promise<Omit<Connection, 'server'>> {
+async function userConnection(
+  entry: NamedEntry,
+  name: string,
+  cluster: JsonObject,
+): Promise<Omit<Connection, 'server'>> {
   const { value, file } = entry
   const subject = `user "${name}"`
-  for (const method of ['exec', 'auth-provider']) {
-    if (value[method] !== undefined) {
-      throw new ClientError(
-        'UnsupportedCredentials',
-        `${file}: ${subject} logs in by ${method}, which this version cannot do; use a token or a client certificate (\`kubectl create token\` makes one)`,
-      )
-    }
-  }
+  const login = await loginOf(entry, subject, cluster)
   const certificate = await material(entry, 'client-certificate', subject)
   const key = await material(entry, 'client-key', subject)
   if ((certificate === undefined) !== (key === undefined))
@@ -195,11 +196,61 @@ async function userConnection(entry: NamedEntry, name: string): Promise<Omit<Con
   return {
     certificate,
     key,
+    ...(login && { login }),
     token: text(value.token),
     tokenFile: tokenFile === undefined ? undefined : beside(file, tokenFile),
     username: text(value.username),
     password: text(value.password),
     impersonate: impersonation(value),
+  }
+}
+
+/** Credentials that are fetched. A token or a certificate that stands there beside a plugin wins over it, as for kubectl. */
+async function loginOf(entry: NamedEntry, subject: string, cluster: JsonObject): Promise<Connection['login']> {
+  const { exec, 'auth-provider': provider, token, tokenFile, username } = entry.value
+  if (isObject(exec)) {
+    if (text(token) ?? text(tokenFile) ?? text(username)) return undefined
+    try {
+      const plugin = readExecPlugin(exec, entry.file, cluster)
+      return (clock) => execLogin(plugin, clock)
+    } catch (cause) {
+      throw invalid(entry.file, `${subject}: ${(cause as Error).message}`, cause)
+    }
+  }
+  if (!isObject(provider)) return undefined
+  if (provider.name !== 'oidc')
+    throw new ClientError(
+      'UnsupportedCredentials',
+      `${entry.file}: ${subject} logs in by auth-provider ${String(provider.name)}, which kubectl has given up, too; use its login plugin (exec)`,
+    )
+  const config = isObject(provider.config) ? provider.config : {}
+  const [issuer, clientId] = [text(config['idp-issuer-url']), text(config['client-id'])]
+  if (issuer === undefined || clientId === undefined)
+    throw invalid(entry.file, `${subject}: auth-provider oidc needs idp-issuer-url and client-id`)
+  const oidc: OidcProvider = {
+    issuer,
+    clientId,
+    clientSecret: text(config['client-secret']),
+    idToken: text(config['id-token']),
+    refreshToken: text(config['refresh-token']),
+    ca: await material({ ...entry, value: config }, 'idp-certificate-authority', subject),
+  }
+  return (clock) => oidcLogin(oidc, clock)
+}
+
+/** What login plugins are told of a cluster that they ask about (ExecCredential `spec.cluster`). */
+function clusterInfo({ value }: NamedEntry, reached: Pick<Connection, 'server' | 'ca' | 'insecure'>): JsonObject {
+  const { 'tls-server-name': tlsServerName, 'proxy-url': proxyUrl, extensions } = value
+  const extension = Array.isArray(extensions)
+    ? extensions.map((one) => asJson(one as object)).find(({ name }) => name === 'client.authentication.k8s.io/exec')
+    : undefined
+  return {
+    server: reached.server,
+    ...(reached.insecure ? { 'insecure-skip-tls-verify': true } : {}),
+    ...(reached.ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(reached.ca).toString('base64') }),
+    ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
+    ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }),
+    config: extension?.extension ?? null,
   }
 }
 

@@ -7,6 +7,8 @@ import type { Clock, JsonValue } from '@fairlead/kube'
 import { ClientError } from '../client-error.ts'
 import type { Connection } from '../config/connection.ts'
 import { Credentials } from '../config/credentials.ts'
+import type { Presented } from '../config/credentials.ts'
+import type { Login } from '../config/login/login.ts'
 import { systemClock } from '../system-clock.ts'
 import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '../transport.ts'
 import { readJson, readWarnings } from './body.ts'
@@ -44,6 +46,8 @@ export interface ByteResponse {
 }
 
 interface Shared {
+  readonly connection: Connection
+  readonly options: HttpsTransportOptions
   readonly base: URL
   readonly agent: http.Agent
   readonly credentials: Credentials
@@ -68,6 +72,13 @@ export class HttpsTransport implements Transport {
 
   as(who: Impersonation): Transport {
     return new HttpsTransport(this.#shared, undefined, who)
+  }
+
+  /** The same server with a login of its own: nothing that this transport would show is shown. */
+  withLogin(login: (clock: Clock) => Login): Transport {
+    const { server, ca, insecure, tlsServerName, proxyUrl, namespace } = this.#shared.connection
+    const connection: Connection = { server, ca, insecure, tlsServerName, proxyUrl, namespace, login }
+    return new HttpsTransport(connection, this.#shared.options)
   }
 
   async request(request: ApiRequest): Promise<ApiResponse> {
@@ -97,12 +108,27 @@ export class HttpsTransport implements Transport {
     this.#shared.agent.destroy()
   }
 
+  /** Nothing was done for a request that was answered 401: with other credentials it may be sent again, if its body is still there. */
   async #send(
     request: ApiRequest | ByteRequest,
     timeout: number,
     bytes?: AsyncIterable<Uint8Array>,
   ): Promise<http.IncomingMessage> {
-    const { base, agent, credentials, userAgent } = this.#shared
+    const { credentials } = this.#shared
+    const shown = await credentials.present()
+    const answer = await this.#sendWith(shown, request, timeout, bytes)
+    if (answer.statusCode !== 401 || !credentials.refused(shown) || bytes !== undefined) return answer
+    answer.resume()
+    return this.#sendWith(await credentials.present(), request, timeout)
+  }
+
+  #sendWith(
+    shown: Presented,
+    request: ApiRequest | ByteRequest,
+    timeout: number,
+    bytes?: AsyncIterable<Uint8Array>,
+  ): Promise<http.IncomingMessage> {
+    const { base, agent, userAgent } = this.#shared
     const body =
       request.body === undefined || request.body === bytes
         ? undefined
@@ -110,7 +136,7 @@ export class HttpsTransport implements Transport {
     const headers: http.OutgoingHttpHeaders = {
       accept: request.accept ?? 'application/json',
       'user-agent': userAgent,
-      ...(await credentials.headers()),
+      ...shown.headers,
       ...impersonationHeaders(this.#who),
       ...(body === undefined
         ? {}
@@ -132,6 +158,7 @@ export class HttpsTransport implements Transport {
           agent,
           signal: request.signal,
           timeout,
+          ...(shown.login?.certificate && { cert: shown.login.certificate, key: shown.login.key }),
         },
         resolve,
       )
@@ -183,6 +210,8 @@ function share(connection: Connection, options: HttpsTransportOptions): Shared {
           ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
         })
   return {
+    connection,
+    options,
     base,
     agent,
     credentials: new Credentials(connection, options.clock ?? systemClock),

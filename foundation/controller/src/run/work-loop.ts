@@ -182,7 +182,7 @@ export class WorkLoop<T> implements AsyncDisposable {
 
   /** Resolves when no item of the shard is at work. */
   async shardLeft(shard: number): Promise<void> {
-    await Promise.all([...(this.#underWay.get(shard) ?? [])])
+    for (const running of this.#underWay.get(shard) ?? []) await running
   }
 
   /** Begins to work. */

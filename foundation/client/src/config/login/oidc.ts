@@ -1,0 +1,145 @@
+// Login by OpenID Connect as kubeconfig's auth-provider `oidc` has it: an id token, and a refresh token that gives the next one.
+import * as https from 'node:https'
+import { asJson, parseJson } from '@fairlead/kube'
+import type { Clock, JsonObject } from '@fairlead/kube'
+import { ClientError } from '../../client-error.ts'
+import { FetchedLogin } from './login.ts'
+import type { FetchedCredentials, Login } from './login.ts'
+
+/** The configuration of `auth-provider: { name: oidc }`. */
+export interface OidcProvider {
+  /** URL of the issuer. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret?: string
+  readonly idToken?: string
+  readonly refreshToken?: string
+  /** Certificates to trust at the issuer (PEM); those of the system when left out. */
+  readonly ca?: Buffer
+}
+
+/** An id token is not used any more when it has less left. Milliseconds. */
+const least = 10_000
+/** A provider must answer within this time. Milliseconds. */
+const timeout = 30_000
+
+/** `node:http` only where it is needed, as in the transport. */
+const plainHttp = process.getBuiltinModule('node:http')
+
+/** A login with the provider's id token. It is refreshed before it runs out; a refresh token that rotates is kept in this process. */
+export function oidcLogin(provider: OidcProvider, clock: Clock): Login {
+  let { idToken, refreshToken } = provider
+  let endpoint: Promise<TokenEndpoint> | undefined
+  return new FetchedLogin(async (): Promise<FetchedCredentials> => {
+    const left = idToken === undefined ? 0 : expiryOf(idToken) - clock.now() - least
+    const given = idToken
+    // What was given is used once: asked again, it has run out or was refused.
+    idToken = undefined
+    if (given !== undefined && left > 0) return { credentials: { token: given }, usableFor: left }
+    if (refreshToken === undefined)
+      throw failed(provider, 'the id token has run out and there is no refresh token; log in again')
+    endpoint ??= tokenEndpoint(provider).catch((error: unknown) => {
+      endpoint = undefined
+      throw error
+    })
+    const answer = await refresh(provider, await endpoint, refreshToken)
+    if (typeof answer.id_token !== 'string') throw failed(provider, 'its answer holds no id_token')
+    if (typeof answer.refresh_token === 'string') refreshToken = answer.refresh_token
+    return { credentials: { token: answer.id_token }, usableFor: expiryOf(answer.id_token) - clock.now() - least }
+  }, clock)
+}
+
+interface TokenEndpoint {
+  readonly url: string
+  /** The client secret goes into the body, not into an Authorization header. */
+  readonly secretInBody: boolean
+}
+
+async function tokenEndpoint(provider: OidcProvider): Promise<TokenEndpoint> {
+  const url = `${provider.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const { token_endpoint: endpoint, token_endpoint_auth_methods_supported: methods } = await ask(provider, url)
+  if (typeof endpoint !== 'string') throw failed(provider, `${url} names no token_endpoint`)
+  return { url: endpoint, secretInBody: Array.isArray(methods) && !methods.includes('client_secret_basic') }
+}
+
+function refresh(
+  provider: OidcProvider,
+  { url, secretInBody }: TokenEndpoint,
+  refreshToken: string,
+): Promise<JsonObject> {
+  const { clientId, clientSecret } = provider
+  const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken })
+  if (clientSecret === undefined || secretInBody) {
+    form.set('client_id', clientId)
+    if (clientSecret !== undefined) form.set('client_secret', clientSecret)
+    return ask(provider, url, form)
+  }
+  const basic = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64')
+  return ask(provider, url, form, `Basic ${basic}`)
+}
+
+/** GETs JSON, or POSTs a form for it. */
+async function ask(
+  provider: OidcProvider,
+  url: string,
+  form?: URLSearchParams,
+  authorization?: string,
+): Promise<JsonObject> {
+  const { code, text } = await send(provider, url, form, authorization)
+  let body: JsonObject
+  try {
+    body = asJson(parseJson(text) as object)
+  } catch (cause) {
+    throw failed(provider, `${url} answered ${code} without JSON`, cause)
+  }
+  if (code === 200) return body
+  throw failed(provider, `${url} answered ${code}: ${String(body.error_description ?? body.error ?? 'no reason')}`)
+}
+
+function send(
+  provider: OidcProvider,
+  url: string,
+  form: URLSearchParams | undefined,
+  authorization: string | undefined,
+): Promise<{ code: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(failed(provider, `${url}: ${error.message}`, error))
+    const sent = (url.startsWith('http:') ? plainHttp : https).request(
+      url,
+      {
+        method: form === undefined ? 'GET' : 'POST',
+        ca: provider.ca,
+        timeout,
+        headers: {
+          accept: 'application/json',
+          ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+          ...(authorization && { authorization }),
+        },
+      },
+      (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (part: string) => (text += part))
+        response.on('end', () => resolve({ code: response.statusCode ?? 0, text }))
+        response.on('error', fail)
+      },
+    )
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')))
+    sent.on('error', fail)
+    sent.end(form?.toString())
+  })
+}
+
+/** When a JWT runs out, milliseconds since the epoch; -Infinity for what is none. The server checks signatures, not we. */
+function expiryOf(token: string): number {
+  try {
+    const { exp } = asJson(parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url')) as object)
+    return typeof exp === 'number' ? exp * 1000 : -Infinity
+  } catch {
+    return -Infinity
+  }
+}
+
+function failed({ issuer }: OidcProvider, why: string, cause?: unknown): ClientError {
+  return new ClientError('CredentialsFailed', `The identity provider ${issuer} gave no token: ${why}`, { cause })
+}

@@ -216,7 +216,7 @@ async function main(): Promise<void> {
   const events = watches.reduce((sum, watch) => sum + watch.events, 0)
   const resumes = watches.reduce((sum, { watch }) => sum + watch.resumes, 0)
   console.log(
-    `${minutes} min, ${kills} kills: ${acknowledged.size} acknowledged writes read back, ${events} events at ${watchers} watchers that resumed ${resumes} times, ${Math.round(peak)} MiB at most`,
+    `${minutes} min, ${kills} kills: ${acknowledged.size} acknowledged writes read back, ${events} events at ${watchers} watchers that connected again ${resumes} times, ${Math.round(peak)} MiB at most`,
   )
   checks.close()
   process.exit()

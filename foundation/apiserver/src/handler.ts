@@ -1,7 +1,6 @@
 // The one handler behind all three doors: authenticate, authorize, find what the path means, answer. Every error becomes a Status here.
 import {
   badRequest,
-  methodNotAllowed,
   parseGoDurationNanoseconds,
   resourceNotFound,
   StatusError,
@@ -301,9 +300,4 @@ function isPretty({ query, headers }: ServerRequest): boolean {
   if (asked !== undefined) return asked
   const agent = headers['user-agent']
   return typeof agent === 'string' && /^(curl|Wget|Mozilla)\//.test(agent)
-}
-
-/** A path without a resource takes GET only. */
-export function requireGet(request: ServerRequest): void {
-  if (request.method !== 'GET') throw methodNotAllowed()
 }

@@ -3,16 +3,14 @@ import {
   dns1123Label,
   dns1123Subdomain,
   fieldErrors,
-  formatGroupResource,
   goQuote,
-  isJsonObject,
   jsonEqual,
   labelValue,
   parseApiVersion,
   qualifiedName,
   stringifyJson,
 } from '@fairlead/kube'
-import type { FieldError, JsonObject, JsonValue, KubeObject, ObjectMeta, OwnerReference } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue, ObjectMeta, OwnerReference } from '@fairlead/kube'
 import type { ResourceDefinition } from '../registry/resource.ts'
 
 const maxAnnotationBytes = 256 * 1024
@@ -198,15 +196,4 @@ function validateBuiltinFinalizers({ finalizers = [] }: ObjectMeta): FieldError[
           ),
         ],
   )
-}
-
-/** The name of a resource in messages: `deployments.apps`. */
-function resourceText(definition: ResourceDefinition): string {
-  return formatGroupResource(definition)
-}
-
-/** Metadata of an object as a plain record, also where the body put something else there. */
-function metadataOf(object: JsonObject | KubeObject): JsonObject {
-  const metadata = (object as JsonObject)['metadata'] as JsonValue | undefined
-  return isJsonObject(metadata) ? metadata : {}
 }

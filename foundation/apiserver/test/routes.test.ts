@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Authenticator, Listening, UserInfo } from '@fairlead/apiserver'
 import type { Route } from '@fairlead/controller'
-import { notFound } from '@fairlead/kube'
+import { asJson, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 
 /** What a console does: a cookie names the user. */
@@ -72,7 +72,7 @@ const notes: Route = {
       case 'read':
         return {
           status: 200,
-          body: { data: (await client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a'))['data'] ?? {} },
+          body: { data: asJson(await client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a'))['data'] ?? {} },
         }
       case 'missing':
         throw notFound({ group: '', plural: 'notes' }, 'x')

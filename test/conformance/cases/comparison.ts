@@ -32,24 +32,9 @@ export function holdsFragments(message: string, fragments: readonly string[]): b
   return fragments.every((fragment) => text.includes(fragment.toLowerCase()))
 }
 
-/** As many messages as lists of fragments, each list matched by a message of its own, in any order. */
-function matchMessages(
-  at: string,
-  wanted: readonly (readonly string[])[],
-  came: readonly string[],
-): Disagreement[] {
-  return wanted.length === came.length && assign(wanted, came) ? [] : [{ at, wanted, came }]
-}
-
 /** A disagreement as lines of text. */
 export function describe({ at, wanted, came }: Disagreement): string[] {
   return [`    ${at}`, `      wanted ${show(wanted)}`, `      came   ${show(came)}`]
-}
-
-function assign(wanted: readonly (readonly string[])[], came: readonly string[]): boolean {
-  const [first, ...rest] = wanted
-  if (first === undefined) return true
-  return came.some((message, index) => holdsFragments(message, first) && assign(rest, came.toSpliced(index, 1)))
 }
 
 function show(value: unknown): string {

@@ -73,6 +73,7 @@ async function start(
   for (const capability of loaded) {
     const manager = resources.use(await startCapability(server, capability, resolve, logger, signal))
     for (const route of capability.routes?.(manager) ?? []) server.serve(route)
+    for (const resource of capability.storages?.(manager) ?? []) await server.delegate(resource)
   }
   const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
   if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
@@ -123,6 +124,7 @@ async function startServer(
       authorization: 'RBAC',
       ...(podLogs && { podLogs }),
       validators: loaded.flatMap((capability) => capability.admission ?? []),
+      resolve: async (host) => addressOf(options.resolve.get(host)),
       onError: (error) => logger.error('Could not finish work of the API server', { error }),
       onRestored: () => install(server.client({ manager: 'fairlead-up' }), loaded),
     })
@@ -131,6 +133,13 @@ async function startServer(
     if (error instanceof StoreError) throw new CliError(error.message, 1, { cause: error })
     throw error
   }
+}
+
+/** `host:port` of `--resolve`, apart. */
+function addressOf(text: string | undefined): { host: string; port: number } | undefined {
+  if (text === undefined) return undefined
+  const colon = text.lastIndexOf(':')
+  return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) }
 }
 
 /** A capability works with the rights of its own service account, here as in a cluster. */

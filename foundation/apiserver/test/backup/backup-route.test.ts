@@ -82,7 +82,7 @@ test('a fresh server takes everything over, with uid and creationTimestamp', asy
     isConditionTrue(status?.conditions, 'Established'),
   )
   admin.discovery.invalidate()
-  const owner = await admin.create({
+  const owner = await admin.create<KubeObject>({
     apiVersion: 'example.com/v1',
     kind: 'Widget',
     metadata: { name: 'owner', namespace: 'team' },

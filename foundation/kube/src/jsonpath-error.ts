@@ -1,9 +1,12 @@
 // What can go wrong with a JSONPath.
 
-/** `InvalidJsonPath`: the text is no path, or compares what cannot be compared; `JsonPathNotFound`: the value has nothing there. */
+/**
+ * `InvalidJsonPath`: the text is no path, or compares what cannot be compared; `JsonPathNotFound`: the value has nothing there;
+ * `JsonPathTooMany`: the path finds more values than may be looked at.
+ */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError'
-  readonly code: 'InvalidJsonPath' | 'JsonPathNotFound'
+  readonly code: 'InvalidJsonPath' | 'JsonPathNotFound' | 'JsonPathTooMany'
 
   constructor(code: JsonPathError['code'], message: string) {
     super(message)

@@ -14,7 +14,13 @@ export { JsonPathError } from './jsonpath-error.ts'
 export interface JsonPathOptions {
   /** Fields that are not there give nothing instead of an error. */
   readonly allowMissingKeys?: boolean
+  /** How many values all steps together may find; a million when left out. */
+  readonly maxValues?: number
 }
+
+const defaultMaxValues = 1_000_000
+/** Columns are computed for every object of a list. */
+const maxColumnValues = 20_000
 
 /** A parsed template. */
 export interface JsonPathTemplate {
@@ -30,8 +36,8 @@ export interface JsonPathTemplate {
  */
 export function parseJsonPath(template: string, options: JsonPathOptions = {}): JsonPathTemplate {
   const nodes = parseTemplate(template)
-  const evaluator = new Evaluator(options.allowMissingKeys === true)
-  const find = (value: JsonValue): JsonValue[][] => evaluator.results(nodes, value)
+  const { allowMissingKeys = false, maxValues = defaultMaxValues } = options
+  const find = (value: JsonValue): JsonValue[][] => new Evaluator(allowMissingKeys, maxValues).results(nodes, value)
   return {
     find,
     execute: (value) =>
@@ -47,7 +53,7 @@ export function parseJsonPath(template: string, options: JsonPathOptions = {}): 
  * @throws JsonPathError `InvalidJsonPath`
  */
 export function parseColumnPath(path: string): (value: JsonValue) => JsonValue[] {
-  const template = parseJsonPath(`{${path}}`, { allowMissingKeys: true })
+  const template = parseJsonPath(`{${path}}`, { allowMissingKeys: true, maxValues: maxColumnValues })
   return (value) => {
     try {
       return template.find(value)[0] ?? []
@@ -71,11 +77,20 @@ function printResult(value: JsonValue): string {
   return typeof value === 'number' || typeof value === 'bigint' ? formatGoNumber(value) : String(value)
 }
 
+/** One evaluation. Unions and `..` in a row multiply what they find, so the values of all steps are counted. */
 class Evaluator {
   readonly #allowMissing: boolean
+  #left: number
 
-  constructor(allowMissing: boolean) {
+  constructor(allowMissing: boolean, maxValues: number) {
     this.#allowMissing = allowMissing
+    this.#left = maxValues
+  }
+
+  #counted(values: JsonValue[]): JsonValue[] {
+    this.#left -= values.length
+    if (this.#left < 0) throw new JsonPathError('JsonPathTooMany', 'the path finds too many values')
+    return values
   }
 
   results(nodes: readonly JsonPathNode[], value: JsonValue): JsonValue[][] {
@@ -92,7 +107,7 @@ class Evaluator {
 
   #walk(nodes: readonly JsonPathNode[], input: readonly JsonValue[]): JsonValue[] {
     let values = [...input]
-    for (const node of nodes) values = this.#step(node, values)
+    for (const node of nodes) values = this.#counted(this.#step(node, values))
     return values
   }
 
@@ -112,7 +127,7 @@ class Evaluator {
       case 'wildcard':
         return input.flatMap(children)
       case 'recursive':
-        return input.flatMap(withDescendants)
+        return input.flatMap((value) => this.#counted(withDescendants(value)))
       case 'union':
         return node.branches.flatMap((branch) => this.#walk(branch, input))
       case 'range':

@@ -132,3 +132,18 @@ describe('column paths', () => {
     expect(() => parseColumnPath('.a[')).toThrow(JsonPathError)
   })
 })
+
+test('a path that multiplies what it finds ends in an error, a column in nothing', () => {
+  const deep = { a: { a: { a: { a: { b: 1 } } } } }
+  expect(() => parseJsonPath(`{${'..'.repeat(400)}}`).find(deep)).toThrowError(
+    expect.objectContaining({ code: 'JsonPathTooMany' }),
+  )
+  expect(() => parseJsonPath(`{${"['a','a']".repeat(30)}}`).find({ a: deepOf(30) })).toThrowError(
+    expect.objectContaining({ code: 'JsonPathTooMany' }),
+  )
+  expect(parseColumnPath('..'.repeat(400))(deep)).toEqual([])
+})
+
+function deepOf(levels: number): { readonly [key: string]: JsonValue } {
+  return levels === 0 ? { a: 1 } : { a: deepOf(levels - 1) }
+}

@@ -1,9 +1,12 @@
 // The manager: one client, shared caches, controllers, leader election, and a graceful end. Start with Manager.start.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { groupKindName } from '@fairlead/client'
+import { groupKindName, serviceAccountLogin } from '@fairlead/client'
 import type { Client, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
+import { AccessReviews, serviceAccountSubject } from './access/access-reviews.ts'
+import type { AccessSubject } from './access/access-reviews.ts'
+import { ReaderOnBehalf } from './access/reader-on-behalf.ts'
 import { installDefinitions } from './definitions.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { InformerPool } from './informer/informer-pool.ts'
@@ -17,6 +20,7 @@ import { Metrics } from './metrics.ts'
 import { Endpoints } from './queue/endpoints.ts'
 import { ControllerBuilder } from './reconcile/builder.ts'
 import type { Controller } from './reconcile/controller.ts'
+import type { Reader } from './run/reader.ts'
 import { WorkLoop } from './run/work-loop.ts'
 import type { WorkLoopOptions } from './run/work-loop.ts'
 import { Shards } from './shards/shards.ts'
@@ -80,7 +84,10 @@ export class Manager implements AsyncDisposable {
   readonly #runnables = new Set<Runnable>()
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #election: LeaderElection | undefined
+  /** What others may do. */
+  readonly access: AccessReviews
   readonly #served = new AsyncDisposableStack()
+  readonly #acting = new Map<string, Client>()
   #server: ManagerServer | undefined
   #working = false
   #leading: Promise<void> | undefined
@@ -95,6 +102,7 @@ export class Manager implements AsyncDisposable {
     this.metrics = metrics
     this.signal = this.#stop.signal
     this.informers = new InformerPool(options.client, this.clock)
+    this.access = new AccessReviews(options.client, this.informers, this.clock)
     const { leaderElection, shards } = options
     if (leaderElection !== undefined && shards !== undefined)
       throw new TypeError('A manager takes part in an election or shares work by shards, not both')
@@ -183,10 +191,31 @@ export class Manager implements AsyncDisposable {
     return recorder
   }
 
-  /** A client that acts as a service account, with its rights only. */
-  as({ serviceAccount: { namespace, name } }: ActAs): Client {
-    const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
-    return this.client.as({ user: `system:serviceaccount:${namespace}:${name}`, groups })
+  /**
+   * A client that acts as a service account, with its rights only: by an identity in process, else with tokens that are asked for and renewed. The
+   * manager's own account needs `impersonate` on it, or `create` on `serviceaccounts/token`.
+   */
+  as({ serviceAccount }: ActAs): Client {
+    const { client } = this
+    const subject = serviceAccountSubject(serviceAccount)
+    if (client.transport.withLogin === undefined) return client.as(subject)
+    let acting = this.#acting.get(subject.user)
+    if (acting === undefined) {
+      acting = client.over(
+        this.#served.use(client.transport.withLogin(() => serviceAccountLogin(client, serviceAccount))),
+      )
+      this.#acting.set(subject.user, acting)
+    }
+    return acting
+  }
+
+  /**
+   * What `reader` reads, on behalf of someone: only what that one may get or list, by a SubjectAccessReview that counts for 10 seconds, or until RBAC
+   * objects change. Reads throw StatusError 403 where it may not.
+   */
+  onBehalfOf(who: ActAs | AccessSubject, reader: Reader): Reader {
+    const subject = 'user' in who ? who : serviceAccountSubject(who.serviceAccount)
+    return new ReaderOnBehalf(reader, subject, this.client, this.access)
   }
 
   /** Lets work in progress end (within `grace` milliseconds, 30,000 when left out), gives the lease up, ends all watches. */
@@ -295,6 +324,7 @@ export class Manager implements AsyncDisposable {
     await this.#sharing
     await this.shards?.stop()
     await this.#served.disposeAsync()
+    this.access[Symbol.dispose]()
     await this.informers.stop()
   }
 }

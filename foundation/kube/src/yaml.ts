@@ -2,7 +2,7 @@
 // as in 1.1, but times and 12:30 stay strings, and 0o17 is octal too. Values come out as JSON values, exact integers included.
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
-import type { Alias, Document, LineCounter, Node, Pair, ScalarTag, Tags } from 'yaml'
+import type { Alias, Document, LineCounter, Node, Pair, Scalar, ScalarTag, Tags } from 'yaml'
 import { goQuote } from './go-text.ts'
 import { JsonSyntaxError, formatJsonPath, maxJsonDepth, parseJson } from './json.ts'
 import type { ParseJsonOptions } from './json.ts'
@@ -279,9 +279,11 @@ class Converter {
     if (typeof value === 'bigint') {
       const number = Number(value)
       if (Number.isSafeInteger(number)) return number
+      if (!Number.isFinite(number)) return sourceOf(node)
       return value < 1n << 63n && value >= -(1n << 63n) ? value : number
     }
     if (typeof value === 'number' && !Number.isFinite(value)) {
+      if (/\d/.test(sourceOf(node))) return sourceOf(node)
       const text = Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
       throw this.#error(`json: unsupported value: ${text}`, node)
     }
@@ -299,6 +301,11 @@ class Converter {
     const { line, col } = this.#lines.linePos(start)
     return new YamlSyntaxError('InvalidYaml', message, line, col)
   }
+}
+
+/** A scalar as it is written: Go reads numbers that no float64 holds as strings. */
+function sourceOf(node: Node): string {
+  return (node as Scalar).source ?? ''
 }
 
 /**

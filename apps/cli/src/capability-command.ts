@@ -4,27 +4,22 @@ import type { Command, CommandContext } from '@fairlead/controller'
 import { capabilities } from './capabilities.ts'
 import type { CapabilityEntry } from './capabilities.ts'
 
-/** Adds one group per capability; only the group that was asked for is loaded. */
-export function addCapabilityCommands(root: Parser, wanted: string | undefined): void {
-  for (const entry of capabilities) {
-    const group = root.command(entry.name).description(entry.summary).exitOverride()
-    if (entry.name !== wanted) {
-      group.allowUnknownOption().argument('[arguments...]')
-      continue
-    }
-    group.action(() => group.help())
-    lazily(root, group, entry)
-  }
+/** Adds one group per capability; only the group that was asked for is loaded, or `all` of them. */
+export async function addCapabilityCommands(root: Parser, wanted: string | undefined): Promise<void> {
+  await Promise.all(
+    capabilities.map((entry) => addGroup(root.command(entry.name).description(entry.summary), entry, wanted)),
+  )
 }
 
-/** Replaces parseAsync so that the group's commands are there before anything is parsed. */
-function lazily(root: Parser, group: Parser, entry: CapabilityEntry): void {
-  const parse = root.parseAsync.bind(root)
-  root.parseAsync = async (...args: Parameters<Parser['parseAsync']>) => {
-    const capability = await entry.load()
-    for (const command of (await capability.commands?.()) ?? []) addCommand(group, command)
-    return parse(...args)
+async function addGroup(group: Parser, entry: CapabilityEntry, wanted: string | undefined): Promise<void> {
+  group.exitOverride()
+  if (entry.name !== wanted && wanted !== 'all') {
+    group.allowUnknownOption().argument('[arguments...]')
+    return
   }
+  group.action(() => group.help())
+  const capability = await entry.load()
+  for (const command of (await capability.commands?.()) ?? []) addCommand(group, command)
 }
 
 function addCommand(group: Parser, command: Command): void {

@@ -1,1 +1,2 @@
-export { main, version } from './main.ts'
+export { main } from './main.ts'
+export { program, version } from './program.ts'

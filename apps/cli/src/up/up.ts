@@ -48,6 +48,8 @@ async function start(
   signal: AbortSignal,
 ): Promise<void> {
   const data = openDataFolder(options.data)
+  // Before anything is started that would have to be stopped again.
+  const port = await choosePort(options.port)
   const [logger, loaded] = await Promise.all([
     createLogger({
       level: logLevel(),
@@ -78,7 +80,7 @@ async function start(
   const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
   if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
 
-  const listening = await server.listen({ port: await choosePort(options.port) })
+  const listening = await server.listen({ port })
   await writeFile(data.kubeconfig, listening.kubeconfig, { mode: 0o600 })
   await chmod(data.kubeconfig, 0o600)
   if (runner !== undefined) resources.use(await runner.start(server, listening, logger))

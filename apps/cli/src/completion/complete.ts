@@ -1,0 +1,153 @@
+// What may stand next on the command line: read off the tree of commands, and from the cluster where names of objects are wanted.
+import type { Argument, Command, Option } from 'commander'
+import { capabilities } from '../capabilities.ts'
+import { program } from '../program.ts'
+import { contextNames, namespaceNames, resourceNames } from './cluster-names.ts'
+
+/** What the shell may offer besides the candidates. */
+type Also = 'files' | 'folders' | ''
+
+interface Candidate {
+  readonly text: string
+  readonly description?: string
+}
+
+interface Answer {
+  readonly candidates: readonly Candidate[]
+  readonly also: Also
+}
+
+/** Flags that were given already, by their long name without dashes. */
+type Given = Readonly<Record<string, string | undefined>>
+
+const nothing: Answer = { candidates: [], also: '' }
+
+/** The answer to `__complete`: the last word is the one that is being written. */
+export async function answerCompletion(received: readonly string[]): Promise<string> {
+  const words = received[0] === '--' ? received.slice(1) : [...received]
+  if (process.env['FAIRLEAD_COMPLETE_EMPTY'] === '1' && words.at(-1) !== '') words.push('')
+  const { candidates, also } = await complete(words)
+  const word = valueOf(words.at(-1) ?? '')
+  const lines = candidates
+    .filter(({ text }) => text.startsWith(word) || text.startsWith(words.at(-1) ?? ''))
+    .map(({ text, description }) => (description === undefined ? text : `${text}\t${description}`))
+  return [...lines, `:${also}`, ''].join('\n')
+}
+
+async function complete(words: readonly string[]): Promise<Answer> {
+  const before = words.slice(0, -1)
+  const word = words.at(-1) ?? ''
+  const root = await program(before.find((text) => !text.startsWith('-')))
+  const { command, given, position, open } = walk(root, before)
+  if (open !== undefined) return valuesOf(open.flags, open.description, word, given)
+  const assigned = /^(--[^=]+)=/.exec(word)
+  if (assigned) {
+    const option = command.options.find(({ long }) => long === assigned[1])
+    if (option === undefined) return nothing
+    const { candidates, also } = await valuesOf(option.flags, option.description, valueOf(word), given)
+    return { candidates: candidates.map(({ text, ...rest }) => ({ text: `${assigned[1]}=${text}`, ...rest })), also }
+  }
+  if (word.startsWith('-')) return { candidates: flagsOf(command), also: '' }
+  const subcommands = subcommandsOf(command)
+  if (subcommands.length > 0 && position === 0) return { candidates: subcommands, also: '' }
+  const argument = argumentAt(command, position)
+  return argument === undefined ? nothing : valuesOf(`<${argument.name()}>`, argument.description, word, given)
+}
+
+interface Place {
+  readonly command: Command
+  readonly given: Given
+  /** How many arguments have been written. */
+  readonly position: number
+  /** The flag whose value is being written. */
+  readonly open: Option | undefined
+}
+
+/** Follows the words before the one that is being written. */
+function walk(root: Command, words: readonly string[]): Place {
+  let command = root
+  let position = 0
+  let open: Option | undefined
+  const given: Record<string, string | undefined> = {}
+  for (const word of words) {
+    if (open !== undefined) {
+      given[open.attributeName()] = word
+      open = undefined
+      continue
+    }
+    if (word.startsWith('-') && word !== '-') {
+      const [flag, value] = word.split(/=(.*)/s, 2)
+      const option = command.options.find(({ long, short }) => flag === long || flag === short)
+      if (option === undefined || option.isBoolean()) continue
+      if (value === undefined) open = option
+      else given[option.attributeName()] = value
+      continue
+    }
+    const next = command.commands.find((candidate) => candidate.name() === word)
+    if (next !== undefined && position === 0) command = next
+    else position++
+  }
+  return { command, given, position, open }
+}
+
+function subcommandsOf(command: Command): Candidate[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((child) => ({ text: child.name(), description: child.description() }))
+}
+
+function flagsOf(command: Command): Candidate[] {
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .map(({ long, short, description }) => ({ text: long ?? short ?? '', description }))
+}
+
+function argumentAt({ registeredArguments }: Command, position: number): Argument | undefined {
+  const last = registeredArguments.at(-1)
+  return registeredArguments[position] ?? (last?.variadic === true ? last : undefined)
+}
+
+/** Candidates for a value, by what its placeholder and its description call it. */
+async function valuesOf(flags: string, description: string, word: string, given: Given): Promise<Answer> {
+  const placeholder = /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1]?.replace(/\.\.\.$/, '') ?? ''
+  if (/^folder$/.test(placeholder)) return { candidates: [], also: 'folders' }
+  if (/^(file|files|path)$/.test(placeholder)) return { candidates: [], also: 'files' }
+  if (placeholder === 'namespace') return texts(await namespaceNames(given))
+  if (flags.includes('--context')) return texts(await contextNames(given))
+  if (flags.includes('--only'))
+    return texts(
+      listed(
+        word,
+        capabilities.map(({ name }) => name),
+      ),
+    )
+  if (flags.includes('--example')) {
+    const { exampleNames } = await import('../up/example.ts')
+    return texts(exampleNames())
+  }
+  const kinds = [...description.matchAll(/\b(\w+)\/NAME\b/g)].map(([, kind]) => kind as string)
+  if (kinds.length > 0) return texts(await resourceNames(kinds, word, given))
+  return texts(choicesIn(description))
+}
+
+function texts(names: readonly string[]): Answer {
+  return { candidates: names.map((text) => ({ text })), also: '' }
+}
+
+/** The last of names with commas in between. */
+function listed(word: string, names: readonly string[]): string[] {
+  const written = word.split(',').slice(0, -1)
+  return names.filter((name) => !written.includes(name)).map((name) => [...written, name].join(','))
+}
+
+/** `table, json or yaml` names its own choices; what stands in parentheses explains. */
+function choicesIn(description: string): string[] {
+  const plain = description.replaceAll(/ \([^)]*\)/g, '').replace(/^.*: /, '')
+  return /^[a-z-]+(, [a-z-]+)* or [a-z-]+$/.test(plain) ? plain.split(/, | or /) : []
+}
+
+function valueOf(word: string): string {
+  return /^--[^=]+=(.*)$/s.exec(word)?.[1] ?? word
+}

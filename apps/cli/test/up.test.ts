@@ -1,0 +1,165 @@
+// `fairlead up` as a process: what it says when it cannot start, and that what it kept is there again.
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { connect } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import { UpProcess } from '../../../test/faults/up-process.ts'
+import { fairlead, withFolder } from './support/command.ts'
+import type { Ended } from './support/command.ts'
+
+const fixtures = join(import.meta.dirname, 'fixtures')
+const formats = readdirSync(fixtures).filter((name) => /^data-format-\d+\.sql$/.test(name))
+
+function failed(code: number, message: string | RegExp): Ended {
+  return {
+    code,
+    stdout: '',
+    stderr: typeof message === 'string' ? `fairlead: ${message}\n` : expect.stringMatching(message),
+  }
+}
+
+test('a port that is taken is named, and what to do about it', () =>
+  withFolder(async (folder) => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    try {
+      const { port } = other.address() as AddressInfo
+      expect(await fairlead(['up', '--data', folder, '--port', String(port)])).toEqual(
+        failed(1, `port ${port} is taken: leave --port out to get the next free one, or stop what listens there`),
+      )
+    } finally {
+      other.close()
+    }
+  }))
+
+test.each([
+  [['--port', '70000'], '--port 70000 is not a port: write a number from 0 to 65535 (0 takes any free one)'],
+  [['--only', 'map,nope'], /^fairlead: --only map,nope: there is no capability nope; there are map, supply, .*\n$/],
+  [['--example', 'nope'], /^fairlead: there is no example nope; there are: .*snapshot-schedule.*\n$/],
+  [['--simulate', '/nope.yaml'], '--simulate /nope.yaml: there is no such file'],
+  [['--resolve', 'x'], '--resolve x: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080'],
+])('%j is a mistake of usage', (args, message) =>
+  withFolder(async (folder) => {
+    expect(await fairlead(['up', '--data', folder, ...args])).toEqual(failed(2, message))
+  }),
+)
+
+test('an unknown flag and an unknown command are told from known ones', async () => {
+  expect(await fairlead(['up', '--prot', '1'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: "error: unknown option '--prot'\n(Did you mean --port?)\n",
+  })
+  expect(await fairlead(['upp'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: "error: unknown command 'upp'\n(Did you mean up?)\n",
+  })
+})
+
+test('a data folder that cannot be used is named', () =>
+  withFolder(async (folder) => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    for (const data of [file, join(file, 'below')]) {
+      const { code, stderr } = await fairlead(['up', '--data', data])
+      expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
+        code: 1,
+        lines: [
+          expect.stringMatching(
+            /^fairlead: the data folder .*file(\/below)? cannot be used: .* Name another one with --data\.$/,
+          ),
+        ],
+      })
+    }
+    const damaged = join(folder, 'damaged')
+    mkdirSync(join(damaged, 'store'), { recursive: true })
+    writeFileSync(join(damaged, 'store', 'objects.sqlite'), 'no database at all '.repeat(1000))
+    const { code, stderr } = await fairlead(['up', '--data', damaged])
+    expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
+      code: 1,
+      lines: [expect.stringMatching(/^fairlead: The data folder .*damaged\/store could not be opened: /)],
+    })
+  }))
+
+test('a second up on a data folder says who holds it, and the first goes on', () =>
+  withFolder(async (folder) => {
+    const first = await UpProcess.start(folder)
+    try {
+      expect(await fairlead(['up', '--data', folder])).toEqual(
+        failed(
+          1,
+          new RegExp(
+            `^fairlead: The data folder ${folder}/store is in use by process ${first.pid}, started \\d{4}-.*Z\\. Stop it, or use another folder\\.\\n$`,
+          ),
+        ),
+      )
+      const client = await connect({ file: first.kubeconfig })
+      expect((await client.get({ apiVersion: 'v1', kind: 'Namespace' }, 'default')).kind).toBe('Namespace')
+      await client.transport[Symbol.asyncDispose]()
+    } finally {
+      await first.stop()
+    }
+  }))
+
+test('a data folder of a newer version is refused in one line and stays as it is', () =>
+  withFolder(async (folder) => {
+    const store = join(folder, 'store')
+    mkdirSync(store)
+    const file = join(store, 'objects.sqlite')
+    {
+      using database = new DatabaseSync(file)
+      database.exec('create table later (a); pragma user_version = 99')
+    }
+    expect(await fairlead(['up', '--data', folder])).toEqual(
+      failed(
+        1,
+        /^fairlead: The data in .*\/store has format 99, written by a newer Fairlead; this one reads up to \d+\. Use that version, or another folder\.\n$/,
+      ),
+    )
+    using database = new DatabaseSync(file)
+    expect(database.prepare('select name from sqlite_master').all()).toEqual([{ name: 'later' }])
+  }))
+
+test.each(formats)(
+  'a data folder of %s is opened, also again after kill -9',
+  (format) =>
+    withFolder(async (folder) => {
+      const store = join(folder, 'store')
+      mkdirSync(store)
+      {
+        using database = new DatabaseSync(join(store, 'objects.sqlite'))
+        database.exec(readFileSync(join(fixtures, format), 'utf8'))
+      }
+      const read = async (up: UpProcess): Promise<KubeObject[]> => {
+        const client = await connect({ file: up.kubeconfig })
+        try {
+          return [
+            await client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'team/settings'),
+            await client.get({ apiVersion: 'example.com/v1', kind: 'Widget' }, 'team/one'),
+          ]
+        } finally {
+          await client.transport[Symbol.asyncDispose]()
+        }
+      }
+      let up = await UpProcess.start(folder)
+      const kept = await read(up)
+      expect(kept).toEqual([
+        expect.objectContaining({ kind: 'ConfigMap', data: { colour: 'green' } }),
+        expect.objectContaining({ kind: 'Widget', spec: { size: 9007199254740993n } }),
+      ])
+      await up.kill()
+      up = await UpProcess.start(folder)
+      try {
+        expect(await read(up)).toEqual(kept)
+      } finally {
+        await up.stop()
+      }
+    }),
+  40_000,
+)

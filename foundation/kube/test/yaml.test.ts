@@ -213,7 +213,11 @@ spec:
         fc.constant(null),
         fc.boolean(),
         fc.integer(),
-        fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => (Object.is(x, -0) ? 0 : x)),
+        // Integers between 2^53 and 2^63 are BigInts wherever they are read.
+        fc
+          .double({ noNaN: true, noDefaultInfinity: true })
+          .filter((x) => !Number.isInteger(x) || Number.isSafeInteger(x) || Math.abs(x) >= 2 ** 63)
+          .map((x) => (Object.is(x, -0) ? 0 : x)),
         fc.string({ unit: 'grapheme' }),
         fc.constantFrom(
           'yes',

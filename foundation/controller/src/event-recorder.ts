@@ -3,6 +3,7 @@ import { isNamespaceTerminating, isNotFound, formatMicroTime } from '@fairlead/k
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { KubeEvent } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
+import { EventCorrelation, combinedPrefix } from './event-correlation.ts'
 import type { Logger } from './logger.ts'
 
 /** What an event says. */
@@ -51,6 +52,7 @@ export class EventRecorder {
   readonly #log: Logger
   readonly #controller: string
   readonly #instance: string
+  readonly #correlation = new EventCorrelation()
   readonly #series = new Map<string, Series>()
   readonly #pending = new Set<Promise<void>>()
 
@@ -79,21 +81,20 @@ export class EventRecorder {
     }
   }
 
-  /** Records one event. The same again within six minutes counts up the one before. */
+  /**
+   * Records one event. The same again within six minutes counts up the one before; many that differ in their note only become one that counts; an object
+   * that has had many new events gets one more every five minutes.
+   */
   record(object: KubeObject, details: EventDetails): void {
     const now = this.#clock.now()
-    const note = cut(details.note)
-    const id = [
-      object.metadata.uid,
-      object.kind,
-      object.metadata.namespace,
-      object.metadata.name,
-      details.type,
-      details.reason,
-      note,
-    ].join('|')
+    const { uid, namespace, name } = object.metadata
+    const about = [uid, object.kind, namespace, name].join('|')
+    const combined = this.#correlation.isCombined({ object: about, ...details }, details.note, now)
+    const note = cut(combined ? combinedPrefix + details.note : details.note)
+    const id = [about, details.type, details.reason, combined ? combinedPrefix : note].join('|')
     const series = this.#series.get(id)
     if (series !== undefined && now - series.lastSeen < seriesSpan) return this.#again(series, now)
+    if (!this.#correlation.mayCreate(about, now)) return
     this.#remember(id, {
       name: this.#nameFor(object, now),
       namespace: object.metadata.namespace || 'default',

@@ -65,3 +65,65 @@ test('the same event again counts up the one before, written now and then; anoth
   const writes = transport.requests.filter((request) => request.includes('/events'))
   expect(writes.map((request) => request.split(' ')[0])).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH', 'PATCH', 'POST'])
 })
+
+/** What a recorder writes about an object. */
+async function eventsAfter(
+  run: (record: (reason: string, note: string) => void, clock: FakeClock) => Promise<void>,
+): Promise<[string, number][]> {
+  await using server = await ApiServer.start({ controllers: false })
+  const clock = new FakeClock('2026-03-01T10:00:00Z')
+  const { client } = recorded(server.client(), clock)
+  const recorder = new EventRecorder({
+    client,
+    clock,
+    random: () => 0,
+    log: silentLogger,
+    controller: 'example.com/test',
+    instance: 'me',
+  })
+  await run((reason, note) => recorder.about(about).warning(reason, note), clock)
+  await recorder.flush()
+  const { items } = await server.client().list(KubeEvent, { namespace: 'default' })
+  return items
+    .toSorted((one, other) => one.eventTime!.localeCompare(other.eventTime!))
+    .map(({ note, series }): [string, number] => [note!, series?.count ?? 1])
+}
+
+test('many events that differ in their note only become one that counts, until ten minutes are quiet', async () => {
+  const told = await eventsAfter(async (record, clock) => {
+    for (let number = 0; number < 15; number++) {
+      record('Failed', `attempt ${number}`)
+      await clock.advance(10)
+    }
+    record('Failed', 'attempt 3')
+    record('Other', 'attempt 20')
+    await clock.advance(600_001)
+    record('Failed', 'attempt 30')
+  })
+  expect(told).toEqual([
+    ['attempt 0', 1],
+    ['attempt 1', 1],
+    ['attempt 2', 1],
+    ['attempt 3', 2],
+    ...[4, 5, 6, 7, 8, 9].map((number): [string, number] => [`attempt ${number}`, 1]),
+    ['(combined from similar events): attempt 10', 5],
+    ['attempt 20', 1],
+    ['attempt 30', 1],
+  ])
+})
+
+test('an object has 25 new events at once, then one every five minutes', async () => {
+  const told = await eventsAfter(async (record, clock) => {
+    for (let number = 0; number < 40; number++) {
+      record(`Reason${number}`, `${number}`)
+      await clock.advance(1)
+    }
+    await clock.advance(300_000)
+    record('Late', 'late')
+    record('TooMuch', 'too much')
+    // A series that has begun goes on.
+    record('Reason24', '24')
+  })
+  expect(told.map(([note]) => note)).toEqual([...Array.from({ length: 25 }, (_, number) => `${number}`), 'late'])
+  expect(told[24]).toEqual(['24', 2])
+})

@@ -10,7 +10,8 @@ import type { ServiceAccountTokens } from './service-account-tokens.ts'
 export function issuerRoute(tokens: ServiceAccountTokens): Route {
   return {
     handle: async ({ method, headers }, path) => {
-      const document = documents[path.join('/')]
+      const name = path.join('/')
+      const document = Object.hasOwn(documents, name) ? documents[name] : undefined
       if (document === undefined) return undefined
       if (method !== 'GET') throw methodNotAllowed()
       const answer = await document(tokens)

@@ -126,7 +126,7 @@ export function negotiateStream(
 export function bodyEncoding(contentType: string | undefined): Encoding | undefined {
   if (contentType === undefined || contentType.trim() === '') return 'json'
   const type = parseMediaType(contentType)?.type
-  return type === undefined ? undefined : encodings[type]
+  return type === undefined || !Object.hasOwn(encodings, type) ? undefined : encodings[type]
 }
 
 function transformOf(parameters: Readonly<Record<string, string>>): Transform | undefined {

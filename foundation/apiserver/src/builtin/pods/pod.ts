@@ -79,16 +79,16 @@ function tolerates(toleration: JsonObject, key: string): boolean {
 }
 
 /** Priority classes that exist without being stored. */
-const systemPriorities: Readonly<Record<string, number>> = {
-  'system-cluster-critical': 2_000_000_000,
-  'system-node-critical': 2_000_001_000,
-}
+const systemPriorities: ReadonlyMap<string, number> = new Map([
+  ['system-cluster-critical', 2_000_000_000],
+  ['system-node-critical', 2_000_001_000],
+])
 
 /** The admission plugin Priority: a class name becomes a number. */
 function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: WriteContext): void {
   const className = stringAt(spec, 'priorityClassName')
   const stored = className === '' ? undefined : context.read('priorityclasses.scheduling.k8s.io', className)
-  const priority = className === '' ? 0 : (numberAt(stored, 'value') ?? systemPriorities[className])
+  const priority = className === '' ? 0 : (numberAt(stored, 'value') ?? systemPriorities.get(className))
   const name = stringAt(object, 'metadata', 'name')
   if (priority === undefined)
     throw forbidden({ group: '', plural: 'pods' }, name, `no PriorityClass with name ${className} was found`)

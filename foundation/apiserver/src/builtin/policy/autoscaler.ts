@@ -71,7 +71,7 @@ const metricSources: Readonly<Record<string, string>> = {
 function metricErrors(path: string, metric: JsonObject): FieldError[] {
   const type = stringAt(metric, 'type')
   if (type === '') return [fieldErrors.required(`${path}.type`, 'must specify a metric source type')]
-  const source = metricSources[type]
+  const source = Object.hasOwn(metricSources, type) ? metricSources[type] : undefined
   if (source === undefined) return oneOf(`${path}.type`, type, Object.keys(metricSources))
   if (!has(metric, source))
     return [fieldErrors.required(`${path}.${source}`, 'must populate information for the given metric source')]

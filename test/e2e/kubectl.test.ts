@@ -4,7 +4,8 @@ import { ApiServer } from '@fairlead/apiserver'
 import { findKubectl, Kubectl } from '../support/kubectl.ts'
 
 const versions = ['1.27', '1.33'].map((minor) => ({ minor, path: findKubectl(minor) }))
-for (const { minor, path } of versions) if (path === undefined) console.log(`kubectl ${minor} is not here (KUBECTL names one): its transcripts are skipped`)
+for (const { minor, path } of versions)
+  if (path === undefined) console.log(`kubectl ${minor} is not here (KUBECTL names one): its transcripts are skipped`)
 
 const definition = `
 apiVersion: apiextensions.k8s.io/v1
@@ -65,8 +66,15 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
   beforeAll(async () => {
     server = await ApiServer.start({ authorization: 'RBAC' })
     kubectl = new Kubectl(path as string, (await server.listen()).kubeconfig)
-    await says(['create', '-f', '-'], 'customresourcedefinition.apiextensions.k8s.io/boats.harbour.example.com created\n', definition)
-    await says(['wait', '--for=condition=Established', 'crd/boats.harbour.example.com', '--timeout=20s'], 'customresourcedefinition.apiextensions.k8s.io/boats.harbour.example.com condition met\n')
+    await says(
+      ['create', '-f', '-'],
+      'customresourcedefinition.apiextensions.k8s.io/boats.harbour.example.com created\n',
+      definition,
+    )
+    await says(
+      ['wait', '--for=condition=Established', 'crd/boats.harbour.example.com', '--timeout=20s'],
+      'customresourcedefinition.apiextensions.k8s.io/boats.harbour.example.com condition met\n',
+    )
   })
 
   afterAll(async () => {
@@ -77,44 +85,98 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
   /** Runs and expects exactly this on standard output, and success. */
   async function says(args: readonly string[], expected: string | RegExp, stdin?: string): Promise<void> {
     const result = await kubectl.run(args, stdin)
-    expect({ args, ...result }).toEqual({ args, exitCode: 0, stdout: typeof expected === 'string' ? expected : expect.stringMatching(expected), stderr: expect.any(String) as string })
+    expect({ args, ...result }).toEqual({
+      args,
+      exitCode: 0,
+      stdout: typeof expected === 'string' ? expected : expect.stringMatching(expected),
+      stderr: expect.any(String) as string,
+    })
   }
 
   /** Runs and expects failure with exactly this on standard error. */
   async function refuses(args: readonly string[], expected: string | RegExp, stdin?: string): Promise<void> {
     const result = await kubectl.run(args, stdin)
-    expect({ args, ...result }).toEqual({ args, exitCode: 1, stdout: '', stderr: typeof expected === 'string' ? expected : expect.stringMatching(expected) })
+    expect({ args, ...result }).toEqual({
+      args,
+      exitCode: 1,
+      stdout: '',
+      stderr: typeof expected === 'string' ? expected : expect.stringMatching(expected),
+    })
   }
 
   test('apply, get, describe, explain, patch, scale and delete a custom resource', async () => {
-    await refuses(['apply', '-f', '-'], /The Boat "otter" is invalid: spec.length: Invalid value: 0: spec.length in body should be greater than or equal to 1/, boat(0))
+    await refuses(
+      ['apply', '-f', '-'],
+      /The Boat "otter" is invalid: spec.length: Invalid value: 0: spec.length in body should be greater than or equal to 1/,
+      boat(0),
+    )
     await says(['apply', '-f', '-'], 'boat.harbour.example.com/otter created\n', boat(9))
     await says(['apply', '-f', '-'], 'boat.harbour.example.com/otter unchanged\n', boat(9))
     await says(['apply', '-f', '-'], 'boat.harbour.example.com/otter configured\n', boat(10))
-    await says(['get', 'bt', '--no-headers', '-o', 'custom-columns=N:.metadata.name,L:.spec.length,M:.spec.masts'], 'otter   10    1\n')
+    await says(
+      ['get', 'bt', '--no-headers', '-o', 'custom-columns=N:.metadata.name,L:.spec.length,M:.spec.masts'],
+      'otter   10    1\n',
+    )
     await says(['get', 'boats'], /^NAME +LENGTH\notter +10\n$/)
     await says(['get', 'boats', '-l', 'fleet=south', '-o', 'name'], '')
-    await says(['get', 'boats', '--field-selector', 'metadata.name=otter', '-o', 'jsonpath={.items[*].spec.length}'], '10')
+    await says(
+      ['get', 'boats', '--field-selector', 'metadata.name=otter', '-o', 'jsonpath={.items[*].spec.length}'],
+      '10',
+    )
     await says(['explain', 'boat.spec.length'], /From bow to stern in metres\./)
     await says(['describe', 'boat', 'otter'], /Name: +otter\n[\s\S]*Spec:\n +Length: +10\n +Masts: +1\n/)
-    await says(['patch', 'boat', 'otter', '--type=merge', '-p', '{"spec":{"masts":2}}'], 'boat.harbour.example.com/otter patched\n')
-    await says(['patch', 'boat', 'otter', '--type=json', '-p', '[{"op":"replace","path":"/spec/length","value":11}]'], 'boat.harbour.example.com/otter patched\n')
+    await says(
+      ['patch', 'boat', 'otter', '--type=merge', '-p', '{"spec":{"masts":2}}'],
+      'boat.harbour.example.com/otter patched\n',
+    )
+    await says(
+      ['patch', 'boat', 'otter', '--type=json', '-p', '[{"op":"replace","path":"/spec/length","value":11}]'],
+      'boat.harbour.example.com/otter patched\n',
+    )
     await says(['scale', 'boat/otter', '--replicas=3'], 'boat.harbour.example.com/otter scaled\n')
-    await says(['patch', 'boat', 'otter', '--subresource=status', '--type=merge', '-p', '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'], 'boat.harbour.example.com/otter patched\n')
-    await says(['wait', '--for=condition=Ready', 'boat/otter', '--timeout=10s'], 'boat.harbour.example.com/otter condition met\n')
+    await says(
+      [
+        'patch',
+        'boat',
+        'otter',
+        '--subresource=status',
+        '--type=merge',
+        '-p',
+        '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}',
+      ],
+      'boat.harbour.example.com/otter patched\n',
+    )
+    await says(
+      ['wait', '--for=condition=Ready', 'boat/otter', '--timeout=10s'],
+      'boat.harbour.example.com/otter condition met\n',
+    )
     await says(['label', 'boat', 'otter', 'crew=full'], 'boat.harbour.example.com/otter labeled\n')
     await says(['annotate', 'boat', 'otter', 'note=swift'], /^boat.harbour.example.com\/otter annotated?\n$/)
     await says(['get', 'all'], /boat.harbour.example.com\/otter/)
     await says(['delete', 'boat', 'otter'], /^boat.harbour.example.com "otter" deleted/)
-    await refuses(['get', 'boat', 'otter'], 'Error from server (NotFound): boats.harbour.example.com "otter" not found\n')
+    await refuses(
+      ['get', 'boat', 'otter'],
+      'Error from server (NotFound): boats.harbour.example.com "otter" not found\n',
+    )
   })
 
   test('server-side apply, conflicts and force', async () => {
     await says(['apply', '--server-side', '-f', '-'], 'boat.harbour.example.com/otter serverside-applied\n', boat(5))
-    await refuses(['apply', '--server-side', '--field-manager=other', '-f', '-'], /conflict with "kubectl": \.spec\.length/, boat(6))
-    await says(['apply', '--server-side', '--field-manager=other', '--force-conflicts', '-f', '-'], 'boat.harbour.example.com/otter serverside-applied\n', boat(6))
+    await refuses(
+      ['apply', '--server-side', '--field-manager=other', '-f', '-'],
+      /conflict with "kubectl": \.spec\.length/,
+      boat(6),
+    )
+    await says(
+      ['apply', '--server-side', '--field-manager=other', '--force-conflicts', '-f', '-'],
+      'boat.harbour.example.com/otter serverside-applied\n',
+      boat(6),
+    )
     const diff = await kubectl.run(['diff', '--server-side', '--force-conflicts', '-f', '-'], boat(7))
-    expect({ exitCode: diff.exitCode, changed: diff.stdout.split('\n').filter((line) => /^[-+] {2}length/.test(line)) }).toEqual({ exitCode: 1, changed: ['-  length: 6', '+  length: 7'] })
+    expect({
+      exitCode: diff.exitCode,
+      changed: diff.stdout.split('\n').filter((line) => /^[-+] {2}length/.test(line)),
+    }).toEqual({ exitCode: 1, changed: ['-  length: 6', '+  length: 7'] })
     await says(['delete', 'boat', 'otter', '--wait=true'], /deleted/)
   })
 
@@ -125,17 +187,37 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
     await says(['get', 'secret', 'key', '-o', 'jsonpath={.data.a}'], 'Yg==')
     await says(['create', 'namespace', 'dock'], 'namespace/dock created\n')
     await says(['create', 'serviceaccount', 'pilot', '-n', 'dock'], 'serviceaccount/pilot created\n')
-    await says(['create', 'role', 'reader', '--verb=get,list', '--resource=configmaps', '-n', 'dock'], 'role.rbac.authorization.k8s.io/reader created\n')
-    await says(['create', 'rolebinding', 'reader', '--role=reader', '--serviceaccount=dock:pilot', '-n', 'dock'], 'rolebinding.rbac.authorization.k8s.io/reader created\n')
+    await says(
+      ['create', 'role', 'reader', '--verb=get,list', '--resource=configmaps', '-n', 'dock'],
+      'role.rbac.authorization.k8s.io/reader created\n',
+    )
+    await says(
+      ['create', 'rolebinding', 'reader', '--role=reader', '--serviceaccount=dock:pilot', '-n', 'dock'],
+      'rolebinding.rbac.authorization.k8s.io/reader created\n',
+    )
     await says(['auth', 'can-i', 'list', 'configmaps', '-n', 'dock', '--as=system:serviceaccount:dock:pilot'], 'yes\n')
-    const refused = await kubectl.run(['auth', 'can-i', 'delete', 'configmaps', '-n', 'dock', '--as=system:serviceaccount:dock:pilot'])
+    const refused = await kubectl.run([
+      'auth',
+      'can-i',
+      'delete',
+      'configmaps',
+      '-n',
+      'dock',
+      '--as=system:serviceaccount:dock:pilot',
+    ])
     expect({ stdout: refused.stdout, exitCode: refused.exitCode }).toEqual({ stdout: 'no\n', exitCode: 1 })
-    await refuses(['get', 'secrets', '-n', 'dock', '--as=system:serviceaccount:dock:pilot'], 'Error from server (Forbidden): secrets is forbidden: User "system:serviceaccount:dock:pilot" cannot list resource "secrets" in API group "" in the namespace "dock"\n')
+    await refuses(
+      ['get', 'secrets', '-n', 'dock', '--as=system:serviceaccount:dock:pilot'],
+      'Error from server (Forbidden): secrets is forbidden: User "system:serviceaccount:dock:pilot" cannot list resource "secrets" in API group "" in the namespace "dock"\n',
+    )
     await says(['create', 'token', 'pilot', '-n', 'dock'], /^[\w-]+\.[\w-]+\.[\w-]+\n?$/)
     await says(['apply', '-f', '-'], 'deployment.apps/web created\n', deployment)
     await says(['set', 'image', 'deployment/web', 'web=nginx:2'], 'deployment.apps/web image updated\n')
     await says(['scale', 'deployment', 'web', '--replicas=4'], 'deployment.apps/web scaled\n')
-    await says(['get', 'deployment', 'web', '-o', 'jsonpath={.spec.replicas} {.spec.template.spec.containers[0].image}'], '4 nginx:2')
+    await says(
+      ['get', 'deployment', 'web', '-o', 'jsonpath={.spec.replicas} {.spec.template.spec.containers[0].image}'],
+      '4 nginx:2',
+    )
     await says(['delete', 'deployment', 'web', '--cascade=foreground'], /deleted/)
     await says(['delete', 'namespace', 'dock', '--timeout=30s'], /^namespace "dock" deleted\n$/)
     await refuses(['get', 'namespace', 'dock'], 'Error from server (NotFound): namespaces "dock" not found\n')
@@ -144,11 +226,20 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
   test('a stream of kubectl get -w shows what happens', async () => {
     await kubectl.run(['create', 'configmap', 'seen', '--from-literal=a=b'])
     let ended = false
-    const watched = kubectl.run(['get', 'configmap', 'seen', '-w', '-o', 'jsonpath={.data.a} ', '--request-timeout=4s']).finally(() => (ended = true))
+    const watched = kubectl
+      .run(['get', 'configmap', 'seen', '-w', '-o', 'jsonpath={.data.a} ', '--request-timeout=4s'])
+      .finally(() => (ended = true))
     const written = ['b']
     while (!ended) {
       written.push(`v${written.length}`)
-      await kubectl.run(['patch', 'configmap', 'seen', '--type=merge', '-p', JSON.stringify({ data: { a: written.at(-1) } })])
+      await kubectl.run([
+        'patch',
+        'configmap',
+        'seen',
+        '--type=merge',
+        '-p',
+        JSON.stringify({ data: { a: written.at(-1) } }),
+      ])
     }
     const shown = (await watched).stdout.trim().split(' ')
     // From wherever it began to look, every version in order.
@@ -159,8 +250,9 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
   test('what is wrong is said', async () => {
     await refuses(['get', 'ships'], 'error: the server doesn\'t have a resource type "ships"\n')
     await refuses(['create', '-f', '-'], /unknown field "spec.lenght"/, boat(3).replace('length', 'lenght'))
-    await refuses(['logs', 'nobody'], 'error: error from server (NotFound): pods "nobody" not found in namespace "default"\n').catch(() =>
-      refuses(['logs', 'nobody'], 'Error from server (NotFound): pods "nobody" not found\n'),
-    )
+    await refuses(
+      ['logs', 'nobody'],
+      'error: error from server (NotFound): pods "nobody" not found in namespace "default"\n',
+    ).catch(() => refuses(['logs', 'nobody'], 'Error from server (NotFound): pods "nobody" not found\n'))
   })
 })

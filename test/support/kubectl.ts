@@ -23,8 +23,14 @@ function isVersion(path: string, minor: string): boolean {
 export function findKubectl(minor: string): string | undefined {
   const named = process.env['KUBECTL']
   const folders = (process.env['PATH'] ?? '').split(delimiter)
-  const found = [...(named ? [named] : []), ...folders.map((folder) => join(folder, 'kubectl'))].filter((path) => existsSync(path))
-  const candidates = found.flatMap((path) => [join(dirname(realpathSync(path)), `kubectl.${minor}`), join(dirname(path), `kubectl.${minor}`), path])
+  const found = [...(named ? [named] : []), ...folders.map((folder) => join(folder, 'kubectl'))].filter((path) =>
+    existsSync(path),
+  )
+  const candidates = found.flatMap((path) => [
+    join(dirname(realpathSync(path)), `kubectl.${minor}`),
+    join(dirname(path), `kubectl.${minor}`),
+    path,
+  ])
   return candidates.find((path) => existsSync(path) && isVersion(path, minor))
 }
 
@@ -50,7 +56,13 @@ export class Kubectl implements Disposable {
         cwd: this.#home,
         timeout: runMs,
         killSignal: 'SIGKILL',
-        env: { PATH: process.env['PATH'] ?? '', HOME: this.#home, KUBECONFIG: this.#kubeconfig, LC_ALL: 'C', TZ: 'UTC' },
+        env: {
+          PATH: process.env['PATH'] ?? '',
+          HOME: this.#home,
+          KUBECONFIG: this.#kubeconfig,
+          LC_ALL: 'C',
+          TZ: 'UTC',
+        },
       })
       let stdout = ''
       let stderr = ''

@@ -1,11 +1,5 @@
 // The one handler behind all three doors: authenticate, authorize, find what the path means, answer. Every error becomes a Status here.
-import {
-  badRequest,
-  parseGoDurationNanoseconds,
-  resourceNotFound,
-  StatusError,
-  unauthorized,
-} from '@fairlead/kube'
+import { badRequest, parseGoDurationNanoseconds, resourceNotFound, StatusError, unauthorized } from '@fairlead/kube'
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Authenticator, Listening, UserInfo } from '@fairlead/apiserver'
-import type { Route } from '@fairlead/controller'
+import type { Route, RouteResponse } from '@fairlead/controller'
 import { asJson, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 
@@ -62,7 +62,7 @@ async function grant(name: string, rules: JsonObject[]): Promise<void> {
 const notes: Route = {
   prefix: '/notes',
   bodyLimit: 2000,
-  handle: async ({ method, path, query, body, user, client }) => {
+  handle: async ({ method, path, query, body, user, client }): Promise<RouteResponse | undefined> => {
     switch (path[0]) {
       case 'echo':
         return {

@@ -79,7 +79,8 @@ export class FakeClock implements Clock {
   #next(): Pending | undefined {
     let first: Pending | undefined
     for (const entry of this.#pending) {
-      if (first === undefined || entry.at < first.at || (entry.at === first.at && entry.order < first.order)) first = entry
+      if (first === undefined || entry.at < first.at || (entry.at === first.at && entry.order < first.order))
+        first = entry
     }
     return first
   }

@@ -72,7 +72,9 @@ export interface GroupVersionKind {
 /** Splits `apps/v1` into group and version; the core group is ''. */
 export function parseApiVersion(apiVersion: string): { group: string; version: string } {
   const slash = apiVersion.indexOf('/')
-  return slash < 0 ? { group: '', version: apiVersion } : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) }
+  return slash < 0
+    ? { group: '', version: apiVersion }
+    : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) }
 }
 
 /** Joins group and version to an apiVersion; the core group is ''. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonValue } from '@fairlead/kube'
-import type {
-  MapValue} from '@fairlead/kube/cel';
+import type { MapValue } from '@fairlead/kube/cel'
 import {
   CelBudgetError,
   CelCompileError,

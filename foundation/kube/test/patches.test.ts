@@ -49,20 +49,18 @@ describe('JSON patch', () => {
     ['Out of bounds (lower)', { bar: [1, 2, '5'] }],
   ])
 
-  test
-    .skipIf(sharedIsAbsent)
-    .each(
-      sharedIsAbsent
-        ? []
-        : ['tests.json', 'spec_tests.json'].flatMap((file) =>
-            (readSharedJson('third-party', 'kubernetes-merge', 'json-patch-tests', file) as readonly JsonObject[])
-              .filter((record) => record['disabled'] !== true)
-              .map((record, i) => ({
-                name: `${file} ${i}: ${String(record['comment'] ?? record['error'] ?? '')}`,
-                record,
-              })),
-          ),
-    )('$name', ({ record }) => {
+  test.skipIf(sharedIsAbsent).each(
+    sharedIsAbsent
+      ? []
+      : ['tests.json', 'spec_tests.json'].flatMap((file) =>
+          (readSharedJson('third-party', 'kubernetes-merge', 'json-patch-tests', file) as readonly JsonObject[])
+            .filter((record) => record['disabled'] !== true)
+            .map((record, i) => ({
+              name: `${file} ${i}: ${String(record['comment'] ?? record['error'] ?? '')}`,
+              record,
+            })),
+        ),
+  )('$name', ({ record }) => {
     const doc = deepFreeze(record['doc'] as JsonValue)
     const apply = (): JsonValue => applyJsonPatch(doc, record['patch'] as JsonValue)
     const outcome = run(apply)

@@ -268,7 +268,9 @@ describe('the watch state machine', () => {
     },
     {
       weight: 2,
-      arbitrary: fc.record({ do: fc.constantFrom('closed', 'broken', 'expire', 'hang', 'unhang', 'bookmark', 'wake') }),
+      arbitrary: fc.record({
+        do: fc.constantFrom('closed', 'broken', 'expire', 'hang', 'unhang', 'delay', 'undelay', 'bookmark', 'wake'),
+      }),
     },
     {
       weight: 1,
@@ -277,33 +279,49 @@ describe('the watch state machine', () => {
         fault: fc.constantFrom<Fault>('lost', 'server-error', 'forbidden', 'absent'),
       }),
     },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat'), events: fc.integer({ min: 1, max: 6 }) }) },
     { weight: 3, arbitrary: fc.record({ do: fc.constant('advance'), ms: fc.constantFrom(0, 1, 500, 5000, 200_000) }) },
   )
 
-  test('whatever is dropped, delayed, closed or expired, the view converges to the list, and changes told lead from nothing to it', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.boolean(), async (steps, streaming) => {
-        await using run = start({ streaming, pageSize: 2 })
-        for (const one of steps) {
-          if ('name' in one && one.do === 'put') run.source.put(one.name)
-          else if ('name' in one) run.source.remove(one.name)
-          else if ('fault' in one) run.source.failNext(one.fault)
-          else if ('ms' in one) await pass(run, one.ms)
-          else if (one.do === 'closed' || one.do === 'broken') run.source.end(one.do)
-          else if (one.do === 'expire') run.source.expire()
-          else if (one.do === 'hang' || one.do === 'unhang') run.source.hang(one.do === 'hang')
-          else if (one.do === 'bookmark') run.source.bookmark()
-          else run.reflector.wake()
-        }
-        run.source.heal()
-        await pass(run, 600_000)
-        const view = new Map([...run.view.objects].toSorted())
-        expect(view).toEqual(new Map([...run.source.objects].toSorted()))
-        expect(replay(run.changes)).toEqual(view)
-      }),
-      { numRuns: 150 },
-    )
-  })
+  const runs = Number(process.env['FAIRLEAD_WATCH_RUNS'] ?? 300)
+
+  test(
+    'whatever is dropped, delayed, repeated, closed or expired, the view converges to the list, and changes told lead from nothing to it',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { maxLength: 60, size: 'max' }),
+          fc.boolean(),
+          fc.nat(5),
+          async (steps, streaming, existing) => {
+            const prepare = (source: FaultySource): void =>
+              ['a', 'b', 'c', 'd', 'e'].slice(0, existing).forEach((name) => source.put(name))
+            await using run = start({ streaming, pageSize: 2, prepare })
+            for (const one of steps) {
+              if ('name' in one && one.do === 'put') run.source.put(one.name)
+              else if ('name' in one) run.source.remove(one.name)
+              else if ('fault' in one) run.source.failNext(one.fault)
+              else if ('ms' in one) await pass(run, one.ms)
+              else if ('events' in one) run.source.repeat(one.events)
+              else if (one.do === 'closed' || one.do === 'broken') run.source.end(one.do)
+              else if (one.do === 'expire') run.source.expire()
+              else if (one.do === 'hang' || one.do === 'unhang') run.source.hang(one.do === 'hang')
+              else if (one.do === 'delay' || one.do === 'undelay') run.source.delay(one.do === 'delay')
+              else if (one.do === 'bookmark') run.source.bookmark()
+              else run.reflector.wake()
+            }
+            run.source.heal()
+            await pass(run, 600_000)
+            const view = new Map([...run.view.objects].toSorted())
+            expect(view).toEqual(new Map([...run.source.objects].toSorted()))
+            expect(replay(run.changes)).toEqual(view)
+          },
+        ),
+        { numRuns: runs },
+      )
+    },
+    10_000 + 20 * runs,
+  )
 })
 
 /** What someone knows who only heard the changes. */

@@ -7,7 +7,11 @@ import type { ListPage, ListWatch, PageRequest, WatchEvent, WatchRequest } from 
 export type Fault = 'lost' | 'server-error' | 'forbidden' | 'absent'
 
 interface Stream {
+  /** State at the beginning that is still to be sent. */
+  initial: WatchEvent[]
   position: number
+  /** Where in the log it began. */
+  readonly first: number
   /** No event leaves while it hangs. */
   hanging: boolean
   ended: 'no' | 'closed' | 'broken'
@@ -22,6 +26,8 @@ export class FaultySource implements ListWatch<KubeObject> {
   #revision = 1000
   #oldest = 1000
   #faults: Fault[] = []
+  #delayed = false
+  readonly #waiting: (() => void)[] = []
   streamingOffered = true
   /** Sends the state, and never says that it was all. */
   streamingIgnored = false
@@ -75,6 +81,21 @@ export class FaultySource implements ListWatch<KubeObject> {
 
   heal(): void {
     this.#faults = []
+    this.delay(false)
+  }
+
+  /** Requests are not answered until this is taken back. */
+  delay(delayed: boolean): void {
+    this.#delayed = delayed
+    if (!delayed) for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  /** Open watches send their last events once more. */
+  repeat(events: number): void {
+    for (const stream of this.#streams) {
+      stream.position = Math.max(stream.first, stream.position - events)
+      stream.wake()
+    }
   }
 
   bookmark(): void {
@@ -84,8 +105,9 @@ export class FaultySource implements ListWatch<KubeObject> {
     })
   }
 
-  async list(request: PageRequest): Promise<ListPage<KubeObject>> {
+  async list(request: PageRequest, signal?: AbortSignal): Promise<ListPage<KubeObject>> {
     this.lists++
+    await this.#answering(signal)
     this.#fail()
     const [revision, from] =
       request.continue === undefined ? [this.#revision, 0] : (JSON.parse(request.continue) as [number, number])
@@ -100,6 +122,7 @@ export class FaultySource implements ListWatch<KubeObject> {
 
   async watch(request: WatchRequest, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>> {
     this.watches++
+    await this.#answering(signal)
     this.#fail()
     if (request.initialEvents && !this.streamingOffered)
       throw new StatusError({
@@ -123,22 +146,19 @@ export class FaultySource implements ListWatch<KubeObject> {
       }
       return
     }
-    const stream: Stream = {
-      position: this.#log.findIndex((entry) => entry.revision > from),
-      hanging: false,
-      ended: 'no',
-      wake: () => {},
-    }
-    if (stream.position < 0) stream.position = this.#log.length
+    const next = this.#log.findIndex((entry) => entry.revision > from)
+    const first = next < 0 ? this.#log.length : next
+    const stream: Stream = { initial, position: first, first, hanging: false, ended: 'no', wake: () => {} }
     this.#streams.add(stream)
     const abort = (): void => stream.wake()
     signal.addEventListener('abort', abort)
     try {
-      yield* initial
       while (!signal.aborted) {
         if (stream.ended === 'broken') throw new ClientError('ConnectionFailed', 'the connection broke')
         if (stream.ended === 'closed') return
-        if (!stream.hanging && stream.position < this.#log.length) yield this.#log[stream.position++]!.event
+        const pending = stream.hanging ? undefined : stream.initial.shift()
+        if (pending !== undefined) yield pending
+        else if (!stream.hanging && stream.position < this.#log.length) yield this.#log[stream.position++]!.event
         else await new Promise<void>((resolve) => (stream.wake = resolve))
       }
       throw signal.reason as Error
@@ -158,6 +178,15 @@ export class FaultySource implements ListWatch<KubeObject> {
   #publish(event: WatchEvent): void {
     this.#log.push({ revision: this.#revision, event })
     for (const stream of this.#streams) stream.wake()
+  }
+
+  async #answering(signal: AbortSignal | undefined): Promise<void> {
+    if (!this.#delayed) return
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve)
+      signal?.addEventListener('abort', () => resolve(), { once: true })
+    })
+    signal?.throwIfAborted()
   }
 
   #fail(): void {

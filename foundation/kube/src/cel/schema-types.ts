@@ -89,7 +89,7 @@ class Declarer {
     const flavour = flavourOfSchema(node)
     return {
       type: listOf(element.type),
-      maxSize: node.maxItems ?? mostElements(element.minBytes),
+      maxSize: limit(node.maxItems) ?? mostElements(element.minBytes),
       minBytes: 2,
       element,
       fields: new Map(),
@@ -143,7 +143,7 @@ class Declarer {
     if (element === undefined) return undefined
     return {
       type: mapOf(types.string, element.type),
-      maxSize: node.maxProperties ?? mostElements(element.minBytes + 5),
+      maxSize: limit(node.maxProperties) ?? mostElements(element.minBytes + 5),
       minBytes: 2,
       element,
       fields: new Map(),
@@ -175,6 +175,11 @@ function scalar(
   return { type, maxSize, minBytes, element: undefined, fields: new Map(), toValue }
 }
 
+/** A limit of a schema for reckoning with; those beyond 2^53 come as BigInts. */
+function limit(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value)
+}
+
 /** Each element is followed by a comma. */
 function mostElements(minBytes: number): number {
   return Math.floor((maxRequestBytes - 2) / (minBytes + 1))
@@ -182,7 +187,8 @@ function mostElements(minBytes: number): number {
 
 /** Limits count code points, of up to four bytes each; without a limit a text can fill the request. */
 function textSize(node: SchemaNode): number {
-  if (node.maxLength !== undefined) return node.maxLength * 4
+  const most = limit(node.maxLength)
+  if (most !== undefined) return most * 4
   const values = (node.enum ?? []).filter((value) => typeof value === 'string')
   if (values.length > 0) return Math.max(...values.map((value) => value.length))
   return maxRequestBytes - 2
@@ -204,7 +210,7 @@ function text(node: SchemaNode): Declaration {
     case 'byte':
       return scalar(
         types.bytes,
-        node.maxLength ?? maxRequestBytes - 2,
+        limit(node.maxLength) ?? maxRequestBytes - 2,
         2,
         asText((value) => Buffer.from(value, 'base64')),
       )

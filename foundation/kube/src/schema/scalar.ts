@@ -37,8 +37,11 @@ export function checkString(value: string, node: SchemaNode, report: (finding: F
 
 /** multipleOf, maximum, minimum, each on its own. */
 export function checkNumber(value: number | bigint, node: SchemaNode, report: (finding: Finding) => void): void {
-  if (node.multipleOf !== undefined) checkMultiple(value, node.multipleOf, report)
-  const { maximum, minimum } = node
+  // Go keeps these limits as float64; ours beyond 2^53 are BigInts.
+  const [multipleOf, maximum, minimum] = [node.multipleOf, node.maximum, node.minimum].map((limit) =>
+    limit === undefined ? undefined : Number(limit),
+  )
+  if (multipleOf !== undefined) checkMultiple(value, multipleOf, report)
   if (maximum !== undefined) {
     if (node.exclusiveMaximum === true ? value >= maximum : value > maximum) {
       const than = node.exclusiveMaximum === true ? 'less than' : 'less than or equal to'

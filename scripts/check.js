@@ -7,6 +7,7 @@ const checks = [
   ['lint', 'oxlint', ['--type-aware', '--quiet']],
   ['format', 'oxfmt', ['--check', '.']],
   ['unused code', 'knip', ['--no-progress']],
+  ['generated files', 'node', ['--conditions=@fairlead/source', 'scripts/generate.ts', '--check']],
   ['import arrows', 'vitest', ['run', 'test/architecture']],
 ]
 const failed = checks.filter(([name, tool, args]) => {

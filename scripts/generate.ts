@@ -1,28 +1,34 @@
-// `npm run generate`: writes every generated folder from its source. The built-in tables come from the facts beside the repository
-// (`../shared` or FAIRLEAD_SHARED), the CRD modules of the capabilities from their own YAML. Running it twice gives identical files.
+// `npm run generate`: writes every generated file from its source. The built-in tables come from the facts beside the repository
+// (`../shared` or FAIRLEAD_SHARED), the CRD modules of the capabilities from their own YAML, docs/reference from the sources. Running it twice gives
+// identical files. With `--check` nothing is written; it fails when a file is out of date.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtinTables } from './generate/builtin-tables.ts'
 import { crdModules } from './generate/crd-module.ts'
-import { writeGenerated } from './generate/generated-file.ts'
+import { outdated, writeGenerated } from './generate/generated-file.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const shared = resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared')
+const isCheck = process.argv.includes('--check')
+const take = isCheck ? outdated : writeGenerated
 
 const factsArePresent = existsSync(join(shared, 'kubernetes', 'schemas.json'))
-const written = [
-  ...crdModules(join(root, 'capabilities')).flatMap((module) => writeGenerated(module.folder, module.files)),
+const changed = [
+  ...crdModules(join(root, 'capabilities')).flatMap((module) => take(module.folder, module.files)),
   ...(factsArePresent
-    ? writeGenerated(join(root, 'foundation/apiserver/src/generated'), builtinTables(join(shared, 'kubernetes')))
+    ? take(join(root, 'foundation/apiserver/src/generated'), builtinTables(join(shared, 'kubernetes')))
     : []),
 ]
-for (const path of written) console.log(`generate: wrote ${path.slice(root.length)}`)
+// The pages read the modules that have just been written.
+const { referencePages } = await import('./reference/index.ts')
+changed.push(...take(join(root, 'docs/reference'), await referencePages(root)))
+for (const path of changed) console.log(`generate: ${isCheck ? 'out of date:' : 'wrote'} ${path.slice(root.length)}`)
 
-if (!factsArePresent) {
+if (changed.length === 0) console.log('generate: everything is up to date')
+if (!factsArePresent)
   console.error(
     `generate: built-in tables left as they are, no facts at ${shared}; set FAIRLEAD_SHARED to the folder that holds kubernetes/schemas.json`,
   )
-  process.exit(2)
-}
-if (written.length === 0) console.log('generate: everything is up to date')
+if (isCheck) process.exitCode = changed.length === 0 ? 0 : 1
+else if (!factsArePresent) process.exitCode = 2

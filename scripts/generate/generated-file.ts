@@ -1,6 +1,6 @@
-// A file in a fenced `generated/` folder, and how it gets there.
+// A file in a fenced `generated/` folder or in `docs/reference`, and how it gets there.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** Text of one generated file; `name` is relative to its folder. */
 export interface GeneratedFile {
@@ -8,16 +8,22 @@ export interface GeneratedFile {
   readonly text: string
 }
 
-/**
- * Writes the files whose text differs from what stands on disk, so that a second run touches nothing.
- * Returns the absolute paths that were written.
- */
+/** Absolute paths of the files whose text differs from what stands on disk. */
+export function outdated(folder: string, files: readonly GeneratedFile[]): string[] {
+  return files
+    .map(({ name, text }) => ({ path: join(folder, name), text }))
+    .filter(({ path, text }) => !existsSync(path) || readFileSync(path, 'utf8') !== text)
+    .map(({ path }) => path)
+}
+
+/** Writes the files that are {@link outdated}, so that a second run touches nothing, and answers their paths. */
 export function writeGenerated(folder: string, files: readonly GeneratedFile[]): string[] {
-  mkdirSync(folder, { recursive: true })
-  const changed = files.filter((file) => {
-    const path = join(folder, file.name)
-    return !existsSync(path) || readFileSync(path, 'utf8') !== file.text
-  })
-  for (const file of changed) writeFileSync(join(folder, file.name), file.text)
-  return changed.map((file) => join(folder, file.name))
+  const changed = new Set(outdated(folder, files))
+  for (const { name, text } of files) {
+    const path = join(folder, name)
+    if (!changed.has(path)) continue
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  return [...changed]
 }

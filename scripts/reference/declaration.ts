@@ -1,0 +1,93 @@
+// Declarations as a reader of the reference wants them: comments of members stay, bodies and private parts go.
+import {
+  isClassDeclaration,
+  isConstructorDeclaration,
+  isFunctionDeclaration,
+  isPrivateIdentifier,
+  isPropertyDeclaration,
+  isVariableDeclaration,
+} from 'typescript/unstable/ast/is'
+import type { Node } from 'typescript/unstable/ast'
+
+/** What a declaration is, for the heading it stands under. */
+export type DeclarationKind = 'class' | 'function' | 'constant' | 'type'
+
+/** The kind of a declaration. */
+export function kindOf(node: Node): DeclarationKind {
+  if (isClassDeclaration(node)) return 'class'
+  if (isFunctionDeclaration(node)) return 'function'
+  return isVariableDeclaration(node) ? 'constant' : 'type'
+}
+
+/** The text of a declaration without bodies, initializers and `export`. */
+export function declarationText(node: Node): string {
+  if (isFunctionDeclaration(node)) return signature(node)
+  if (isVariableDeclaration(node))
+    return `const ${node.type === undefined ? textOf(node.name) : `${textOf(node.name)}: ${textOf(node.type)}`}`
+  if (isClassDeclaration(node)) return classText(node)
+  return bare(textOf(node))
+}
+
+function classText(node: Node & { readonly members: readonly Node[] }): string {
+  const first = node.members[0]
+  const text = textOf(node)
+  const head = first === undefined ? text.replace(/\s*\}$/, '') : text.slice(0, first.pos - node.getStart())
+  const members = node.members
+    .filter((member) => isPublic(member) && !isImplementation(member, node.members))
+    .map(memberText)
+  return members.length === 0 ? `${bare(head).trimEnd()}}` : `${bare(head).trimEnd()}\n${members.join('\n')}\n}`
+}
+
+function isPublic(member: Node): boolean {
+  const { name } = member as { readonly name?: Node }
+  if ((name !== undefined && isPrivateIdentifier(name)) || commentOfOwn(member).includes('@internal')) return false
+  if (isConstructorDeclaration(member) && /^\s*private /.test(textOf(member))) return false
+  return !textOf(member).startsWith('private ')
+}
+
+/** The last of several declarations of a name, which only the compiler calls. */
+function isImplementation(member: Node, members: readonly Node[]): boolean {
+  const { name, body } = member as { readonly name?: Node; readonly body?: Node }
+  if (body === undefined) return false
+  const id = isConstructorDeclaration(member) ? 'constructor' : name?.getText()
+  return members.some((other) => {
+    const { name: otherName, body: otherBody } = other as { readonly name?: Node; readonly body?: Node }
+    const isMethod = other.kind === member.kind && other !== member && otherBody === undefined
+    return isMethod && (isConstructorDeclaration(other) ? 'constructor' : otherName?.getText()) === id
+  })
+}
+
+function memberText(member: Node): string {
+  const comment = commentOfOwn(member)
+  const text = isPropertyDeclaration(member) ? textOf(member).replace(/ = [^\n]*(\n[\s\S]*)?$/, '') : signature(member)
+  return `${comment === '' ? '' : `\n  ${comment}\n`}  ${text.replace(/^async /, '')}`
+}
+
+/** Everything before the body. */
+function signature(node: Node): string {
+  const { body } = node as { readonly body?: Node }
+  const text = textOf(node)
+  return bare(body === undefined ? text : text.slice(0, body.pos - node.getStart())).trimEnd()
+}
+
+function commentOfOwn(node: Node): string {
+  return node.jsDoc === undefined ? '' : commentOf(node)
+}
+
+/** The comment of a declaration as it stands in the source; '' when there is none. */
+export function commentOf(node: Node): string {
+  // That of a constant stands before the statement around it.
+  for (let owner = node, up = 0; up < 3; owner = owner.parent, up++) {
+    const last = owner?.jsDoc?.at(-1)
+    if (last !== undefined) return owner.getSourceFile().text.slice(last.pos, last.end).trim()
+  }
+  return ''
+}
+
+function textOf(node: Node): string {
+  return node.getText()
+}
+
+function bare(text: string): string {
+  return text.replace(/^export (default )?/, '')
+}

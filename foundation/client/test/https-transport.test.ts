@@ -11,7 +11,13 @@ import { FakeClock } from '@fairlead/kube'
 import { Client, HttpsTransport, Namespace } from '@fairlead/client'
 import type { ClientError, Connection } from '@fairlead/client'
 import { afterEach, describe, expect, test } from 'vitest'
-import { caCertificate, clientCertificate, clientKey, serverCertificate, serverKey } from './support/certificates.ts'
+import {
+  caCertificate,
+  clientCertificate,
+  clientKey,
+  serverCertificate,
+  serverKey,
+} from '../../../test/support/certificates.ts'
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse, body: string) => void
 

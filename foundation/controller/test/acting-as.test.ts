@@ -6,57 +6,64 @@ import { Manager } from '@fairlead/controller'
 import type { Reader } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { describeClusters, embeddedClusters } from '../../../test/support/clusters.ts'
 import { recorded } from './support/recorded-client.ts'
-import { transports } from './support/transports.ts'
 import { until } from './support/until.ts'
 
-const robot = { namespace: 'default', name: 'robot' }
+interface Account {
+  readonly namespace: string
+  readonly name: string
+}
 
-async function grant(client: Client, name: string, resources: string[], verbs: string[]): Promise<void> {
-  const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name } }
-  await client.create({ ...rbac, kind: 'ClusterRole', rules: [{ apiGroups: [''], resources, verbs }] } as KubeObject)
+const robot: Account = { namespace: 'default', name: 'robot' }
+
+/** Rights on the core resources of the account's namespace. */
+async function grant(client: Client, account: Account, resources: string[], verbs: string[]): Promise<void> {
+  const rbac = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    metadata: { namespace: account.namespace, name: 'reader' },
+  }
+  await client.create({ ...rbac, kind: 'Role', rules: [{ apiGroups: [''], resources, verbs }] } as KubeObject)
   await client.create({
     ...rbac,
-    kind: 'ClusterRoleBinding',
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-    subjects: [{ kind: 'ServiceAccount', ...robot }],
+    kind: 'RoleBinding',
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+    subjects: [{ kind: 'ServiceAccount', ...account }],
   } as KubeObject)
 }
 
-const settings: ConfigMap = {
+const settingsIn = (namespace: string): ConfigMap => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { namespace: 'default', name: 'settings' },
-}
+  metadata: { namespace, name: 'settings' },
+})
+const settings = settingsIn('default')
 
-describe.each(transports)('as a service account ($name)', ({ open }) => {
-  test('a manager has the rights of the account and no others', async () => {
-    await using server = await ApiServer.start({ authorization: 'RBAC', controllers: false })
-    const admin = server.client()
-    await admin.create<ServiceAccount>({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: robot })
-    await grant(admin, 'reader', ['configmaps'], ['get'])
-    await admin.create(settings)
-    const { client, close } = await open(server)
+describeClusters(({ open }) => {
+  test('a manager acts as a service account: with its rights and no others', async () => {
+    await using cluster = await open({ authorization: 'RBAC', controllers: false })
+    const { client, outside, namespace } = cluster
+    const account = { namespace, name: 'robot' }
+    await outside.create<ServiceAccount>({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: account })
+    await grant(outside, account, ['configmaps'], ['get'])
+    await outside.create(settingsIn(namespace))
     await using manager = await Manager.start({ client })
-    const acting = manager.as({ serviceAccount: robot })
-    expect((await acting.get(ConfigMap, 'default/settings')).metadata.name).toBe('settings')
+    const acting = manager.as({ serviceAccount: account })
+    expect((await acting.get(ConfigMap, `${namespace}/settings`)).metadata.name).toBe('settings')
     await expect(acting.list(Secret)).rejects.toThrow(
-      'secrets is forbidden: User "system:serviceaccount:default:robot" cannot list resource "secrets" in API group ""',
+      `secrets is forbidden: User "system:serviceaccount:${namespace}:robot" cannot list resource "secrets" in API group ""`,
     )
-    expect((await client.get(ConfigMap, 'default/settings')).metadata.name).toBe('settings')
-    await manager.stop()
-    await close()
+    expect((await client.get(ConfigMap, `${namespace}/settings`)).metadata.name).toBe('settings')
   })
 })
 
 test('tokens are renewed before they run out, and when they are refused', async () => {
-  await using server = await ApiServer.start({ authorization: 'RBAC', controllers: false })
-  const admin = server.client()
+  await using cluster = await embeddedClusters[1]!.open({ authorization: 'RBAC', controllers: false })
+  const { client: https, outside: admin } = cluster
   await admin.create<ServiceAccount>({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: robot })
-  await grant(admin, 'reader', ['configmaps'], ['get'])
+  await grant(admin, robot, ['configmaps'], ['get'])
   await admin.create(settings)
-  const { client: https, close } = await transports[1]!.open(server)
   const clock = new FakeClock(Date.now())
   const { client, transport } = recorded(https, clock)
   // The recording transport asks for tokens; the bare one sends what they are for.
@@ -78,8 +85,6 @@ test('tokens are renewed before they run out, and when they are refused', async 
   await admin.create<ServiceAccount>({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: robot })
   await acting.get(ConfigMap, 'default/settings')
   expect(asked()).toBe(3)
-  await manager.stop()
-  await close()
 })
 
 test("shared caches are read on behalf of someone by that one's rights, which count anew after ten seconds or a change", async () => {
@@ -110,7 +115,7 @@ test("shared caches are read on behalf of someone by that one's rights, which co
   await clock.advance(10_000)
   await expect(restricted.get(ConfigMap, 'default/settings')).rejects.toThrow(refused)
   expect(reviews()).toBe(before + 1)
-  await grant(admin, 'reader', ['configmaps'], ['get'])
+  await grant(admin, robot, ['configmaps'], ['get'])
   await expect
     .poll(() => restricted.get(ConfigMap, 'default/settings').then((found) => found?.metadata.name, String))
     .toBe('settings')

@@ -1,4 +1,3 @@
-import { ApiServer } from '@fairlead/apiserver'
 import { ConfigMap, KubeEvent, Secret } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import {
@@ -14,21 +13,30 @@ import type { ReconcileContext, Result } from '@fairlead/controller'
 import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
+import { describeClusters } from '../../../test/support/clusters.ts'
 import { recorded } from './support/recorded-client.ts'
 import type { RecordingTransport } from './support/recorded-client.ts'
-import { transports } from './support/transports.ts'
 import { turns, until } from './support/until.ts'
 
+/** Of the cluster at hand, and the value of a label that only its objects have: a real cluster keeps what earlier tests left. */
+let namespace = ''
+let mine = { matchLabels: { mine: '' } }
+let labels = { labels: mine.matchLabels }
+
 function configMap(name: string, data: Record<string, string> = {}, metadata: KubeObject['metadata'] = {}): ConfigMap {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name, ...metadata }, data }
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name, ...metadata }, data }
+}
+
+/** The key of a name in the namespace. */
+function at(name: string): string {
+  return `${namespace}/${name}`
 }
 
 function secret(name: string, stringData: Record<string, string> = {}, labels: Record<string, string> = {}): Secret {
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'default', name, labels }, stringData }
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, labels }, stringData }
 }
 
 interface Setup extends AsyncDisposable {
-  readonly server: ApiServer
   /** Someone else. */
   readonly client: Client
   readonly transport: RecordingTransport
@@ -41,24 +49,22 @@ interface Setup extends AsyncDisposable {
 
 type Run = (context: ReconcileContext<ConfigMap>) => Promise<Result> | Result
 
-const mine = { matchLabels: { mine: 'true' } }
-const labels = { labels: { mine: 'true' } }
-
-describe.each(transports)('over the $name transport', ({ open }) => {
+describeClusters(({ open }) => {
   async function start(
     setup: (manager: Manager) => unknown,
     prepare: (client: Client) => Promise<unknown> = async () => {},
   ): Promise<Setup> {
-    const server = await ApiServer.start({ controllers: false })
-    const outside = server.client()
+    const cluster = await open({ controllers: false })
+    const { outside } = cluster
+    namespace = cluster.namespace
+    mine = { matchLabels: { mine: namespace } }
+    labels = { labels: mine.matchLabels }
     await prepare(outside)
-    const opened = await open(server)
-    const { client, transport } = recorded(opened.client)
+    const { client, transport } = recorded(cluster.client)
     const manager = await Manager.start({ client, setup })
     const close = async (): Promise<void> => {
       await manager.stop()
-      await opened.close()
-      await server[Symbol.asyncDispose]()
+      await cluster[Symbol.asyncDispose]()
     }
     const caches = [manager.use(ConfigMap).informer, manager.use(Secret).informer]
     await Promise.all(caches.map((informer) => informer.settled()))
@@ -67,9 +73,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       const name = `marker-${++rounds}`
       await outside.create(configMap(name))
       await outside.create(secret(name))
-      await until('the markers arrived', () =>
-        caches.every((informer) => informer.get(`default/${name}`) !== undefined),
-      )
+      await until('the markers arrived', () => caches.every((informer) => informer.get(at(name)) !== undefined))
       await turns()
     }
     const settled = async (): Promise<void> => {
@@ -78,7 +82,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
         await until('no request was under way', () => transport.inFlight === 0)
       }
     }
-    return { server, client: outside, transport, manager, arrived, settled, [Symbol.asyncDispose]: close }
+    return { client: outside, transport, manager, arrived, settled, [Symbol.asyncDispose]: close }
   }
 
   describe('a controller', () => {
@@ -96,10 +100,10 @@ describe.each(transports)('over the $name transport', ({ open }) => {
         },
       )
       await until('both ran', () => runs.length === 2)
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { a: '2' } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { a: '2' } } })
       await until('the change ran', () => runs.length === 3)
       await run.settled()
-      expect(runs.toSorted()).toEqual(['default/x=1', 'default/x=2', 'default/y=1'])
+      expect(runs.toSorted()).toEqual(['x=1', 'x=2', 'y=1'].map((line) => at(line)))
     })
 
     test('what it owns wakes the owner, and only the owner', async () => {
@@ -117,12 +121,8 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await until('both ran', () => runs.length === 2)
       await run.settled()
       expect(runs.toSorted()).toEqual(['x', 'y'])
-      await run.client.patch(Secret, 'default/x-child', { merge: { data: { a: null } } })
-      await run.client.waitFor(
-        Secret,
-        'default/x-child',
-        (child) => child.data?.a === Buffer.from('1').toString('base64'),
-      )
+      await run.client.patch(Secret, at('x-child'), { merge: { data: { a: null } } })
+      await run.client.waitFor(Secret, at('x-child'), (child) => child.data?.a === Buffer.from('1').toString('base64'))
       await run.settled()
       expect(runs.toSorted()).toEqual(['x', 'x', 'y'])
     })
@@ -132,14 +132,14 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       let meddle = false
       const write: Run = async ({ object, client }) => {
         runs.push(object.data?.foreign ?? '-')
-        await client.patch(ConfigMap, 'default/x', { merge: { data: { own: String(runs.length) } } })
+        await client.patch(ConfigMap, at('x'), { merge: { data: { own: String(runs.length) } } })
       }
       await using run = await start((manager) =>
         manager.controller('test').for(ConfigMap, { labelSelector: mine }).reconcile(write),
       )
       run.transport.after = async (request) => {
         if (request.method !== 'PATCH') return
-        if (meddle) await run.client.patch(ConfigMap, 'default/x', { merge: { data: { foreign: 'yes' } } })
+        if (meddle) await run.client.patch(ConfigMap, at('x'), { merge: { data: { foreign: 'yes' } } })
         meddle = false
         // The events of our write, and of the foreign one, are delivered before our answer.
         await run.arrived()
@@ -149,7 +149,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await run.settled()
       expect(runs).toEqual(['-'])
       meddle = true
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { more: '1' } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { more: '1' } } })
       await until('the foreign change ran', () => runs.length === 3)
       await run.settled()
       await run.settled()
@@ -160,7 +160,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       const runs: string[] = []
       const write: Run = async ({ object, client, read }) => {
         runs.push(object.metadata.name!)
-        await read.get(Secret, 'default/x-child')
+        await read.get(Secret, at('x-child'))
         await read.list(Secret, { labelSelector: 'app=x' })
         await client.apply(secret('x-child', { a: object.data?.a ?? '' }, { app: 'x' }), { owner: object })
       }
@@ -170,10 +170,10 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await run.client.create(configMap('x', { a: '1' }, labels))
       await until('it ran', () => runs.length === 1)
       await run.settled()
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { a: '2' } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { a: '2' } } })
       await until('it ran again', () => runs.length === 2)
       await run.settled()
-      await run.client.patch(Secret, 'default/x-child', { merge: { metadata: { labels: { app: 'y' } } } })
+      await run.client.patch(Secret, at('x-child'), { merge: { metadata: { labels: { app: 'y' } } } })
       await until('the foreign change ran', () => runs.length === 3)
       await run.settled()
       expect(runs.length).toBe(3)
@@ -181,7 +181,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
 
     test('a mapping that changes wakes old and new', async () => {
       const runs: string[] = []
-      const users = (of: Secret): string[] => [`default/${of.metadata.labels?.user}`]
+      const users = (of: Secret): string[] => [at(of.metadata.labels?.user ?? '')]
       await using run = await start(
         (manager) =>
           manager
@@ -197,7 +197,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await until('all ran', () => runs.length >= 3)
       await run.settled()
       runs.length = 0
-      await run.client.patch(Secret, 'default/s', { merge: { metadata: { labels: { user: 'y' } } } })
+      await run.client.patch(Secret, at('s'), { merge: { metadata: { labels: { user: 'y' } } } })
       await until('both ran', () => runs.length === 2)
       expect(runs.toSorted()).toEqual(['x', 'y'])
     })
@@ -205,8 +205,8 @@ describe.each(transports)('over the $name transport', ({ open }) => {
     test('what a run read wakes it, there or not, by key or by selector; what it reads no more does not', async () => {
       const runs: string[] = []
       const look: Run = async ({ object, read }) => {
-        const one = await read.get(Secret, `default/${object.data?.use}`)
-        const several = await read.list(Secret, { labelSelector: `group=${object.data?.use}`, namespace: 'default' })
+        const one = await read.get(Secret, at(object.data?.use ?? ''))
+        const several = await read.list(Secret, { labelSelector: `group=${object.data?.use}`, namespace })
         runs.push(`${one?.metadata.name ?? 'none'}+${several.length}`)
       }
       await using run = await start((manager) =>
@@ -219,12 +219,12 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await ran(2)
       await run.client.create(secret('k', {}, { group: 'a' }))
       await ran(3)
-      await run.client.patch(Secret, 'default/k', { merge: { metadata: { labels: { group: 'other' } } } })
+      await run.client.patch(Secret, at('k'), { merge: { metadata: { labels: { group: 'other' } } } })
       await ran(4)
       await run.client.create(secret('unread', {}, { group: 'other' }))
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { use: 'b' } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { use: 'b' } } })
       await ran(5)
-      await run.client.delete(Secret, 'default/a')
+      await run.client.delete(Secret, at('a'))
       await run.client.create(secret('b'))
       await ran(6)
       await run.settled()
@@ -235,7 +235,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       const runs: string[] = []
       let go: () => void = () => {}
       const look: Run = async ({ read }) => {
-        const value = (await read.get(Secret, 'default/a'))?.metadata.name ?? 'none'
+        const value = (await read.get(Secret, at('a')))?.metadata.name ?? 'none'
         if (runs.length === 0) await new Promise<void>((resolve) => (go = resolve))
         runs.push(value)
       }
@@ -263,7 +263,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await run.client.create(configMap('x', {}, labels))
       await until('it succeeded', () => failures === -1)
       await run.manager.recorder('test').flush()
-      const { items } = await run.client.list(KubeEvent, { namespace: 'default' })
+      const { items } = await run.client.list(KubeEvent, { namespace })
       expect(
         items.map(({ type, reason, note, reportingController, action, regarding, series }) => ({
           type,
@@ -302,14 +302,14 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await run.client.create(configMap('x', { a: '1' }, labels))
       await until('it ran', () => runs.length === 1)
       await run.settled()
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { a: '2' } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { a: '2' } } })
       await until('it ran again', () => runs.length === 2)
       await run.settled()
       expect(runs).toEqual(['1', '2'])
       await run.manager.recorder('test').flush()
-      expect((await run.client.list(KubeEvent)).items.map((event) => [event.reason, event.note])).toEqual([
-        ['InvalidA', 'a must be 2'],
-      ])
+      expect(
+        (await run.client.list(KubeEvent, { namespace })).items.map((event) => [event.reason, event.note]),
+      ).toEqual([['InvalidA', 'a must be 2']])
     })
 
     test('after() comes back later', async () => {
@@ -361,7 +361,7 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       })
       await run.client.create(configMap('x', {}, labels))
       await until('it was seen', () => seen.length === 1)
-      await run.client.delete(ConfigMap, 'default/x')
+      await run.client.delete(ConfigMap, at('x'))
       await until('it was gone', () => seen.length === 2)
       await run.settled()
       expect(seen).toEqual(['skips x', 'gone x'])
@@ -382,12 +382,12 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       )
       await run.client.create(configMap('x', {}, { ...labels, finalizers: ['example.com/other'] }))
       await until('it ran', () => seen.length === 1)
-      await run.client.delete(ConfigMap, 'default/x')
-      await run.client.waitFor(ConfigMap, 'default/x', (object) => object.metadata.finalizers?.length === 1)
+      await run.client.delete(ConfigMap, at('x'))
+      await run.client.waitFor(ConfigMap, at('x'), (object) => object.metadata.finalizers?.length === 1)
       await run.settled()
       expect(seen).toEqual(['run true', 'cleanup x', 'cleanup x', 'cleanup x'])
-      await run.client.patch(ConfigMap, 'default/x', { merge: { metadata: { finalizers: null } } })
-      await run.client.waitForDeletion(ConfigMap, 'default/x')
+      await run.client.patch(ConfigMap, at('x'), { merge: { metadata: { finalizers: null } } })
+      await run.client.waitForDeletion(ConfigMap, at('x'))
     })
 
     test('predicates decide which changes matter', async () => {
@@ -405,8 +405,8 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       })
       await run.client.create(configMap('x', {}, labels))
       await until('both ran', () => runs.length === 2)
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { a: '2' } } })
-      await run.client.patch(ConfigMap, 'default/x', { merge: { metadata: { labels: { more: '1' } } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { a: '2' } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { metadata: { labels: { more: '1' } } } })
       await until('labels ran', () => runs.length === 3)
       await run.settled()
       expect(runs.slice(2)).toEqual(['labels'])
@@ -481,22 +481,22 @@ describe.each(transports)('over the $name transport', ({ open }) => {
     test('costs one look and one apply to create, one apply to change, and nothing when nothing changed', async () => {
       await using run = await start(setup)
       await run.client.create(configMap('x', { a: '1' }, labels))
-      const made = await run.client.waitFor(ConfigMap, 'default/x-child', (object) => object.data?.a === '1')
+      const made = await run.client.waitFor(ConfigMap, at('x-child'), (object) => object.data?.a === '1')
       expect([
         made.metadata.ownerReferences?.[0]?.name,
         made.metadata.managedFields?.map((entry) => [entry.manager, entry.operation]),
       ]).toEqual(['x', [['fairlead-test', 'Apply']]])
       await run.settled()
-      const object = '/api/v1/namespaces/default/configmaps/x-child'
+      const object = `/api/v1/namespaces/${namespace}/configmaps/x-child`
       expect(run.transport.take().filter((request) => request.endsWith('/x-child'))).toEqual([
         `GET ${object}`,
         `PATCH ${object}`,
       ])
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { a: '2' } } })
-      await run.client.waitFor(ConfigMap, 'default/x-child', (one) => one.data?.a === '2')
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { a: '2' } } })
+      await run.client.waitFor(ConfigMap, at('x-child'), (one) => one.data?.a === '2')
       await run.settled()
       expect(run.transport.take()).toEqual([`PATCH ${object}`])
-      await run.client.patch(ConfigMap, 'default/x', { merge: { data: { unrelated: '1' } } })
+      await run.client.patch(ConfigMap, at('x'), { merge: { data: { unrelated: '1' } } })
       await run.settled()
       expect(run.transport.take()).toEqual([])
     })
@@ -506,16 +506,16 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await run.client.create(configMap('x', { a: '1' }, labels))
       const event = await until(
         'it was reported',
-        () => run.manager.informers.peek(KubeEvent)?.list()[0] ?? (run.manager.use(KubeEvent), undefined),
+        () => run.manager.informers.peek(KubeEvent)?.list({ namespace })[0] ?? (run.manager.use(KubeEvent), undefined),
       )
       expect([event.reason, event.note]).toEqual([
         'Collision',
-        'ConfigMap default/x-child exists already and is not owned by this controller; it was left as it is. Rename one of the two, or delete it',
+        `ConfigMap ${at('x-child')} exists already and is not owned by this controller; it was left as it is. Rename one of the two, or delete it`,
       ])
-      expect((await run.client.get(ConfigMap, 'default/x-child')).data).toEqual({ theirs: '1' })
+      expect((await run.client.get(ConfigMap, at('x-child'))).data).toEqual({ theirs: '1' })
       // As soon as the stranger's object is gone the name is ours.
-      await run.client.delete(ConfigMap, 'default/x-child')
-      await run.client.waitFor(ConfigMap, 'default/x-child', (object) => object.data?.a === '1')
+      await run.client.delete(ConfigMap, at('x-child'))
+      await run.client.waitFor(ConfigMap, at('x-child'), (object) => object.data?.a === '1')
     })
 
     test('an object that appears between the look and the apply is given back', async () => {
@@ -530,12 +530,12 @@ describe.each(transports)('over the $name transport', ({ open }) => {
       await run.client.create(configMap('x', { a: '1' }, labels))
       const theirs = await run.client.waitFor(
         ConfigMap,
-        'default/x-child',
+        at('x-child'),
         (object) =>
           raced && object.metadata.ownerReferences === undefined && object.metadata.resourceVersion !== undefined,
       )
       await run.settled()
-      const now = await run.client.get(ConfigMap, 'default/x-child')
+      const now = await run.client.get(ConfigMap, at('x-child'))
       expect([
         now.data,
         now.metadata.ownerReferences,
@@ -547,10 +547,10 @@ describe.each(transports)('over the $name transport', ({ open }) => {
     test('an object that was deleted while the cache lags is not brought back', async () => {
       await using run = await start(setup)
       await run.client.create(configMap('x', { a: '1' }, labels))
-      const cached = await run.client.waitFor(ConfigMap, 'default/x-child', () => true)
+      const cached = await run.client.waitFor(ConfigMap, at('x-child'), () => true)
       await run.manager.stop()
-      await run.client.delete(ConfigMap, 'default/x-child')
-      const owner = await run.client.get(ConfigMap, 'default/x')
+      await run.client.delete(ConfigMap, at('x-child'))
+      const owner = await run.client.get(ConfigMap, at('x'))
       const applied = run.client.apply(child({ ...owner, data: { a: '9' } }), {
         owner,
         cached,

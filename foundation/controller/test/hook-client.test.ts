@@ -8,7 +8,13 @@ import type { HookCall, HookEndpoint, HookError } from '@fairlead/controller'
 import { systemClock } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
 import { afterEach, describe, expect, test } from 'vitest'
-import { caCertificate, clientCertificate, clientKey, serverCertificate, serverKey } from './support/certificates.ts'
+import {
+  caCertificate,
+  clientCertificate,
+  clientKey,
+  serverCertificate,
+  serverKey,
+} from '../../../test/support/certificates.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {

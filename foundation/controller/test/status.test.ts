@@ -1,9 +1,11 @@
-import { ApiServer } from '@fairlead/apiserver'
+import { CustomResourceDefinition } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { Manager } from '@fairlead/controller'
+import { Manager, installDefinitions } from '@fairlead/controller'
 import type { ReconcileContext, Result } from '@fairlead/controller'
 import { FakeClock, condition } from '@fairlead/kube'
 import { expect, test } from 'vitest'
+import { describeClusters } from '../../../test/support/clusters.ts'
+import type { Cluster, ClusterKind } from '../../../test/support/clusters.ts'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
 import { recorded } from './support/recorded-client.ts'
 import type { RecordingTransport } from './support/recorded-client.ts'
@@ -15,19 +17,25 @@ interface Setup extends AsyncDisposable {
   readonly clock: FakeClock
 }
 
-async function start(run: (context: ReconcileContext<Memcached>) => Promise<Result> | Result): Promise<Setup> {
-  const server = await ApiServer.start({ controllers: ['crd'] })
+async function start(
+  open: ClusterKind['open'],
+  run: (context: ReconcileContext<Memcached>) => Promise<Result> | Result,
+): Promise<Setup> {
+  const cluster: Cluster = await open({ controllers: ['crd'] })
   const clock = new FakeClock('2026-03-01T10:00:00Z')
-  const { client, transport } = recorded(server.client(), clock)
+  const { client, transport } = recorded(cluster.client, clock)
   const setup = (manager: Manager): unknown => manager.controller('memcached').for(Memcached).reconcile(run)
-  const manager = await Manager.start({ client, clock, setup, crds: [memcachedDefinition] })
+  await installDefinitions(cluster.outside, [memcachedDefinition])
+  const manager = await Manager.start({ client, clock, setup })
   return {
-    client: server.client(),
+    client: cluster.outside,
     transport,
     clock,
     [Symbol.asyncDispose]: async () => {
       await manager.stop()
-      await server[Symbol.asyncDispose]()
+      await cluster.outside.delete(CustomResourceDefinition, memcachedDefinition.metadata.name!)
+      await cluster.outside.waitForDeletion(CustomResourceDefinition, memcachedDefinition.metadata.name!)
+      await cluster[Symbol.asyncDispose]()
     },
   }
 }
@@ -37,125 +45,133 @@ const later =
   (object) =>
     object.metadata.resourceVersion !== previous
 
-test('fills in observedGeneration and Ready, and sends nothing when the status is as stated', async () => {
-  let runs = 0
-  await using run = await start(async ({ status, object }) => {
-    await status.apply({ ready: object.spec.size })
-    runs++
-  })
-  await run.client.apply(memcached('a', { size: 3 }))
-  const first = await run.client.waitFor(Memcached, 'default/a', (object) => object.status?.ready === 3)
-  const ready = {
-    type: 'Ready',
-    status: 'True',
-    reason: 'Reconciled',
-    message: '',
-    observedGeneration: 1,
-    lastTransitionTime: '2026-03-01T10:00:00Z',
-  }
-  expect(first.status).toEqual({ ready: 3, observedGeneration: 1, conditions: [ready] })
-  run.transport.take()
-  await run.client.patch(Memcached, 'default/a', { merge: { metadata: { labels: { a: '1' } } } })
-  await until('it ran again', () => runs === 2)
-  expect(run.transport.take()).toEqual([])
-  await run.clock.advance(60_000)
-  await run.client.patch(Memcached, 'default/a', { merge: { spec: { size: 4 } } })
-  const second = await run.client.waitFor(Memcached, 'default/a', (object) => object.status?.ready === 4)
-  expect(second.status).toEqual({ ready: 4, observedGeneration: 2, conditions: [{ ...ready, observedGeneration: 2 }] })
-})
-
-test('states all its fields each time and leaves those of others alone; times move with the status only', async () => {
-  await using run = await start(async ({ status, object }) => {
-    const fine = object.spec.size > 2
-    await status.apply({
-      conditions: [
-        condition('Ready', fine, { reason: fine ? 'Fine' : 'Small', message: `size ${object.spec.size}` }),
-        ...(fine ? [condition('Big', true)] : []),
-      ],
+describeClusters(({ open }) => {
+  test('fills in observedGeneration and Ready, and sends nothing when the status is as stated', async () => {
+    let runs = 0
+    await using run = await start(open, async ({ status, object }) => {
+      await status.apply({ ready: object.spec.size })
+      runs++
+    })
+    await run.client.apply(memcached('a', { size: 3 }))
+    const first = await run.client.waitFor(Memcached, 'a', (object) => object.status?.ready === 3)
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Reconciled',
+      message: '',
+      observedGeneration: 1,
+      lastTransitionTime: '2026-03-01T10:00:00Z',
+    }
+    expect(first.status).toEqual({ ready: 3, observedGeneration: 1, conditions: [ready] })
+    run.transport.take()
+    await run.client.patch(Memcached, 'a', { merge: { metadata: { labels: { a: '1' } } } })
+    await until('it ran again', () => runs === 2)
+    expect(run.transport.take()).toEqual([])
+    await run.clock.advance(60_000)
+    await run.client.patch(Memcached, 'a', { merge: { spec: { size: 4 } } })
+    const second = await run.client.waitFor(Memcached, 'a', (object) => object.status?.ready === 4)
+    expect(second.status).toEqual({
+      ready: 4,
+      observedGeneration: 2,
+      conditions: [{ ...ready, observedGeneration: 2 }],
     })
   })
-  await run.client.apply(memcached('a', { size: 1 }))
-  const first = await run.client.waitFor(Memcached, 'default/a', (object) => object.status?.conditions !== undefined)
-  const theirs = {
-    type: 'Theirs',
-    status: 'True',
-    reason: 'Because',
-    message: '',
-    lastTransitionTime: '2026-01-01T00:00:00Z',
-  }
-  const { metadata } = first
-  await run.client.apply(
-    { ...memcached('a', { size: 1 }), spec: undefined, status: { conditions: [theirs] } } as unknown as Memcached,
-    { subresource: 'status', manager: 'them' },
-  )
-  const types = (object: Memcached): string[] =>
-    (object.status?.conditions ?? []).map((one) => `${one.type}=${one.status} ${one.reason} ${one.lastTransitionTime}`)
-  for (const size of [2, 3, 1]) {
-    await run.clock.advance(60_000)
-    const before = await run.client.get(Memcached, 'default/a')
-    await run.client.patch(Memcached, 'default/a', { merge: { spec: { size } } })
-    const now = await run.client.waitFor(
-      Memcached,
-      'default/a',
-      (object) => object.status?.observedGeneration === before.metadata.generation! + 1,
-    )
-    expect(types(now)).toEqual(
-      {
-        2: ['Ready=False Small 2026-03-01T10:00:00Z', 'Theirs=True Because 2026-01-01T00:00:00Z'],
-        3: [
-          'Ready=True Fine 2026-03-01T10:02:00Z',
-          'Theirs=True Because 2026-01-01T00:00:00Z',
-          'Big=True Big 2026-03-01T10:02:00Z',
+
+  test('states all its fields each time and leaves those of others alone; times move with the status only', async () => {
+    await using run = await start(open, async ({ status, object }) => {
+      const fine = object.spec.size > 2
+      await status.apply({
+        conditions: [
+          condition('Ready', fine, { reason: fine ? 'Fine' : 'Small', message: `size ${object.spec.size}` }),
+          ...(fine ? [condition('Big', true)] : []),
         ],
-        1: ['Ready=False Small 2026-03-01T10:03:00Z', 'Theirs=True Because 2026-01-01T00:00:00Z'],
-      }[size],
+      })
+    })
+    await run.client.apply(memcached('a', { size: 1 }))
+    const first = await run.client.waitFor(Memcached, 'a', (object) => object.status?.conditions !== undefined)
+    const theirs = {
+      type: 'Theirs',
+      status: 'True',
+      reason: 'Because',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    }
+    const { metadata } = first
+    await run.client.apply(
+      { ...memcached('a', { size: 1 }), spec: undefined, status: { conditions: [theirs] } } as unknown as Memcached,
+      { subresource: 'status', manager: 'them' },
     )
-  }
-  expect(metadata.uid).toBe((await run.client.get(Memcached, 'default/a')).metadata.uid)
-})
-
-test('a failure makes Ready False and keeps the other fields; success makes it True again', async () => {
-  let mode: 'state' | 'fail' | 'silent' = 'state'
-  await using run = await start(async ({ status }) => {
-    if (mode === 'fail') throw new Error('no luck')
-    if (mode === 'state') await status.apply({ ready: 7 })
+    const types = (object: Memcached): string[] =>
+      (object.status?.conditions ?? []).map(
+        (one) => `${one.type}=${one.status} ${one.reason} ${one.lastTransitionTime}`,
+      )
+    for (const size of [2, 3, 1]) {
+      await run.clock.advance(60_000)
+      const before = await run.client.get(Memcached, 'a')
+      await run.client.patch(Memcached, 'a', { merge: { spec: { size } } })
+      const now = await run.client.waitFor(
+        Memcached,
+        'a',
+        (object) => object.status?.observedGeneration === before.metadata.generation! + 1,
+      )
+      expect(types(now)).toEqual(
+        {
+          2: ['Ready=False Small 2026-03-01T10:00:00Z', 'Theirs=True Because 2026-01-01T00:00:00Z'],
+          3: [
+            'Ready=True Fine 2026-03-01T10:02:00Z',
+            'Theirs=True Because 2026-01-01T00:00:00Z',
+            'Big=True Big 2026-03-01T10:02:00Z',
+          ],
+          1: ['Ready=False Small 2026-03-01T10:03:00Z', 'Theirs=True Because 2026-01-01T00:00:00Z'],
+        }[size],
+      )
+    }
+    expect(metadata.uid).toBe((await run.client.get(Memcached, 'a')).metadata.uid)
   })
-  await run.client.apply(memcached('a', { size: 1 }))
-  const first = await run.client.waitFor(Memcached, 'default/a', (object) => object.status?.ready === 7)
-  mode = 'fail'
-  await run.client.patch(Memcached, 'default/a', { merge: { spec: { size: 2 } } })
-  const failed = await run.client.waitFor(
-    Memcached,
-    'default/a',
-    (object) => object.status?.conditions?.[0]?.status === 'False',
-  )
-  expect([failed.status?.ready, failed.status?.observedGeneration, failed.status?.conditions?.[0]]).toMatchObject([
-    7,
-    2,
-    { type: 'Ready', reason: 'ReconcileFailed', message: 'no luck' },
-  ])
-  mode = 'silent'
-  await run.client.patch(Memcached, 'default/a', { merge: { spec: { size: 3 } } })
-  const healed = await run.client.waitFor(
-    Memcached,
-    'default/a',
-    (object) => object.status?.conditions?.[0]?.status === 'True',
-  )
-  expect([
-    healed.status?.ready,
-    healed.status?.conditions?.[0]?.reason,
-    later(first.metadata.resourceVersion)(healed),
-  ]).toEqual([7, 'Reconciled', true])
-})
 
-test('a controller that never wrote a status does not begin to when it fails', async () => {
-  let runs = 0
-  await using run = await start(() => {
-    runs++
-    throw new Error('no luck')
+  test('a failure makes Ready False and keeps the other fields; success makes it True again', async () => {
+    let mode: 'state' | 'fail' | 'silent' = 'state'
+    await using run = await start(open, async ({ status }) => {
+      if (mode === 'fail') throw new Error('no luck')
+      if (mode === 'state') await status.apply({ ready: 7 })
+    })
+    await run.client.apply(memcached('a', { size: 1 }))
+    const first = await run.client.waitFor(Memcached, 'a', (object) => object.status?.ready === 7)
+    mode = 'fail'
+    await run.client.patch(Memcached, 'a', { merge: { spec: { size: 2 } } })
+    const failed = await run.client.waitFor(
+      Memcached,
+      'a',
+      (object) => object.status?.conditions?.[0]?.status === 'False',
+    )
+    expect([failed.status?.ready, failed.status?.observedGeneration, failed.status?.conditions?.[0]]).toMatchObject([
+      7,
+      2,
+      { type: 'Ready', reason: 'ReconcileFailed', message: 'no luck' },
+    ])
+    mode = 'silent'
+    await run.client.patch(Memcached, 'a', { merge: { spec: { size: 3 } } })
+    const healed = await run.client.waitFor(
+      Memcached,
+      'a',
+      (object) => object.status?.conditions?.[0]?.status === 'True',
+    )
+    expect([
+      healed.status?.ready,
+      healed.status?.conditions?.[0]?.reason,
+      later(first.metadata.resourceVersion)(healed),
+    ]).toEqual([7, 'Reconciled', true])
   })
-  await run.client.apply(memcached('a', { size: 1 }))
-  await until('it failed', () => runs > 0)
-  await turns()
-  expect((await run.client.get(Memcached, 'default/a')).status).toBe(undefined)
+
+  test('a controller that never wrote a status does not begin to when it fails', async () => {
+    let runs = 0
+    await using run = await start(open, () => {
+      runs++
+      throw new Error('no luck')
+    })
+    await run.client.apply(memcached('a', { size: 1 }))
+    await until('it failed', () => runs > 0)
+    await turns()
+    expect((await run.client.get(Memcached, 'a')).status).toBe(undefined)
+  })
 })

@@ -1,90 +1,106 @@
-// docs/reference/api/*.md: what the door of each package offers, with its comments.
-import { SymbolFlags } from 'typescript/unstable/sync'
-import type { Project, Symbol } from 'typescript/unstable/sync'
-import type { Node, SourceFile } from 'typescript/unstable/ast'
+// docs/reference/api/*.md: what the door of each package offers, in the order and under the headings of the door's own module.
+import type { Symbol } from 'typescript/unstable/sync'
+import type { Node } from 'typescript/unstable/ast'
 import type { GeneratedFile } from '../generate/generated-file.ts'
-import { commentOf, declarationText, kindOf } from './declaration.ts'
-import type { DeclarationKind } from './declaration.ts'
+import { commentOf, commentText, declarationText, namesIn } from './declaration.ts'
+import { declarationsOf } from './door-layout.ts'
+import { anchor } from './door-links.ts'
+import type { Door, DoorLinks } from './door-links.ts'
 import { block, page, prose } from './markdown.ts'
 import { exportsOf } from './workspace.ts'
-import type { Package } from './workspace.ts'
 
 interface Entry {
   readonly name: string
-  readonly kind: DeclarationKind
   readonly comment: string
   readonly text: string
+  /** Links to what the text names. */
+  readonly types: readonly string[]
 }
 
-const headings: Readonly<Record<DeclarationKind, string>> = {
-  class: 'Classes',
-  function: 'Functions',
-  constant: 'Constants',
-  type: 'Types',
-}
-
-/** A page per door, and one that lists them. The command has no door for others. */
-export function apiPages(packages: readonly Package[]): GeneratedFile[] {
-  const doors = packages
-    .filter(({ folder }) => !folder.startsWith('apps/'))
-    .flatMap((owner) =>
-      [...owner.doors].map(([name, module]) => ({
-        owner,
-        name,
-        module,
-        file: `${name.replace('@fairlead/', '').replaceAll('/', '-')}.md`,
-      })),
-    )
+/** A page per door, and one that lists them. */
+export function apiPages(links: DoorLinks): GeneratedFile[] {
   const index = page(
     'Packages',
     "the comments of the packages' doors",
-    doors.map(({ owner, name, file }) => `- [${name}](${file}): ${owner.description}`).join('\n'),
+    links.doors.map(({ owner, name, file }) => `- [${name}](${file}): ${owner.description}`).join('\n'),
   )
   return [
     { name: 'api/README.md', text: index },
-    ...doors.map(({ owner, name, module, file }) => ({ name: `api/${file}`, text: doorPage(owner, name, module) })),
+    ...links.doors.map((door) => ({ name: `api/${door.file}`, text: doorPage(door, links) })),
   ]
 }
 
-function doorPage({ folder, project, description }: Package, name: string, module: SourceFile): string {
-  const entries = exportsOf(project, module).flatMap((symbol) => entryOf(project, symbol))
-  const sections = (Object.keys(headings) as DeclarationKind[]).flatMap((kind) => {
-    const members = entries.filter((entry) => entry.kind === kind)
-    return members.length === 0 ? [] : [`## ${headings[kind]}`, ...members.map(section)]
-  })
-  return page(name, `the sources of ${folder}`, `${description}.`, ...sections)
+function doorPage(door: Door, links: DoorLinks): string {
+  const { owner, name, module, layout, anchors } = door
+  const entries = new Map(
+    exportsOf(owner.project, module).flatMap((symbol) =>
+      entryOf(door, symbol, links).map((entry) => [entry.name, entry]),
+    ),
+  )
+  const { intro, groups } = layout
+  const sections = groups.map(({ title, names }) => ({
+    title,
+    members: names.flatMap((one) => entries.get(one) ?? []),
+  }))
+  const contents = sections.map(
+    ({ title, members }) =>
+      `- [${title}](#${anchor(title)}): ${members.map((entry) => `[${entry.name}](#${anchors.get(entry.name)})`).join(', ')}`,
+  )
+  return page(
+    name,
+    `the sources of ${owner.folder}`,
+    `${owner.description}.${intro === '' ? '' : ` ${prose(intro)}`}`,
+    contents.join('\n'),
+    ...sections.flatMap(({ title, members }) => [`## ${title}`, ...members.map(section)]),
+  )
 }
 
-function section({ name, comment, text }: Entry): string {
-  return [`### ${name}`, ...(comment === '' ? [] : [prose(comment)]), block('ts', text)].join('\n\n')
+function section({ name, comment, text, types }: Entry): string {
+  return [
+    `### ${name}`,
+    ...(comment === '' ? [] : [prose(comment)]),
+    block('ts', text),
+    ...(types.length === 0 ? [] : [`See ${types.join(', ')}.`]),
+  ].join('\n\n')
 }
 
-function entryOf(project: Project, exported: Symbol): Entry[] {
-  const { checker } = project
-  const symbol = (exported.flags & SymbolFlags.Alias) === 0 ? exported : checker.getAliasedSymbol(exported)
-  const nodes = symbol.declarations.flatMap((handle): Node[] => {
-    const node = handle.resolve(project)
-    return node === undefined ? [] : [node]
-  })
+function entryOf(door: Door, exported: Symbol, links: DoorLinks): Entry[] {
+  const { project } = door.owner
+  const nodes = declarationsOf(project, exported)
   const [node] = nodes
   if (node === undefined) return []
+  const comment = nodes.map(commentOf).find((text) => text !== '') ?? ''
+  if (comment === '') throw new Error(`${door.name} exports ${exported.name} without a comment: say what it is for`)
+  const text = nodes.map(declarationText).join('\n')
+  const imports = importsOf(node)
   return [
     {
       name: exported.name,
-      kind: kindOf(node),
-      comment: plain(commentOf(node)),
-      text: nodes.map(declarationText).join('\n'),
+      comment: readable(comment),
+      text,
+      types: [...new Set(namesIn(text))]
+        .filter((name) => name !== exported.name)
+        .flatMap((name) => links.linkFrom(door, name, imports) ?? []),
     },
   ]
 }
 
-/** A comment without its stars and tags. */
-function plain(comment: string): string {
-  return comment
-    .replace(/^\/\*\*\s*/, '')
-    .replace(/\s*\*\/$/, '')
-    .replaceAll(/\n\s*\* ?/g, '\n')
-    .replaceAll(/\{@link ([^}]+)\}/g, '`$1`')
+/** Names that the file of a declaration imports, and from where. */
+function importsOf(node: Node): ReadonlyMap<string, string> {
+  const { text } = node.getSourceFile()
+  return new Map(
+    [...text.matchAll(/^import (?:type )?\{([^}]*)\} from '([^']+)'/gm)].flatMap(([, names, from]) =>
+      names!.split(',').map((name) => [name.replace(/^\s*type /, '').trim(), from!] as const),
+    ),
+  )
+}
+
+/** A comment as prose: what is thrown and taken in sentences of their own. */
+function readable(comment: string): string {
+  return commentText(comment)
+    .replaceAll(/^@internal.*$/gm, '')
+    .replaceAll(/^@param (\w+) /gm, '\n`$1`: ')
+    .replaceAll(/^@returns /gm, '\nReturns ')
     .replaceAll(/^@throws (.*?)\.?$/gm, '\nThrows $1.')
     .trim()
 }

@@ -9,6 +9,12 @@ import {
 } from 'typescript/unstable/ast/is'
 import type { Node } from 'typescript/unstable/ast'
 
+/** Names of types in a text: words that begin with a capital letter, outside of comments and strings. */
+export function namesIn(text: string): string[] {
+  const bare = text.replaceAll(/\/\*\*[^]*?\*\/|'[^'\n]*'/g, '')
+  return [...bare.matchAll(/(?<![\w.])[A-Z]\w*/g)].map(([name]) => name)
+}
+
 /** What a declaration is, for the heading it stands under. */
 export type DeclarationKind = 'class' | 'function' | 'constant' | 'type'
 
@@ -24,8 +30,8 @@ export function declarationText(node: Node): string {
   if (isFunctionDeclaration(node)) return signature(node)
   if (isVariableDeclaration(node))
     return `const ${node.type === undefined ? textOf(node.name) : `${textOf(node.name)}: ${textOf(node.type)}`}`
-  if (isClassDeclaration(node)) return classText(node)
-  return bare(textOf(node))
+  const text = isClassDeclaration(node) ? classText(node) : bare(textOf(node))
+  return text.replaceAll(/\{@link ([^}]+)\}/g, '$1').replace('{\n\n', '{\n')
 }
 
 function classText(node: Node & { readonly members: readonly Node[] }): string {
@@ -41,7 +47,7 @@ function classText(node: Node & { readonly members: readonly Node[] }): string {
 function isPublic(member: Node): boolean {
   const { name } = member as { readonly name?: Node }
   if ((name !== undefined && isPrivateIdentifier(name)) || commentOfOwn(member).includes('@internal')) return false
-  if (isConstructorDeclaration(member) && /^\s*private /.test(textOf(member))) return false
+  if (isConstructorDeclaration(member)) return commentOfOwn(member) !== ''
   return !textOf(member).startsWith('private ')
 }
 
@@ -59,7 +65,11 @@ function isImplementation(member: Node, members: readonly Node[]): boolean {
 
 function memberText(member: Node): string {
   const comment = commentOfOwn(member)
-  const text = isPropertyDeclaration(member) ? textOf(member).replace(/ = [^\n]*(\n[\s\S]*)?$/, '') : signature(member)
+  const text = isPropertyDeclaration(member)
+    ? textOf(member)
+        .replace(/^([\w ]+) = ('[^']*')$/, '$1: $2')
+        .replace(/ = [^\n]*(\n[\s\S]*)?$/, '')
+    : signature(member)
   return `${comment === '' ? '' : `\n  ${comment}\n`}  ${text.replace(/^async /, '')}`
 }
 
@@ -68,6 +78,16 @@ function signature(node: Node): string {
   const { body } = node as { readonly body?: Node }
   const text = textOf(node)
   return bare(body === undefined ? text : text.slice(0, body.pos - node.getStart())).trimEnd()
+}
+
+/** A comment without its stars and tags of the compiler. */
+export function commentText(comment: string): string {
+  return comment
+    .replace(/^\/\*\*\s*(?:\* ?)?/, '')
+    .replace(/\s*\*\/$/, '')
+    .replaceAll(/\n\s*\* ?/g, '\n')
+    .replaceAll(/\{@link ([^}]+)\}/g, '`$1`')
+    .trim()
 }
 
 function commentOfOwn(node: Node): string {
@@ -79,7 +99,13 @@ export function commentOf(node: Node): string {
   // That of a constant stands before the statement around it.
   for (let owner = node, up = 0; up < 3; owner = owner.parent, up++) {
     const last = owner?.jsDoc?.at(-1)
-    if (last !== undefined) return owner.getSourceFile().text.slice(last.pos, last.end).trim()
+    // What stands at the top of the file counts as part of its first comment.
+    if (last !== undefined)
+      return owner
+        .getSourceFile()
+        .text.slice(last.pos, last.end)
+        .replace(/^[^]*?(?=\/\*\*)/, '')
+        .trim()
   }
   return ''
 }

@@ -1,32 +1,39 @@
-// docs/reference/errors.md: every typed error of every package. Codes are read off the classes' `code`, what they mean off the comments (sentences that
-// begin with the code in backticks), messages off the places where the errors are made.
+// docs/reference/errors.md: every typed error that somebody can meet. Codes are read off the classes' `code` (or `kind`), what they mean off the comment of
+// the class or of the type of its codes, messages off the places where the errors are made. A class marked @internal is told as another error and has no
+// rows of its own; its messages go to that of the same code.
 import {
   isCallExpression,
   isClassDeclaration,
+  isConstructorDeclaration,
   isIdentifier,
   isNewExpression,
   isPropertyDeclaration,
   isStringLiteral,
+  isTypeAliasDeclaration,
 } from 'typescript/unstable/ast/is'
 import { TypeFlags } from 'typescript/unstable/sync'
 import type { LiteralType, Type, UnionType } from 'typescript/unstable/sync'
 import type { ClassDeclaration, Node } from 'typescript/unstable/ast'
 import type { GeneratedFile } from '../generate/generated-file.ts'
+import { commentOf, commentText } from './declaration.ts'
+import type { DoorLinks } from './door-links.ts'
 import { code, page, prose, table } from './markdown.ts'
+import { codeMeanings } from './code-list.ts'
+import { messageTemplate, ownTemplate } from './message-template.ts'
+import type { OwnTemplate } from './message-template.ts'
 import type { Package } from './workspace.ts'
 
 interface ErrorClass {
   readonly name: string
-  readonly owner: Package
-  readonly codes: readonly string[]
-  /** Comments of the class and of the type of its codes. */
-  readonly comment: string
-  /** The message that the class makes itself, for all of its codes. */
-  readonly own: string | undefined
+  readonly isInternal: boolean
+  /** What each code means. */
+  readonly meanings: ReadonlyMap<string, string>
+  /** The message that the class makes itself. */
+  readonly own: OwnTemplate | undefined
 }
 
-/** The page. */
-export function errorPage(packages: readonly Package[]): GeneratedFile {
+/** The page. Throws Error for a code about which nothing is said. */
+export function errorPage(packages: readonly Package[], links: DoorLinks): GeneratedFile {
   const bases = new Map(
     packages.flatMap(({ sources }) =>
       sources.flatMap((file) => classesIn(file).map((node) => [node.name!.getText(), baseOf(node)] as const)),
@@ -37,40 +44,53 @@ export function errorPage(packages: readonly Package[]): GeneratedFile {
       .flatMap(classesIn)
       .filter((node) => isError(node.name!.getText(), bases))
       .flatMap((node) => errorClass(node, owner))
-    if (classes.length === 0) return []
-    const messages = messagesOf(owner, packages, classes)
-    const rows = classes.flatMap((error) =>
-      error.codes.map((value) => [
-        code(value),
-        code(error.name),
-        prose(meaningOf(error, value)),
-        [
-          ...new Set([
-            ...(messages.get(`${error.name} ${value}`) ?? []),
-            ...(error.own === undefined ? [] : [error.own]),
-          ]),
-        ]
-          .slice(0, 4)
-          .map(code)
-          .join('<br>'),
-      ]),
-    )
-    return [
-      `## ${owner.name}`,
-      table(
-        ['code', 'class', 'when, and what to do', 'messages'],
-        rows.toSorted((left, right) => (left[0]! < right[0]! ? -1 : 1)),
-      ),
-    ]
+    const rows = rowsOf(classes, messagesOf(owner, classes), (name) => links.link(name, owner))
+    return rows.length === 0 ? [] : [`## ${owner.name}`, table(['code', 'class', 'when', 'messages'], rows)]
   })
   const text = page(
     'Errors',
     'the error classes in the sources',
     'Errors that somebody can cause have a class and a stable `code`; the message says what happened, to what, and what to do. What stands in braces is filled in. ' +
-      'Answers of the API server are Statuses with the reasons of Kubernetes (`StatusError`), and so are those of a cluster.',
+      'Refusals of an API server, ours or a real one, are a `StatusError`, whose `reason` is the word of Kubernetes (`NotFound`, `Conflict`, `Invalid`): ' +
+      '`isNotFound`, `isConflict` and so on of `@fairlead/kube` tell them apart. What `terminal(message, { reason })` throws has the reason you give it as its code.',
     ...sections,
   )
   return { name: 'errors.md', text }
+}
+
+/** A row per code: classes that mean the same by it share one. */
+function rowsOf(
+  classes: readonly ErrorClass[],
+  messages: ReadonlyMap<string, readonly string[]>,
+  linked: (name: string) => string,
+): string[][] {
+  const told = classes.filter(({ isInternal }) => isInternal)
+  const shown = classes.filter(({ isInternal }) => !isInternal)
+  const codes = [...new Set(shown.flatMap(({ meanings }) => [...meanings.keys()]))].toSorted()
+  return codes.map((value) => {
+    const sharing = shown.filter(({ meanings }) => meanings.has(value))
+    const texts = sharing.flatMap((error) => messagesFor(error, told, value, messages))
+    return [
+      code(value),
+      sharing.map(({ name }) => linked(name)).join(', '),
+      [...new Set(sharing.map(({ meanings }) => prose(meanings.get(value)!)))].join(' '),
+      [...new Set(texts)].slice(0, 4).map(code).join('<br>'),
+    ]
+  })
+}
+
+function messagesFor(
+  error: ErrorClass,
+  told: readonly ErrorClass[],
+  value: string,
+  messages: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
+  const ofTold = told.flatMap(({ name }) => messages.get(`${name} ${value}`) ?? [])
+  const found = [
+    ...(messages.get(`${error.name} ${value}`) ?? []),
+    ...ofTold.map((message) => error.own?.text(value, { at: -1, message }) ?? message),
+  ]
+  return found.length > 0 || error.own === undefined ? found : [error.own.text(value, undefined)]
 }
 
 function classesIn(node: Node): ClassDeclaration[] {
@@ -100,21 +120,25 @@ function isError(name: string | undefined, bases: ReadonlyMap<string, string | u
 }
 
 function errorClass(node: ClassDeclaration, owner: Package): ErrorClass[] {
-  const member = node.members.filter(isPropertyDeclaration).find(({ name }) => name.getText() === 'code')
-  if (member === undefined) return []
-  const { checker } = owner.project
-  const type = checker.getTypeAtLocation(member.name)
-  const codes = type === undefined ? [] : literalsOf(type)
-  if (codes.length === 0) return []
-  const typeName = /^(\w+)$/.exec(member.type?.getText() ?? '')?.[1]
-  const alias =
-    typeName === undefined ? '' : commentBefore(node.getSourceFile().text, new RegExp(`export type ${typeName}\\b`))
-  const text = [alias, commentBefore(node.getSourceFile().text, new RegExp(`class ${node.name!.getText()}\\b`))].join(
-    ' ',
-  )
-  const made = found(node, isCallExpression).find((call) => call.expression.getText() === 'super')?.arguments[0]
-  const template = made === undefined ? undefined : templateOf(made)
-  return [{ name: node.name!.getText(), owner, codes, comment: text, own: template }]
+  const name = node.name!.getText()
+  const members = node.members.filter(isPropertyDeclaration)
+  for (const wanted of ['code', 'kind']) {
+    const member = members.find((one) => one.name.getText() === wanted)
+    const type = member === undefined ? undefined : owner.project.checker.getTypeAtLocation(member.name)
+    const codes = type === undefined ? [] : literalsOf(type)
+    if (member === undefined || codes.length === 0) continue
+    const comment = commentOf(node)
+    const alias = /^(\w+)$/.exec(member.type?.getText() ?? '')?.[1]
+    const named = found(node.getSourceFile(), isTypeAliasDeclaration).find(({ name: own }) => own.getText() === alias)
+    const isInternal = comment.includes('@internal')
+    const meanings = isInternal
+      ? new Map(codes.map((value) => [value, '']))
+      : codeMeanings(name, codes, commentText(comment), named === undefined ? '' : commentText(commentOf(named)))
+    const made = node.members.find(isConstructorDeclaration)
+    const call = found(node, isCallExpression).find(({ expression }) => expression.getText() === 'super')
+    return [{ name, isInternal, meanings, own: ownTemplate(call?.arguments[0], made) }]
+  }
+  return []
 }
 
 function literalsOf(type: Type): string[] {
@@ -123,65 +147,23 @@ function literalsOf(type: Type): string[] {
   return typeof value === 'string' ? [value] : []
 }
 
-/** The comment right before a declaration, as one line. */
-function commentBefore(text: string, declaration: RegExp): string {
-  const at = text.search(declaration)
-  const before = at < 0 ? '' : text.slice(0, at)
-  const comment = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:export )?(?:abstract )?$/.exec(before)?.[1] ?? ''
-  return comment
-    .replaceAll(/\n\s*\*/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-}
-
-/** The sentences about a code, else what is said of the class. */
-function meaningOf({ comment, codes }: ErrorClass, value: string): string {
-  const about = comment.split(/(?=(?:^|(?<=[.:;] ))(?:`\w+`(?:, | and )?)+: )/)
-  const own = about.find((part) => new RegExp(`^[^:]*\`${value}\`[^:]*: `).test(part))
-  if (own !== undefined) return own.replace(/^[^:]*: /, '').trim()
-  return codes.length === 1 || about.length === 1 ? comment : about[0]!.startsWith('`') ? '' : about[0]!.trim()
-}
-
 /** By class and code: the messages of the places where the error is made. */
-function messagesOf(
-  owner: Package,
-  packages: readonly Package[],
-  classes: readonly ErrorClass[],
-): ReadonlyMap<string, string[]> {
+function messagesOf(owner: Package, classes: readonly ErrorClass[]): ReadonlyMap<string, string[]> {
   const known = new Map(classes.map((error) => [error.name, error]))
   const messages = new Map<string, string[]>()
-  const sources = packages.filter(({ folder }) => folder === owner.folder).flatMap(({ sources: files }) => files)
-  for (const expression of sources.flatMap((file) => found(file, isNewExpression))) {
-    const error = isIdentifier(expression.expression) ? known.get(expression.expression.text) : undefined
+  for (const { expression, arguments: given = [] } of owner.sources.flatMap((file) => found(file, isNewExpression))) {
+    const error = isIdentifier(expression) ? known.get(expression.text) : undefined
     if (error === undefined) continue
-    const values = (expression.arguments ?? []).map((argument) =>
-      isStringLiteral(argument) ? argument.text : undefined,
-    )
+    const texts = given.map((argument) => (isStringLiteral(argument) ? argument.text : undefined))
     const value =
-      values.find((text) => text !== undefined && error.codes.includes(text)) ??
-      (error.codes.length === 1 ? error.codes[0] : undefined)
-    const message = (expression.arguments ?? [])
-      .filter((_, index) => values[index] === undefined || values[index] !== value)
-      .map(templateOf)
-      .find((text) => text !== undefined)
-    if (value === undefined || message === undefined) continue
+      texts.find((text) => text !== undefined && error.meanings.has(text)) ??
+      (error.meanings.size === 1 ? [...error.meanings.keys()][0] : undefined)
+    const at = given.findIndex((argument, index) => texts[index] !== value && messageTemplate(argument) !== undefined)
+    if (value === undefined || at < 0) continue
+    const message = messageTemplate(given[at]!)!
     const key = `${error.name} ${value}`
-    messages.set(key, [...(messages.get(key) ?? []), message])
+    const whole = error.own === undefined ? message : error.own.text(value, { at, message })
+    messages.set(key, [...(messages.get(key) ?? []), whole])
   }
   return messages
-}
-
-/** A text or template with its gaps named; undefined for anything else. */
-function templateOf(node: Node): string | undefined {
-  if (isStringLiteral(node)) return node.text
-  const text = node.getText()
-  if (!text.startsWith('`')) return undefined
-  return text
-    .slice(1, -1)
-    .replaceAll(
-      /\$\{((?:[^{}]|\{[^{}]*\})*)\}/g,
-      (_, gap: string) =>
-        `{${/^[\w.]+$/.test(gap) ? gap.split('.').at(-1) : (/\b([a-z]\w+)\b(?!\()/.exec(gap)?.[1] ?? '…')}}`,
-    )
-    .replaceAll(/\\(.)/g, '$1')
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { capabilities, program } from 'fairlead'
 import type { GeneratedFile } from '../generate/generated-file.ts'
 import { apiPages } from './api-pages.ts'
+import { DoorLinks } from './door-links.ts'
 import { errorPage } from './error-page.ts'
 import { cliPage, crdsPage, metricsPage } from './other-pages.ts'
 import { Workspace } from './workspace.ts'
@@ -10,9 +11,10 @@ import { Workspace } from './workspace.ts'
 /** All pages; names are relative to docs/reference. */
 export async function referencePages(root: string): Promise<GeneratedFile[]> {
   using workspace = new Workspace(root)
+  const links = new DoorLinks(workspace.packages)
   const pages = [
-    ...apiPages(workspace.packages),
-    errorPage(workspace.packages),
+    ...apiPages(links),
+    errorPage(workspace.packages, links),
     cliPage(await program('all')),
     crdsPage(join(root, 'capabilities')),
     await metricsPage(await Promise.all(capabilities.map((entry) => entry.load()))),

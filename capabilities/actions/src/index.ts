@@ -1,7 +1,10 @@
 // The door of @fairlead/actions: the capability, its API types, and the engine for those who decide the same things offline.
-export * from './engine/action-map.ts'
+export { actions, actionServiceOf } from './capability.ts'
 export * from './api.ts'
 export { crds } from './generated/crds.ts'
+
+// the engine: maps, mappings, patterns, commands
+export * from './engine/action-map.ts'
 export * from './engine/action-error.ts'
 export * from './engine/application.ts'
 export * from './engine/catalog.ts'
@@ -22,14 +25,19 @@ export * from './engine/rule.ts'
 export * from './engine/sections.ts'
 export * from './engine/status-map.ts'
 export * from './engine/target.ts'
+
+// functions and snippets
 export type * from './functions/cluster-reader.ts'
 export { functionsFor } from './functions/functions.ts'
 export { objectsReader } from './functions/objects-reader.ts'
 export { Sandbox, SnippetError } from './sandbox/sandbox.ts'
+
+// mappings within objects, checks
 export * from './engine/embedded-mapping.ts'
 export * from './engine/lint.ts'
 export * from './engine/rule-maps.ts'
-export { actions, actionServiceOf } from './capability.ts'
+
+// the service
 export { ActionService } from './service/action-service.ts'
 export type { ActionServiceOptions, ResourceRef, RunOptions, WithMenu } from './service/action-service.ts'
 export * from './service/catalog-source.ts'
@@ -40,6 +48,8 @@ export { Rights, Rules, runRight } from './service/rights.ts'
 export type { Caller, Right } from './service/rights.ts'
 export * from './service/settings.ts'
 export { defaultMapping, defaults } from './defaults/index.ts'
+
+// running Jobs
 export { JobRunner } from './runner/job-runner.ts'
 export type { JobRunnerOptions } from './runner/job-runner.ts'
 export type { RunMode } from './runner/launch.ts'

@@ -50,6 +50,7 @@ export class MapControllers {
   readonly #running = new Map<string, Running>()
   readonly #controller: Controller<MapControllerObject>
 
+  /** Begins to follow MapControllers with the caches of a manager. */
   constructor(manager: Manager, options: Pick<CapabilityOptions, 'resolve'>) {
     const { client, clock, endpoints } = manager
     this.#manager = manager

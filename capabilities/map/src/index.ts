@@ -1,11 +1,15 @@
 // The door of @fairlead/map: the capability, its API types, and the engine for those who decide the same things offline.
 export type * from './api.ts'
 export { map } from './capability.ts'
+export { crds } from './generated/crds.ts'
+
+// the controller
 export { MapControllers, mapControllerKind } from './controller.ts'
 export type { MapControllerObject } from './controller.ts'
 export type { FailingGroup, GroupRef } from './run/group-notes.ts'
 export type { MapRun, RunState } from './run/map-run.ts'
-export { crds } from './generated/crds.ts'
+
+// the engine: decisions as pure functions
 export * from './engine/answer.ts'
 export * from './engine/configuration.ts'
 export * from './engine/group.ts'
@@ -22,5 +26,7 @@ export * from './engine/trigger.ts'
 export * from './engine/selection.ts'
 export * from './engine/output-book.ts'
 export * from './engine/grants.ts'
+
+// offline
 export { rehearse } from './offline/rehearsal.ts'
 export type { Rehearsed, RehearsedParent, RehearsalOptions } from './offline/rehearsal.ts'

@@ -1,8 +1,10 @@
 // The door of @fairlead/supply: the capability, its API types, and the engine for those who decide the same things offline.
+export { supply } from './capability.ts'
 export type * from './api.ts'
 export { apiGroup, apiVersion } from './api.ts'
 export { crds } from './generated/crds.ts'
-// Objects in full, as people write them; the types of api.ts name what the code reads.
+
+// objects in full, as people write them (the types above name what the code reads)
 export type {
   ClusterConfigTemplate,
   ClusterDelivery,
@@ -17,6 +19,8 @@ export type {
   Runnable as RunnableManifest,
   Workload,
 } from './generated/crds.ts'
+
+// the engine: health, selection, templates
 export * from './engine/builtin-health.ts'
 export * from './engine/condition.ts'
 export * from './engine/field-requirement.ts'
@@ -31,9 +35,12 @@ export * from './engine/runs.ts'
 export * from './engine/selection.ts'
 export * from './engine/summary.ts'
 export * from './engine/value-text.ts'
-export { supply } from './capability.ts'
+
+// the controllers
 export { startControllers } from './controller.ts'
 export type { SupplyControllers } from './controller.ts'
+
+// the engine: owners and their resources
 export * from './engine/blueprint-readiness.ts'
 export * from './engine/completion.ts'
 export * from './engine/context.ts'
@@ -43,6 +50,8 @@ export * from './engine/owner-conditions.ts'
 export * from './engine/realized.ts'
 export * from './engine/stamp.ts'
 export * from './engine/template-choice.ts'
+
+// what a run needs
 export * from './kinds.ts'
 export * from './run/ground.ts'
 export { realize } from './run/realize.ts'

@@ -9,14 +9,17 @@ function own<T extends KubeObject>(name: string, plural: string, namespaced: boo
   return kind<T>(apiVersion, name, { plural, namespaced })
 }
 
-/** Owners. */
+/** Workloads, owners of what supply chains stamp. */
 export const workloadKind: Kind<Owner> = own('Workload', 'workloads', true)
+/** Deliverables, owners of what deliveries stamp. */
 export const deliverableKind: Kind<Owner> = own('Deliverable', 'deliverables', true)
-/** Blueprints. */
+/** Supply chains, the blueprints of workloads. */
 export const supplyChainKind: Kind<Blueprint> = own('ClusterSupplyChain', 'clustersupplychains', false)
+/** Deliveries, the blueprints of deliverables. */
 export const deliveryKind: Kind<Blueprint> = own('ClusterDelivery', 'clusterdeliveries', false)
 /** Runs. */
 export const runnableKind: Kind<Runnable> = own('Runnable', 'runnables', true)
+/** Templates of what Runnables make. */
 export const runTemplateKind: Kind<RunTemplate> = own('ClusterRunTemplate', 'clusterruntemplates', false)
 /** Default health rules. */
 export const healthRuleKind: Kind<ClusterHealthRule> = own('ClusterHealthRule', 'clusterhealthrules', false)
@@ -35,11 +38,12 @@ export function templateKind(name: TemplateKind): Kind<Template> {
 }
 
 const rbac = 'rbac.authorization.k8s.io/v1'
-/** What grants rights to service accounts, in a namespace and everywhere. */
+/** What grants rights to service accounts in a namespace. */
 export const namespacedGrants: readonly Kind[] = [
   kind(rbac, 'Role', { plural: 'roles', namespaced: true }),
   kind(rbac, 'RoleBinding', { plural: 'rolebindings', namespaced: true }),
 ]
+/** What grants rights to service accounts everywhere. */
 export const clusterGrants: readonly Kind[] = [
   kind(rbac, 'ClusterRole', { plural: 'clusterroles', namespaced: false }),
   kind(rbac, 'ClusterRoleBinding', { plural: 'clusterrolebindings', namespaced: false }),

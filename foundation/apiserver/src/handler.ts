@@ -65,7 +65,8 @@ export class Handler {
     try {
       answer = await this.#answer(request, warnings)
     } catch (error) {
-      if (!(error instanceof StatusError)) this.#options.onError(error, request)
+      // Whoever has gone has ended what was done for him.
+      if (!(error instanceof StatusError) && !request.signal.aborted) this.#options.onError(error, request)
       answer = answerError(error, this.#errorForm(request))
     }
     if (request.method === 'HEAD') answer = { ...answer, body: { kind: 'bytes', bytes: new Uint8Array() } }
@@ -117,8 +118,9 @@ export class Handler {
     if (path.kind === 'resource') {
       const found = this.#find(path)
       if (found === 'no-path') return pathNotFound()
+      const bodyLimit = found.definition.maxBodyBytes
       return answerResource(this.#options.environment, {
-        request,
+        request: bodyLimit === undefined ? request : { ...request, bodyLimit },
         call: this.#call(request, path, found, user, warnings),
         protobuf: this.#options.protobuf,
         pretty: isPretty(request),

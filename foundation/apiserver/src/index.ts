@@ -1,4 +1,12 @@
-// The door of @fairlead/apiserver.
+// The door of @fairlead/apiserver. Start with `ApiServer.start`; the parts are for those who build a server of their own.
+
+export { ApiServer, serverVersion } from './server.ts'
+export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
+export type { Route, TakeOver } from './handler.ts'
+export type { LogRequest, PodLogs } from './endpoints/pod-endpoints.ts'
+export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
+export { DelegationError } from './delegated/delegated-resources.ts'
+export type { AdmissionLink, AdmissionRequest } from './admission/admission.ts'
 
 // storage
 export { StoreError } from './storage/store.ts'
@@ -11,7 +19,18 @@ export type { Forgotten, Journal, JournalBatch, JournalRecord, JournalState, Sto
 export type { StoreOptions } from './storage/versioned-store.ts'
 export type { Window } from './storage/resource-table.ts'
 
-// authentication and authorization
+// backups
+export { backupPath } from './backup/backup-route.ts'
+export { backupFormat, readBackup, writeBackup } from './backup/backup-file.ts'
+export type { Backup, BackupHeader } from './backup/backup-file.ts'
+export { BackupError } from './backup/backup-error.ts'
+export type { BackupErrorCode } from './backup/backup-error.ts'
+export { planRestore } from './backup/restore-plan.ts'
+export type { RestoreCounts, RestorePlan } from './backup/restore-plan.ts'
+export { prepareRestore, RestoreRefused } from './backup/restore.ts'
+export type { Restore, RestoreOptions } from './backup/restore.ts'
+
+// parts of the server: authentication and authorization
 export type {
   Attributes,
   Authenticator,
@@ -57,14 +76,7 @@ export { aggregatedRules } from './auth/rbac/aggregation.ts'
 export type { AggregatedRole } from './auth/rbac/aggregation.ts'
 export { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 
-// server
-export { ApiServer, serverVersion } from './server.ts'
-export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
-export type { Route, TakeOver } from './handler.ts'
-export type { LogRequest, PodLogs } from './endpoints/pod-endpoints.ts'
-export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
-export { DelegationError } from './delegated/delegated-resources.ts'
-export type { AdmissionLink, AdmissionRequest } from './admission/admission.ts'
+// parts of the server: the registry of resources
 export { Registry } from './registry/registry.ts'
 export type { RegistryReader, ServedResource } from './registry/registry.ts'
 export { resourceName, storedApiVersion, TypeMismatch } from './registry/resource.ts'
@@ -77,18 +89,7 @@ export type {
 } from './registry/resource.ts'
 export type { Draft, Strategy, WriteContext } from './registry/strategy.ts'
 
-// backups
-export { backupPath } from './backup/backup-route.ts'
-export { backupFormat, readBackup, writeBackup } from './backup/backup-file.ts'
-export type { Backup, BackupHeader } from './backup/backup-file.ts'
-export { BackupError } from './backup/backup-error.ts'
-export type { BackupErrorCode } from './backup/backup-error.ts'
-export { planRestore } from './backup/restore-plan.ts'
-export type { RestoreCounts, RestorePlan } from './backup/restore-plan.ts'
-export { prepareRestore, RestoreRefused } from './backup/restore.ts'
-export type { Restore, RestoreOptions } from './backup/restore.ts'
-
-// built-in kinds, discovery, OpenAPI, protobuf
+// parts of the server: built-in kinds, protobuf
 export {
   builtinGroups,
   builtinResources,
@@ -104,7 +105,7 @@ export { ProtobufError } from './protobuf/protobuf-error.ts'
 export { messageOfKind } from './protobuf/message-type.ts'
 export type { MessageField, MessageType } from './protobuf/message-type.ts'
 
-// custom resources
+// parts of the server: custom resources
 export {
   compareVersions,
   crdStrategy,
@@ -121,6 +122,8 @@ export type {
   LifecycleStep,
   RuleEngine,
 } from './custom/index.ts'
+
+// parts of the server: certificates and kubeconfig
 export { loadCertificates, makeCertificates } from './auth/certificates.ts'
 export type { CertificateOptions, Certificates, KeyPair } from './auth/certificates.ts'
 export { issuerRoute } from './auth/issuer-route.ts'
@@ -128,13 +131,13 @@ export { tokenKey } from './auth/token-key.ts'
 export { kubeconfigText, writeKubeconfig } from './auth/kubeconfig-file.ts'
 export type { KubeconfigContent } from './auth/kubeconfig-file.ts'
 
-// HTTP
+// parts of the server: HTTP, discovery, OpenAPI
 export type { ServedEvent, ServerBody, ServerRequest, ServerResponse } from './http/message.ts'
 export { listen, ListenError } from './http/listener.ts'
 export type { Listener, ListenerTls, ListenOptions } from './http/listener.ts'
 export { readCredentials } from './http/server-request.ts'
 export * from './discovery/index.ts'
 
-// controllers inside the server
+// parts of the server: controllers inside it
 export { internalControllers, startControllers } from './controllers/index.ts'
 export type { ControllersOptions, InternalController, ResourceSource } from './controllers/index.ts'

@@ -199,7 +199,8 @@ export class ApiServer implements AsyncDisposable {
     )
     const webhooks = { client, authorizer, newUid: randomUUID, read, list }
     const onError = (error: unknown): void => options.onError?.(error)
-    const delegated = new DelegatedResources(store, registry, onError)
+    const endpoints = { ...podEndpoints(options.podLogs), ...authEndpoints({ authorizer, authenticators, tokens }) }
+    const delegated = new DelegatedResources(store, registry, endpoints, onError)
     const environment: Environment = {
       store: delegated.store,
       registry,
@@ -218,7 +219,7 @@ export class ApiServer implements AsyncDisposable {
       turns: new Turns(),
       random: options.random ?? Math.random,
       newUid: randomUUID,
-      subresources: { ...podEndpoints(options.podLogs), ...authEndpoints({ authorizer, authenticators, tokens }) },
+      subresources: delegated.endpoints,
       read,
       list,
     }
@@ -262,6 +263,7 @@ export class ApiServer implements AsyncDisposable {
           },
         }),
         capabilityRoutes,
+        delegated.route(),
         ...(options.routes ?? []),
       ],
       protobuf: protobufCodec,
@@ -294,7 +296,7 @@ export class ApiServer implements AsyncDisposable {
 
   /**
    * Serves an API resource of a capability from its own storage, until the server stops or the returned value is disposed.
-   * Throws DelegationError `ResourceServed`.
+   * Throws DelegationError.
    */
   async delegate(resource: DelegatedResource): Promise<Disposable> {
     const served = await this.#delegated.add(resource)

@@ -25,6 +25,7 @@ export class Backoff {
   readonly #options: BackoffOptions
   #failures = 0
 
+  /** Begins with the shortest wait. */
   constructor(options: BackoffOptions) {
     this.#options = options
   }

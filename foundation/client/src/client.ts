@@ -80,6 +80,7 @@ export class Client {
   readonly namespace: string
   readonly #traits: ClientTraits
 
+  /** A client over a transport; {@link connect} makes one from kubeconfig. */
   constructor(options: ClientOptions)
   /** @internal for {@link Client.with} and {@link Client.as} */
   constructor(options: ClientOptions, discovery: Discovery | undefined, traits: ClientTraits)

@@ -1,14 +1,17 @@
 // The door of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and `kind()` to name what you speak of.
-export type * from './transport.ts'
-export { systemClock } from './system-clock.ts'
-export { Client } from './client.ts'
-export type { ClientOptions, ClientTraits, Scale } from './client.ts'
 export { connect, findConnection } from './connect.ts'
 export type { ConnectOptions } from './connect.ts'
+export { Client } from './client.ts'
+export type { ClientOptions, ClientTraits, Scale } from './client.ts'
+export type * from './options.ts'
+export type { WaitOptions } from './wait-for.ts'
+
+// kinds
 export { groupKindName, kind, kindOfObject, toKey, toKind } from './kind.ts'
 export type { KeyLike, Kind, KindLike } from './kind.ts'
 export * from './builtin-kinds.ts'
-export type * from './options.ts'
+
+// errors and what requests are made of
 export { ClientError, isClientError } from './client-error.ts'
 export type { ClientErrorCode } from './client-error.ts'
 export { CollisionError, withOwner } from './claimed-apply.ts'
@@ -20,7 +23,8 @@ export { Discovery } from './discovery.ts'
 export type { ApiResource, ResourcePath } from './discovery.ts'
 export { withoutUndefined } from './request-body.ts'
 export { collectionPath, labelSelectorText, objectPath, scopeQuery } from './request-path.ts'
-export type { WaitOptions } from './wait-for.ts'
+export type * from './transport.ts'
+export { systemClock } from './system-clock.ts'
 
 // watching
 export { Reflector } from './watch/reflector.ts'

@@ -1,10 +1,12 @@
 // The door of @fairlead/controller. Start with `Manager.start` and `manager.controller(name)`.
-export type * from './capability.ts'
-export type * from './delegated-resource.ts'
 export { Manager } from './manager.ts'
 export type { ActAs, ManagerOptions } from './manager.ts'
 export { after, terminal, TerminalError } from './result.ts'
 export type { After, Result } from './result.ts'
+
+// capabilities
+export type * from './capability.ts'
+export type * from './delegated-resource.ts'
 
 // controllers of one kind
 export { ControllerBuilder, ObjectControllerBuilder } from './reconcile/builder.ts'

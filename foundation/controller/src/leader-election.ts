@@ -39,6 +39,7 @@ export class LeaderElection {
   /** When the last attempt that succeeded began: others count from no earlier. */
   #renewedAt = -Infinity
 
+  /** Takes no lease before `acquire`. */
   constructor(options: LeaderElectionOptions, host: LeaderElectionHost) {
     this.#options = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000, ...options }
     if (this.#options.renewDeadline >= this.#options.leaseDuration)

@@ -24,6 +24,7 @@ export class FakeClock implements Clock {
   #order = 0
   readonly #pending = new Set<Pending>()
 
+  /** A clock that stands at `start`, in milliseconds since the epoch or RFC 3339. */
   constructor(start: number | string = '2026-01-01T00:00:00Z') {
     this.#now = typeof start === 'number' ? start : Date.parse(start)
   }

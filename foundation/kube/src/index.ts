@@ -1,28 +1,33 @@
 // The door of @fairlead/kube.
 export * from './object.ts'
 export * from './clock.ts'
-export type * from './schema/schema-node.ts'
 
-// data: JSON, YAML, names, selectors, conditions, errors, patches
+// JSON and YAML
 export * from './json.ts'
+export * from './yaml.ts'
 export * from './own-property.ts'
 export * from './go-text.ts'
 export * from './go-json.ts'
+
+// names, selectors, JSONPath
 export * from './names.ts'
 export * from './selector.ts'
 export * from './field-selector.ts'
+export * from './jsonpath.ts'
+export * from './regex.ts'
+export * from './random-name.ts'
+
+// conditions, owner references, errors
 export * from './conditions.ts'
 export * from './owner-references.ts'
-export * from './field-error.ts'
 export * from './status.ts'
+export * from './field-error.ts'
+
+// quantities and durations
 export * from './quantity.ts'
 export * from './duration.ts'
-export * from './yaml.ts'
-export * from './regex.ts'
-export * from './quantity.ts'
-export * from './duration.ts'
-export * from './random-name.ts'
-export * from './jsonpath.ts'
+
+// patches
 export * from './patch/json-patch.ts'
 export * from './patch/merge-patch.ts'
 export * from './patch/strategic-merge.ts'
@@ -54,6 +59,7 @@ export type { ListShape, MapShape, MergeType, ScalarShape } from './merge/merge-
 export { lastAppliedAnnotation } from './merge/last-applied.ts'
 
 // structural schemas
+export type * from './schema/schema-node.ts'
 export { defaultOf, structuralSchema } from './schema/resolve.ts'
 export * from './schema/prune.ts'
 export * from './schema/default.ts'

@@ -15,7 +15,12 @@ export interface ParseJsonOptions {
   readonly onDuplicate?: (path: string, line?: number) => void
 }
 
-/** The text is not JSON. `message` is what Go's encoding/json says. Lines and columns count from 1, offsets from 0, in UTF-16 units. */
+/**
+ * A JSON text that cannot be read. `message` is what Go's encoding/json says. Lines and columns count from 1, offsets from 0, in UTF-16 units.
+ * - `InvalidJson`: the text is not JSON.
+ * - `JsonTooDeep`: arrays and objects nest deeper than {@link maxJsonDepth}.
+ * - `JsonNumberOutOfRange`: no 64-bit float holds the number.
+ */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
   readonly code: 'InvalidJson' | 'JsonTooDeep' | 'JsonNumberOutOfRange'

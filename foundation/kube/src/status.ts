@@ -50,6 +50,7 @@ export class StatusError extends Error {
   readonly status: Status
   readonly code: number
 
+  /** The error that a Status tells of. */
   constructor(status: Status) {
     super(status.message ?? status.reason ?? 'the server answered with a failure')
     this.status = status

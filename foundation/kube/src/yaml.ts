@@ -16,7 +16,12 @@ function library(): typeof Yaml {
   return (loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml)
 }
 
-/** The text is not YAML, or says what JSON cannot. Lines and columns count from 1; 0 where none can be named. */
+/**
+ * A YAML text that cannot be read. Lines and columns count from 1; 0 where none can be named.
+ * - `InvalidYaml`: the text is not YAML, or says what JSON cannot.
+ * - `YamlTooDeep`: lists and maps nest deeper than {@link maxJsonDepth}.
+ * - `YamlAliases`: aliases make far more of the text than stands in it.
+ */
 export class YamlSyntaxError extends Error {
   override readonly name = 'YamlSyntaxError'
   readonly code: 'InvalidYaml' | 'YamlTooDeep' | 'YamlAliases'

@@ -21,6 +21,7 @@ export class Simulator {
   readonly #since = new Map<Rule, Map<string, number>>()
   readonly #subresource = new Map<string, 'status' | undefined>()
 
+  /** A simulator that moves nothing until it is set up. */
   constructor(rules: readonly Rule[]) {
     this.rules = rules
     for (const rule of rules) this.#since.set(rule, new Map())

@@ -3,7 +3,16 @@ import { SelectorError, StatusError } from '@fairlead/kube'
 import { InputError } from './inputs.ts'
 import { PatternError } from './pattern.ts'
 
-/** The word before the message. */
+/**
+ * The word before the message:
+ * - `input-error`: an input of the action, or of the request, is missing or does not fit.
+ * - `pattern-error`: a pattern cannot be resolved; the message of its PatternError follows.
+ * - `validation-error`: what was sent does not fit the form of the action.
+ * - `syntax-error`: a body, selector or map that cannot be parsed.
+ * - `not-found`: the resource, the action or the Job is not there.
+ * - `forbidden`: the caller may not do that; the message names verb and resource.
+ * - `internal-error`: the server, or a webhook of it, failed.
+ */
 export type ActionErrorKind =
   | 'input-error'
   | 'pattern-error'

@@ -42,6 +42,7 @@ export class Catalog {
   /** Maps that a remembered set was made of, or would have been had they existed. */
   readonly #asked = new Set<string>()
 
+  /** What is offered by these mappings, with maps found by `find`. */
   constructor(mappings: readonly MappingObject[], find: FindMap) {
     this.#find = find
     this.#mappings = mappings.map(parsedMapping)

@@ -3,7 +3,10 @@ import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
 import type { RunSnippet } from './resolve.ts'
 
-/** A refusal. `kind` is the word that clients know: a field that is missing, unknown or invalid, or a value that does not fit. */
+/**
+ * A refusal. `kind` is the word that clients know: a field that is missing, unknown or invalid, or a value that does not fit.
+ * @internal told as an ActionError of the same kind
+ */
 export class InputError extends Error {
   override readonly name = 'InputError'
   readonly kind: 'validation-error' | 'input-error'

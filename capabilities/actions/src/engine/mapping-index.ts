@@ -61,6 +61,7 @@ export class MappingIndex {
   readonly #seenIn: number[] = []
   #lookups = 0
 
+  /** An index of these mappings. */
   constructor(mappings: readonly Mapping[]) {
     this.#byKind = {
       actions: this.#index(mappings, 'actions'),

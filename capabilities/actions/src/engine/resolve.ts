@@ -40,6 +40,7 @@ export class PatternResolver {
   #steps = 0
   #cycles = 0
 
+  /** A resolver of patterns in a scope. */
   constructor(scope: PatternScope) {
     this.#scope = scope
   }

@@ -50,6 +50,7 @@ export class JobRunner implements AsyncDisposable {
   /** What ends the command of a pod, by the pod's uid, while it runs. */
   readonly #pods = new Map<string, AbortController>()
 
+  /** A runner that runs nothing until it is set up. */
   constructor(options: JobRunnerOptions) {
     this.#options = options
     this.logs = this.#book.read

@@ -6,7 +6,7 @@ import { systemClock } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
 import type { SnippetCall, SnippetLimits, SnippetReady, SnippetReply } from './snippet-messages.ts'
 
-/** Why a snippet gave nothing. */
+/** A snippet threw, took too long, or gave nothing. */
 export class SnippetError extends Error {
   override readonly name = 'SnippetError'
   readonly code = 'SnippetFailed'

@@ -6,7 +6,17 @@ import { formatIdentity } from './identity.ts'
 import type { OutputKind } from './resource.ts'
 import { groupResource } from './resource.ts'
 
-/** Why an answer was refused. The message says which output, and what to change. */
+/**
+ * Why an answer of a hook was refused; nothing of it was used. The message says which output, and what to change.
+ * - `MissingOutputs`: the field `outputs` is not there; an empty list would mean that none is wanted.
+ * - `InvalidAnswer`: the answer is no JSON object, or a field of it has the wrong type.
+ * - `UnknownField`: the answer has a field that nobody knows, or one twice, and the hook is strict.
+ * - `InvalidOutput`: an output is no object with apiVersion, kind and name.
+ * - `UndeclaredKind`: an output is of a kind that `outputResources` does not list.
+ * - `OtherVersion`: an output is in another version of its kind than `outputResources` lists.
+ * - `DuplicateOutput`: two outputs have the same kind, namespace and name.
+ * - `OutOfScope`: an output is where its parent cannot own it: in another namespace, or cluster-scoped below a namespaced parent.
+ */
 export class AnswerError extends Error {
   override readonly name = 'AnswerError'
   readonly code:

@@ -7,7 +7,11 @@ import { hookRequest } from '../engine/request.ts'
 import type { Hook, HookCall } from '../run/hooks.ts'
 import type { HookName } from '../metrics.ts'
 
-/** An expression that cannot be accepted, or that failed for one group. The message names the field of the spec. */
+/**
+ * An expression of a MapController. The message names the field of the spec.
+ * - `InvalidExpression`: it does not compile; nothing of the controller runs until it is corrected.
+ * - `ExpressionFailed`: it failed, or took too many steps, for one input.
+ */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError'
   readonly code: 'InvalidExpression' | 'ExpressionFailed'

@@ -26,7 +26,10 @@ export interface Hooks extends AsyncDisposable {
   readonly tombstone: Hook | undefined
 }
 
-/** The hook answered 429 with Retry-After: it is asked again then, and nobody is told (Q14). */
+/**
+ * The hook answered 429 with Retry-After: it is asked again then, and nobody is told (Q14).
+ * @internal
+ */
 export class HookBusyError extends Error {
   override readonly name = 'HookBusyError'
   readonly code = 'HookBusy'

@@ -8,7 +8,13 @@ import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { Action, Plan } from '../engine/plan.ts'
 import { refusal } from '../engine/plan.ts'
 
-/** Some of a plan could not be carried out. The message says what and why; `causes` are the errors themselves. */
+/**
+ * Some of a plan could not be carried out. The message says what and why.
+ * - `NameTaken`: an object that this controller does not own has the name of an output. It is left alone; the output is made when the name is free.
+ * - `OtherGroup`: an output of another input has the name. It is left alone.
+ * - `CacheBehind`: an object was just written and is not in the cache yet. Settles itself; no event.
+ * - `WriteFailed`: several writes failed, or the server refused one; the message has the reasons.
+ */
 export class WriteError extends Error {
   override readonly name = 'WriteError'
   readonly code: 'NameTaken' | 'OtherGroup' | 'CacheBehind' | 'WriteFailed'

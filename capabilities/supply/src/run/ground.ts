@@ -26,7 +26,11 @@ export interface Ground {
   resourceOf(object: KubeObject): Promise<string>
 }
 
-/** An object could not be applied, or not be read. */
+/**
+ * An object of an owner could not be written or read.
+ * - `TemplateRejectedByAPIServer`: the API server refused the stamped object; the reason of the condition, as in Cartographer.
+ * - `FailedToListCreatedObjects`: the kind cannot be listed (not yet, or not with these rights), so nothing is decided.
+ */
 export class ApplyError extends Error {
   override readonly name = 'ApplyError'
   readonly code: 'TemplateRejectedByAPIServer' | 'FailedToListCreatedObjects'

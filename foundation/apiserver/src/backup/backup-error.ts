@@ -1,8 +1,11 @@
 // Why a backup cannot be used.
 
 /**
- * `NotABackup`: the file is something else. `BackupTooNew`: a newer version wrote it. `BackupTruncated`: its end is missing.
- * `BackupDamaged`: it was changed, or written wrongly. In all cases nothing has been restored.
+ * Why a backup is refused; nothing has been restored:
+ * - `NotABackup`: the file is something else.
+ * - `BackupTooNew`: a newer version wrote it.
+ * - `BackupTruncated`: its end is missing.
+ * - `BackupDamaged`: it was changed, or written wrongly.
  */
 export type BackupErrorCode = 'NotABackup' | 'BackupTooNew' | 'BackupTruncated' | 'BackupDamaged'
 

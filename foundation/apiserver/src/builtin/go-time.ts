@@ -6,7 +6,10 @@ export interface Instant {
   readonly nanos: number
 }
 
-/** The text is not a time; the message is that of Go's time.Parse. */
+/**
+ * The text is not a time; the message is that of Go's time.Parse.
+ * @internal answered 400
+ */
 export class TimeSyntaxError extends Error {
   readonly code = 'InvalidTime'
 }

@@ -135,7 +135,10 @@ class WebhookConverter {
   }
 }
 
-/** An answer that does not do. */
+/**
+ * An answer that does not do.
+ * @internal told as a StatusError
+ */
 class Refused extends Error {
   readonly code = 'ConversionRefused'
 }

@@ -7,7 +7,10 @@ import type { ServedResource } from '../registry/registry.ts'
 /** What a merge takes as `convert`. */
 type Convert = (object: KubeObject, apiVersion: string) => KubeObject | undefined
 
-/** An answer that is not there yet. */
+/**
+ * An answer that is not there yet.
+ * @internal caught where the answer is fetched
+ */
 class Missing extends Error {
   readonly code = 'ConversionMissing'
   readonly object: KubeObject

@@ -67,7 +67,7 @@ async function createOnce(
   const key = keyOfCall(call, asObject(draft).metadata.name ?? '')
   refuseResourceVersion(draft.metadata)
   if (mode.dryRun) {
-    if ((await environment.store.head(resource, key)) !== undefined)
+    if ((await environment.store.head(resource, key, call.signal)) !== undefined)
       throw new StoreError('Conflict', `${resource}${key} exists`)
     delete draft.metadata['resourceVersion']
     return { object: servedForm(asObject(draft), 0, call.resource) }

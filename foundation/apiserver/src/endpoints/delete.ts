@@ -35,7 +35,7 @@ export async function deleteObject(
   refuseDeletionOf(definition, call.name)
   warnAboutJobs(call, options)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const entry = await environment.store.head(resourceName(definition), keyOfCall(call))
+    const entry = await environment.store.head(resourceName(definition), keyOfCall(call), call.signal)
     if (entry === undefined) throw notFound(definition, call.name)
     try {
       return await deleteEntry(environment, call, entry, options)

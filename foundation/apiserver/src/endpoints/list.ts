@@ -6,7 +6,8 @@ import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts
 import type { Selection } from '../request/selection.ts'
 import { resourceName } from '../registry/resource.ts'
 import { StoreError } from '../storage/store.ts'
-import type { Page, Range } from '../storage/store.ts'
+import type { Range } from '../storage/store.ts'
+import type { ServedPage } from '../delegated/served-store.ts'
 import type { View } from '../views/views.ts'
 import { decodeContinue, encodeContinue } from './continue-token.ts'
 import type { ContinueToken } from './continue-token.ts'
@@ -68,9 +69,10 @@ async function readPage(
   const { store, views } = environment
   const { resource } = call
   const name = resourceName(resource.definition)
-  const read = async (range: Range): Promise<Page> => {
+  const origin = { signal: call.signal, labels: options.labels, fields: options.fields, wanted: options.limit }
+  const read = async (range: Range): Promise<ServedPage> => {
     try {
-      return await store.list(name, range)
+      return await store.list(name, range, origin)
     } catch (error) {
       throw expiredRead(error, start.token, options, store.revision)
     }
@@ -79,6 +81,11 @@ async function readPage(
     prefix: start.base,
     ...(start.token === undefined ? {} : { after: start.base + start.token.after }),
     ...(start.revision === undefined ? {} : { revision: start.revision }),
+  }
+  if (store.cutsPages(name)) {
+    const page = await read(first)
+    const found = await views.all(page.entries, resource)
+    return { ...page, views: found.filter(({ object }) => selection.matches(object)), last: page.next }
   }
   if (selection.isEverything) {
     const page = await read(options.limit > 0 ? { ...first, limit: options.limit } : first)
@@ -97,7 +104,12 @@ async function readPage(
 /** A selector that names one object needs no scan. */
 async function selectByName(environment: Environment, call: ResourceCall, selection: Selection): Promise<Selected> {
   const { store, views } = environment
-  const entry = await store.get(resourceName(call.resource.definition), `${call.namespace}/${selection.name}`)
+  const entry = await store.get(
+    resourceName(call.resource.definition),
+    `${call.namespace}/${selection.name}`,
+    undefined,
+    call.signal,
+  )
   const found = entry === undefined ? [] : [await views.of(entry, call.resource)]
   return {
     views: found.filter((view) => selection.matches(view.object)),
@@ -112,7 +124,7 @@ async function selectFrom(
   call: ResourceCall,
   options: ListOptions,
   selection: Selection,
-  page: Page,
+  page: ServedPage,
 ): Promise<Selected> {
   const selected: View[] = []
   for (const [index, view] of (await environment.views.all(page.entries, call.resource)).entries()) {

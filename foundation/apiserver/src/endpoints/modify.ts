@@ -66,7 +66,7 @@ async function attemptChange(
   turn: Disposable | undefined,
 ): Promise<Written> {
   const { store, views } = environment
-  const entry = await store.head(resourceName(call.resource.definition), key)
+  const entry = await store.head(resourceName(call.resource.definition), key, call.signal)
   if (entry === undefined) return createMissing(environment, call, change)
   const current = (await views.of(entry, call.resource)).object
   const object = await change.change(current)

@@ -138,7 +138,8 @@ async function get(environment: Environment, exchange: Exchange): Promise<Server
     if (revision === undefined) throw unknownError(resourceVersionSyntax(version))
     await waitFor(environment, call, revision)
   }
-  const entry = await environment.store.get(resourceName(call.resource.definition), keyOfCall(call))
+  const { store } = environment
+  const entry = await store.get(resourceName(call.resource.definition), keyOfCall(call), undefined, call.signal)
   if (entry === undefined) throw notFound(call.resource.definition, call.name)
   const view = await environment.views.of(entry, call.resource)
   return answerObject(environment, exchange, 200, view.object, view)

@@ -65,7 +65,12 @@ export async function scaleEndpoint(
   const { form } = objectForm(exchange)
   const answer = (object: KubeObject): ServerResponse => answerValue(200, asJson(scaleOf(object, call)), form)
   if (verb === 'get') {
-    const entry = await environment.store.get(resourceName(call.resource.definition), keyOfCall(call))
+    const entry = await environment.store.get(
+      resourceName(call.resource.definition),
+      keyOfCall(call),
+      undefined,
+      call.signal,
+    )
     if (entry === undefined) throw notFound(call.resource.definition, call.name)
     return answer((await environment.views.of(entry, call.resource)).object)
   }

@@ -51,7 +51,13 @@ export async function openWatch(
     feed.subscribe(since === 0 ? store.revision : since)
     return events(feed, call.resource, selection, shape, undefined, options)
   }
-  const initial = await store.list(resourceName(call.resource.definition), { prefix: feed.prefix })
+  const { signal } = call
+  const { labels, fields } = options
+  const initial = await store.list(
+    resourceName(call.resource.definition),
+    { prefix: feed.prefix },
+    { signal, labels, fields },
+  )
   feed.subscribe(initial.revision)
   return events(feed, call.resource, selection, shape, initial, options)
 }

@@ -12,6 +12,8 @@ export interface ServerRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** The body's bytes, or for in-process callers the object itself (copied before it is kept). */
   readonly body: Uint8Array | { readonly json: JsonValue } | undefined
+  /** Bytes that the body may have, where the resource has a limit of its own; 3 MiB when left out. */
+  readonly bodyLimit?: number
   /** The body as it comes, in place of `body`, where a path has asked for that. */
   readonly stream?: AsyncIterable<Uint8Array>
   readonly credentials: Credentials

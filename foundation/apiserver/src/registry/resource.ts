@@ -71,6 +71,10 @@ export interface ResourceDefinition {
   /** In discovery's order. */
   readonly versions: readonly VersionDefinition[]
   readonly storageVersion: string
+  /** Bytes that the body of a request may have. Default 3 MiB. */
+  readonly maxBodyBytes?: number
+  /** Operations whose dry runs are refused; OpenAPI does not offer them. */
+  readonly noDryRun?: readonly string[]
   /** The CRD that defines it; undefined for built-in resources. */
   readonly crd?: KubeObject
   /**

@@ -70,7 +70,8 @@ export function kindOfResource({ definition, version, apiVersion }: ServedResour
 export function bodyBytes(request: ServerRequest): Uint8Array | undefined {
   const { body } = request
   if (body === undefined || !(body instanceof Uint8Array)) return undefined
-  if (body.length > maxBodyBytes) throw requestEntityTooLarge(`limit is ${maxBodyBytes}`)
+  const { bodyLimit = maxBodyBytes } = request
+  if (body.length > bodyLimit) throw requestEntityTooLarge(`limit is ${bodyLimit}`)
   return body
 }
 

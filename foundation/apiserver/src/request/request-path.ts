@@ -23,7 +23,10 @@ export interface OtherPath {
   readonly segments: readonly string[]
 }
 
-/** A path holds an escape that is not UTF-8. */
+/**
+ * A path holds an escape that is not UTF-8.
+ * @internal answered 400
+ */
 export class MalformedPath extends Error {
   readonly code = 'MalformedPath'
 }

@@ -5,7 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import type { Row } from './journal-messages.ts'
 
-/** A refusal that the store turns into a StoreError of the same code. */
+/**
+ * A refusal.
+ * @internal told as a StoreError of the same code
+ */
 export class JournalFileError extends Error {
   readonly code: 'StoreLocked' | 'FormatTooNew' | 'OpenFailed'
 

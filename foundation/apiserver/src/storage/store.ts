@@ -54,10 +54,15 @@ export interface Write {
 }
 
 /**
- * Why a store refuses.
- * `Conflict`: the key is not at the expected revision. `RevisionExpired`, `RevisionInFuture`: that revision cannot be read any more, or not yet.
- * `CommitFailed`: the journal did not take the write; whether it is kept is unknown until the next one. `StoreClosed`: it was disposed.
- * `StoreLocked`, `FormatTooNew`, `OpenFailed`: the data folder is in use, was written by a newer version, or cannot be read.
+ * Why a store refuses:
+ * - `Conflict`: the key is not at the expected revision. Read again and decide anew.
+ * - `RevisionExpired`: that revision cannot be read any more. List again.
+ * - `RevisionInFuture`: that revision does not exist yet.
+ * - `CommitFailed`: the journal did not take the write; whether it is kept is unknown until the next one.
+ * - `StoreClosed`: the store was disposed.
+ * - `StoreLocked`: another process uses the data folder; the message names it.
+ * - `FormatTooNew`: a newer version wrote the data folder. It stays as it is.
+ * - `OpenFailed`: the data folder cannot be opened, or is damaged.
  */
 export type StoreErrorCode =
   | 'Conflict'

@@ -7,7 +7,10 @@ import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
 import { shownUrl, webhookUrl } from './client-config.ts'
 import type { WebhookClientConfig } from './client-config.ts'
 
-/** A webhook gave no answer that can be read. */
+/**
+ * A webhook gave no answer that can be read.
+ * @internal told as a StatusError
+ */
 export class WebhookError extends Error {
   readonly code = 'WebhookFailed'
 }

@@ -61,6 +61,7 @@ export class HttpsTransport implements Transport {
   readonly #shared: Shared
   readonly #who: Impersonation | undefined
 
+  /** A transport to where a connection leads. */
   constructor(connection: Connection, options?: HttpsTransportOptions)
   /** @internal for `as` */
   constructor(shared: Shared, options: undefined, who: Impersonation)

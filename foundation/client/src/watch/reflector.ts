@@ -59,6 +59,7 @@ export class Reflector<T extends KubeObject> {
   #interrupted = false
   #wakers: (() => void)[] = []
 
+  /** Lists and watches nothing before `run`. */
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
     this.#streaming = options.streaming ?? false

@@ -54,9 +54,12 @@ export interface HookAnswer {
 
 /**
  * Stable codes of {@link HookError}:
- * - `HookUnreachable`: no connection, or it broke. `HookTimeout`: no full answer in time.
- * - `HookFailed`: a status that is no success. `HookThrottled`: 429 with `Retry-After`; no event is due for it.
- * - `HookAnswerTooLarge`: more bytes than allowed. `HookAddressUnknown`: the resolver does not know the host.
+ * - `HookUnreachable`: no connection, or it broke.
+ * - `HookTimeout`: no full answer in time.
+ * - `HookFailed`: a status that is no success.
+ * - `HookThrottled`: 429 with `Retry-After`; no event is due for it.
+ * - `HookAnswerTooLarge`: more bytes than allowed.
+ * - `HookAddressUnknown`: the resolver does not know the host.
  */
 export type HookErrorCode =
   | 'HookUnreachable'
@@ -106,6 +109,7 @@ export class HookClient implements AsyncDisposable {
   readonly #options: HookClientOptions
   readonly #agents = new Map<string, http.Agent>()
 
+  /** A client that has opened no connection yet. */
   constructor(options: HookClientOptions) {
     this.#options = options
   }

@@ -26,6 +26,7 @@ export class RemoteError extends Error {
   /** Milliseconds that the other side asked to wait. */
   readonly retryAfter: number | undefined
 
+  /** `code` is a stable CamelCase word; `endpoint` the name whose success ends the wait, `retryAfter` milliseconds. */
   constructor(
     code: string,
     message: string,

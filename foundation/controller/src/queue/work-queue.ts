@@ -57,6 +57,7 @@ export class WorkQueue<T> {
   #closed = false
   #drained: (() => void)[] = []
 
+  /** An empty queue. */
   constructor(options: WorkQueueOptions<T>) {
     this.#options = options
   }

@@ -1,6 +1,10 @@
 // What can go wrong with an expression: it does not compile, it fails on a value, it takes too long.
 
-/** An expression does not compile. `message` is cel-go's, position and marked line included; line and column count from 1. */
+/**
+ * An expression does not compile. `message` is cel-go's, position and marked line included; line and column count from 1.
+ * - `CelSyntax`: the text is no expression.
+ * - `CelType`: a name is not known, a function does not take what it is given, or the result is of another type than wanted.
+ */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError'
   readonly code: 'CelSyntax' | 'CelType'

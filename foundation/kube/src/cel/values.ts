@@ -6,6 +6,7 @@ import { CelError } from './errors.ts'
 /** An unsigned integer; `int` is a bigint. */
 export class Uint {
   readonly value: bigint
+  /** An unsigned integer; 0 to 2^64 - 1. */
   constructor(value: bigint) {
     this.value = value
   }
@@ -14,6 +15,7 @@ export class Uint {
 /** A point in time: nanoseconds since the epoch. */
 export class Timestamp {
   readonly nanos: bigint
+  /** A time in nanoseconds since the epoch. */
   constructor(nanos: bigint) {
     this.nanos = nanos
   }
@@ -22,6 +24,7 @@ export class Timestamp {
 /** A span of time in nanoseconds. */
 export class Duration {
   readonly nanos: bigint
+  /** A duration in nanoseconds. */
   constructor(nanos: bigint) {
     this.nanos = nanos
   }
@@ -30,6 +33,7 @@ export class Duration {
 /** A value that may be absent. */
 export class Optional {
   readonly value: CelValue | undefined
+  /** An optional of a value, or of none. */
   constructor(value?: CelValue) {
     this.value = value
   }

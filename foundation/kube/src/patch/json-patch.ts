@@ -11,8 +11,10 @@ export const maxJsonPatchOperations = 10_000
 export const maxJsonPatchCopyBytes: number = 3 * 1024 * 1024
 
 /**
- * A patch is refused. `InvalidJsonPatch`: it is not a list of operations (the server answers 400 with the message);
- * `TooManyOperations` (413); `JsonPatchNotApplicable`: an operation does not fit the document (422; the server does not show the message).
+ * A patch is refused:
+ * - `InvalidJsonPatch`: it is not a list of operations (the server answers 400 with the message).
+ * - `TooManyOperations`: it has more than {@link maxJsonPatchOperations} (413).
+ * - `JsonPatchNotApplicable`: an operation does not fit the document (422; the server does not show the message).
  */
 export class JsonPatchError extends Error {
   override readonly name = 'JsonPatchError'

@@ -13,8 +13,10 @@ const deleteFromPrimitiveList = '$deleteFromPrimitiveList'
 const setElementOrder = '$setElementOrder'
 
 /**
- * A patch that cannot be applied. `InvalidStrategicMerge`: a directive is malformed (the server answers 400); `ListOfLists` (422);
- * `StrategicMergeNotApplicable`: patch and object do not fit (500 without a reason, as in the real server).
+ * A patch that cannot be applied:
+ * - `InvalidStrategicMerge`: a directive is malformed (the server answers 400).
+ * - `ListOfLists`: a list holds lists, which the merge cannot tell apart (422).
+ * - `StrategicMergeNotApplicable`: patch and object do not fit (500 without a reason, as in the real server).
  */
 export class StrategicMergeError extends Error {
   override readonly name = 'StrategicMergeError'

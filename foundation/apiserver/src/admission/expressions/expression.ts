@@ -37,7 +37,10 @@ function wrongResult(type: CelType, results: readonly CelType[]): string | undef
     : `must evaluate to one of [${texts.join(' ')}]`
 }
 
-/** All expressions of a group together took too many steps: the rest is not run. */
+/**
+ * All expressions of a group together took too many steps: the rest is not run.
+ * @internal told as a refusal of admission
+ */
 export class OutOfBudget extends Error {
   readonly code = 'OutOfBudget'
 

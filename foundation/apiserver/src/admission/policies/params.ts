@@ -13,7 +13,10 @@ export interface ParamSource {
   readonly list: (resource: string) => Iterable<KubeObject>
 }
 
-/** Parameters cannot be found because policy or binding are wrong. */
+/**
+ * Parameters cannot be found because policy or binding are wrong.
+ * @internal told as the policy failurePolicy says
+ */
 export class ConfigurationError extends Error {
   readonly code = 'PolicyConfiguration'
 }

@@ -17,7 +17,10 @@ export interface AdmissionAnswer {
   readonly warnings: readonly string[]
 }
 
-/** An answer that does not. */
+/**
+ * An answer that does not.
+ * @internal told as the webhook failurePolicy says
+ */
 export class InvalidAnswer extends Error {
   readonly code = 'InvalidAdmissionAnswer'
 }

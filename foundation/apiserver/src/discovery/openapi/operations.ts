@@ -51,6 +51,15 @@ const shapes: Readonly<Record<Verb, Shape>> = {
   delete: { method: 'delete', action: 'delete', verb: 'delete', prefix: '', answers: [200, 202], hasBody: true },
 }
 
+/** What verbs do to objects, for those that cannot be tried. */
+const operations: Readonly<Partial<Record<Verb, string>>> = {
+  create: 'create',
+  update: 'update',
+  patch: 'update',
+  delete: 'delete',
+  deletecollection: 'delete',
+}
+
 const descriptions: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' }
 
 /** The path items of a resource in one version, by path. */
@@ -124,7 +133,9 @@ class PathBuilder {
   /** Custom resources declare the options of lists only for deleting collections. */
   #options(verb: Verb): readonly string[] {
     if (verb === 'get' && this.#isCustom) return ['resourceVersion']
-    return verb === 'deletecollection' && this.#isCustom ? optionNames.list : optionNames[verb]
+    const names = verb === 'deletecollection' && this.#isCustom ? optionNames.list : optionNames[verb]
+    const { noDryRun = [] } = this.#resource.definition
+    return noDryRun.includes(operations[verb] ?? '') ? names.filter((name) => name !== 'dryRun') : names
   }
 
   #operation(verb: Verb, subject: string, schema: string, parameters: readonly JsonObject[]): JsonObject {

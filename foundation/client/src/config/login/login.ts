@@ -31,6 +31,7 @@ export class FetchedLogin implements Login {
   #kept: { readonly credentials: LoginCredentials; readonly until: number } | undefined
   #fetching: Promise<LoginCredentials> | undefined
 
+  /** Credentials from `fetch`, kept until they run out or are refused. */
   constructor(fetch: () => Promise<FetchedCredentials>, clock: Clock) {
     this.#fetch = fetch
     this.#clock = clock

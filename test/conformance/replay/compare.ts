@@ -13,7 +13,8 @@ export interface ActualResponse {
   readonly json: JsonValue | undefined
 }
 
-const comparedHeaders = [
+/** The headers that recordings keep. */
+export const comparedHeaders = [
   'content-type',
   'warning',
   'allow',

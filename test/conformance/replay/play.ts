@@ -1,25 +1,19 @@
 // Plays one scenario against a fresh server and says where the answers differ from what was recorded.
-import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { stringifyJson } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import { compareBody, compareResponse, normalise } from './compare.ts'
 import type { ActualResponse } from './compare.ts'
-import { Kubectl } from '../../support/kubectl.ts'
-import type { KubectlResult } from '../../support/kubectl.ts'
-import type { EventsStep, HttpStep, KubectlStep, Scenario, Until, WatchStep } from './scenario.ts'
+import { Kubectl, withoutNoise } from '../../support/kubectl.ts'
+import type { EventsStep, HttpStep, KubectlStep, Scenario, WatchStep } from './scenario.ts'
 import { startServer } from './server.ts'
 import type { ReplayServer } from './server.ts'
-import { fill, fillText, valueAt } from './template.ts'
+import { fill, fillText, newScope } from './template.ts'
 import type { TemplateScope } from './template.ts'
+import { holds, kubectlHolds, pollMs, untilMs } from './until.ts'
 import { Unifier } from './unify.ts'
 import type { Difference } from './unify.ts'
 import { headersOf, open, read } from './wire.ts'
-import { WatchStream } from './watch-stream.ts'
-
-const pollMs = 100
-const untilMs = 20_000
-const keepsBookmarks = 'watch/timeout-and-bookmark'
+import { keepsBookmarks, WatchStream } from './watch-stream.ts'
 
 /** What disagreed at one step. */
 export interface Disagreement {
@@ -34,14 +28,6 @@ export interface Outcome {
   readonly result: 'agrees' | 'disagrees' | 'skipped'
   readonly strict: boolean
   readonly disagreements: readonly Disagreement[]
-}
-
-/** Eight characters, the first a letter. */
-function newId(): string {
-  const letters = 'bcdfghjkmnpqrstvwxz'
-  const all = `${letters}2456789`
-  const pick = (set: string): string => set.charAt(randomInt(set.length))
-  return pick(letters) + Array.from({ length: 7 }, () => pick(all)).join('')
 }
 
 /** Plays a scenario; `kubectl` is the path of a kubectl 1.33, without which scenarios that need it are skipped. */
@@ -70,8 +56,7 @@ class Player implements AsyncDisposable {
   constructor(scenario: Scenario, server: ReplayServer, kubectl: string | undefined) {
     this.#scenario = scenario
     this.#server = server
-    const id = newId()
-    this.#scope = { id, ns: `ns-${id}`, steps: [] }
+    this.#scope = newScope()
     this.#kubectl = kubectl === undefined ? undefined : new Kubectl(kubectl, server.kubeconfig)
   }
 
@@ -137,7 +122,7 @@ class Player implements AsyncDisposable {
   async #http(step: HttpStep, index: number): Promise<Difference[]> {
     let actual = await this.#send(step.request)
     const deadline = performance.now() + untilMs
-    while (step.until !== undefined && !this.#holds(step.until, actual)) {
+    while (step.until !== undefined && !holds(step.until, actual, this.#scope)) {
       if (performance.now() > deadline) {
         return [
           {
@@ -166,18 +151,6 @@ class Player implements AsyncDisposable {
     return compare(this.#loose, isLoose)
   }
 
-  #holds(until: Until, actual: ActualResponse): boolean {
-    if (until.status !== undefined && actual.status !== until.status) return false
-    if (until.contains !== undefined) {
-      const text = actual.json === undefined ? actual.bytes.toString() : stringifyJson(actual.json)
-      if (!text.includes(fillText(until.contains, this.#scope))) return false
-    }
-    if (until.path === undefined) return true
-    const value = valueAt(actual.json, fillText(until.path, this.#scope))
-    if (until.exists !== undefined) return (value !== undefined) === until.exists
-    return until.equals === undefined || stringifyJson(value ?? null) === stringifyJson(fill(until.equals, this.#scope))
-  }
-
   async #watch(step: WatchStep, index: number): Promise<Difference[]> {
     const message = await open(this.#server.target, step.request, this.#scope)
     const expected = fill(step.response as unknown as JsonValue, this.#scope) as unknown as WatchStep['response']
@@ -201,7 +174,7 @@ class Player implements AsyncDisposable {
     const { events, ended } = await stream.take({
       count,
       untilEnd: step.untilEnd,
-      keepBookmarks: this.#scenario.name === keepsBookmarks,
+      keepBookmarks: keepsBookmarks(this.#scenario),
     })
     this.#scope.steps[index] = { events }
     const expected = normalise(fill(step.events as unknown as JsonValue, this.#scope)) as readonly JsonValue[]
@@ -225,13 +198,9 @@ class Player implements AsyncDisposable {
     const kubectl = this.#kubectl as Kubectl
     const args = step.args.map((argument) => fillText(argument, this.#scope))
     const stdin = step.stdin === undefined ? undefined : fillText(step.stdin, this.#scope)
-    const holds = (result: KubectlResult): boolean =>
-      (step.until?.exitCode === undefined || result.exitCode === Number(step.until.exitCode)) &&
-      (step.until?.stdoutContains === undefined ||
-        result.stdout.includes(fillText(step.until.stdoutContains, this.#scope)))
     let actual = withoutNoise(await kubectl.run(args, stdin))
     const deadline = performance.now() + untilMs
-    while (!holds(actual) && performance.now() < deadline) {
+    while (!kubectlHolds(step.until, actual, this.#scope) && performance.now() < deadline) {
       await delay(pollMs)
       actual = withoutNoise(await kubectl.run(args, stdin))
     }
@@ -260,12 +229,4 @@ class Player implements AsyncDisposable {
     for (const stream of this.#watches.values()) stream.close()
     this.#kubectl?.[Symbol.dispose]()
   }
-}
-
-/**
- * Over HTTP/1.1 a kubectl that gives up waiting sometimes logs that its watch was short, and sometimes not: closing the connection races in the client with
- * its own decision to stop. (The recordings were made over HTTP/2, where the decision wins.)
- */
-function withoutNoise(result: KubectlResult): KubectlResult {
-  return { ...result, stderr: result.stderr.replaceAll(/^[IWE]\d{4} .*reflector\.go:.*very short watch.*\n/gm, '') }
 }

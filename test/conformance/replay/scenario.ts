@@ -89,6 +89,7 @@ export type Step =
 export interface Scenario {
   readonly name: string
   readonly namespace: boolean
+  readonly note?: string
   readonly steps: readonly Step[]
 }
 

@@ -7,17 +7,24 @@ import type { Target } from './wire.ts'
 /** Each controller acts about this long after its cause: some steps must still see the state before. */
 const controllerDelayMs = 150
 
-const user = (name: string, groups: readonly string[]): { token: string; user: UserInfo } => ({
+const userOf = (name: string, groups: readonly string[]): { token: string; user: UserInfo } => ({
   token: `token-${name}`,
   user: { name, uid: `uid-${name}`, groups },
 })
 
-const users = [
-  user('admin', ['system:masters']),
-  user('alice', ['devs']),
-  user('bob', ['ops', 'devs']),
-  user('carol', []),
+/** The users of the recordings, each with its token. */
+export const users = [
+  userOf('admin', ['system:masters']),
+  userOf('alice', ['devs']),
+  userOf('bob', ['ops', 'devs']),
+  userOf('carol', []),
 ]
+
+/** Bearer token per user of the recordings. */
+export const tokens: Readonly<Record<string, string>> = Object.fromEntries([
+  ...users.map((entry) => [entry.user.name, entry.token] as const),
+  ['badtoken', 'nobody-has-this-token'],
+])
 
 export interface ReplayServer {
   readonly target: Target
@@ -37,10 +44,6 @@ export async function startServer(): Promise<ReplayServer> {
   })
   const { port, certificateAuthority } = await server.listen({ port: 0 })
   const agent = new Agent({ keepAlive: true, ca: certificateAuthority })
-  const tokens = Object.fromEntries([
-    ...users.map((entry) => [entry.user.name, entry.token]),
-    ['badtoken', 'nobody-has-this-token'],
-  ]) as Record<string, string>
   return {
     target: { host: '127.0.0.1', port, agent, tokens },
     kubeconfig: kubeconfigFor(port, certificateAuthority, 'token-admin'),
@@ -52,7 +55,8 @@ export async function startServer(): Promise<ReplayServer> {
   }
 }
 
-function kubeconfigFor(port: number, ca: string, token: string): string {
+/** A kubeconfig of one user. */
+export function kubeconfigFor(port: number, ca: string, token: string): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',

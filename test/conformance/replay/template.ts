@@ -1,4 +1,5 @@
 // `{{id}}`, `{{ns}}`, `{{Id}}` and `{{steps[3].body.metadata.uid}}` in requests, arguments and expected values.
+import { randomInt } from 'node:crypto'
 import type { JsonValue } from '@fairlead/kube'
 
 /** What templates of one scenario may refer to. `steps` are the actual answers, not normalised. */
@@ -6,6 +7,15 @@ export interface TemplateScope {
   readonly id: string
   readonly ns: string
   readonly steps: JsonValue[]
+}
+
+/** The scope of a new scenario: an id of eight characters, the first a letter. */
+export function newScope(): TemplateScope {
+  const letters = 'bcdfghjkmnpqrstvwxz'
+  const all = `${letters}2456789`
+  const pick = (set: string): string => set.charAt(randomInt(set.length))
+  const id = pick(letters) + Array.from({ length: 7 }, () => pick(all)).join('')
+  return { id, ns: `ns-${id}`, steps: [] }
 }
 
 const whole = /^\{\{([^{}]+)\}\}$/

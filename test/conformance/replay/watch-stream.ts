@@ -3,9 +3,15 @@ import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
+import type { Scenario } from './scenario.ts'
 
 const surplusMs = 400
 const waitMs = 20_000
+
+/** Whether a scenario is about periodic bookmarks, which others leave out. */
+export function keepsBookmarks(scenario: Scenario): boolean {
+  return scenario.name === 'watch/timeout-and-bookmark'
+}
 
 /** Collects the events of one open watch. */
 export class WatchStream {

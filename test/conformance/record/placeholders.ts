@@ -70,6 +70,7 @@ export class Placeholders {
       .replaceAll(this.#server, '<server>')
       .replace(uuid, (value) => this.#name('uid', value))
       .replace(time, (value, decimals: string | undefined) => nameOfTime(value, decimals))
+      .replace(/(?<=resource version: \d+, current: )\d+/g, '<n>')
       .replace(/(?<![\w.-])\d{2,}(?![\w.-])/g, (digits) => this.#revisionInText(digits))
   }
 
@@ -77,6 +78,7 @@ export class Placeholders {
   output(text: string): string {
     return this.text(text)
       .replace(/resourceVersion: "\d+"/g, 'resourceVersion: <rv>')
+      .replace(/"resourceVersion": "\d+"/g, '"resourceVersion": "<rv>"')
       .replace(/[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d+\s+\d+ [^\]]*\]/g, '<klog>')
       .replace(/(?<=\s)(?:\d+(?:y|d|h|m|s))+(?=\s|$)/g, '<age>')
       .replace(/\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} [+\-\w]+/g, '<rfc1123-time>')

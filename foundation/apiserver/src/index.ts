@@ -5,7 +5,8 @@ export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
 export type { Route, TakeOver } from './handler.ts'
 export type { LogRequest, PodLogs } from './endpoints/pod-endpoints.ts'
 export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
-export { DelegationError } from './delegated/delegated-resources.ts'
+export { DelegationError } from './delegated/delegated-definition.ts'
+export type { DelegationErrorCode } from './delegated/delegated-definition.ts'
 export type { AdmissionLink, AdmissionRequest } from './admission/admission.ts'
 
 // storage

@@ -1,7 +1,7 @@
 // API resources that a capability serves itself: it gives a storage, the server does the rest (discovery, OpenAPI, tables, selectors, watch, RBAC,
 // admission, schemas, defaults, field validation, patches and server-side apply). Embedded in `fairlead up` the server is ours; the same storage,
 // hosted in a process of its own behind an APIService, serves a real cluster.
-import type { KubeObject } from '@fairlead/kube'
+import type { FieldSelector, KubeObject, Selector } from '@fairlead/kube'
 
 /** One resource of a delegated group. */
 export interface DelegatedResource {
@@ -12,14 +12,51 @@ export interface DelegatedResource {
   readonly definition: KubeObject
   readonly storage: DelegatedStorage
   /**
-   * Subresources beside `status` through which the whole object is read and written, such as `approval`. Each is a resource of its own to RBAC.
-   * The storage tells them apart by {@link DelegatedWrite.subresource}.
+   * Subresources beside `status` and `scale` (which the definition declares). A name: the whole object is read and written through it, such as
+   * `approval`; the storage tells them apart by {@link DelegatedWrite.subresource}. A {@link DelegatedSubresource} answers for itself. Each is a
+   * resource of its own to RBAC.
    */
-  readonly subresources?: readonly string[]
+  readonly subresources?: readonly (string | DelegatedSubresource)[]
   /** Fields that field selectors may name beyond those of the definition, with how to read them ('' when absent). */
   readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>
-  /** Bytes of JSON that one object may have; 1.5 MiB when left out. Request bodies are bounded by 3 MiB in any case. */
+  /** Bytes of JSON that one object may have; 1.5 MiB when left out. */
   readonly maxObjectBytes?: number
+  /** Bytes that the body of a request may have; 3 MiB when left out. Larger ones are answered 413 and never kept in memory. */
+  readonly maxBodyBytes?: number
+}
+
+/** A subresource that is not the object itself: an action (`POST …/eviction`), something computed, a log. It answers the verbs whose methods are there. */
+export interface DelegatedSubresource {
+  readonly name: string
+  /** Of bodies and answers; those of the resource when left out. */
+  readonly apiVersion?: string
+  readonly kind?: string
+  /** GET. An object, or bytes as they come; refuse with a StatusError, a missing object too. */
+  get?(call: DelegatedCall): Promise<KubeObject | DelegatedStream>
+  /**
+   * POST. Gives what is answered with 201. The body has apiVersion and kind and nothing else was checked: there is no schema, so fieldValidation
+   * finds repeated fields only. Policies, validators and webhooks of the cluster see the body as a CREATE of the subresource.
+   */
+  create?(object: KubeObject, call: DelegatedCall): Promise<KubeObject>
+  /** `create` minds {@link DelegatedCall.dryRun}. A dry run is refused with a 400 otherwise. */
+  readonly canDryRun?: boolean
+}
+
+/** A request to a subresource that answers for itself. */
+export interface DelegatedCall extends DelegatedWrite {
+  readonly key: DelegatedKey
+  /** Of the request, whole. */
+  readonly query: URLSearchParams
+  /** Nothing may be changed. */
+  readonly dryRun: boolean
+}
+
+/** Bytes that are answered as they come, such as a log. */
+export interface DelegatedStream {
+  /** `text/plain` when left out. */
+  readonly contentType?: string
+  /** Read as fast as the caller reads; left when the caller goes. */
+  readonly chunks: AsyncIterable<Uint8Array>
 }
 
 /** Where an object is. */
@@ -46,7 +83,7 @@ export interface DelegatedWrite {
   readonly warnings: string[]
 }
 
-/** A write before it is made, for {@link DelegatedStorage.validate}. */
+/** A write before it is made, for {@link DelegatedStorage.validate}. Of the subresource `scale`, `object` and `old` are Scales. */
 export interface DelegatedReview extends DelegatedWrite {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
   /** As it would be; undefined for deletions. */
@@ -66,21 +103,64 @@ export interface DelegatedChange {
   readonly previous: KubeObject | undefined
 }
 
+/** What a list asks of a storage that finds pages itself. */
+export interface DelegatedQuery {
+  /** One namespace; all of them, or none for cluster-scoped resources, when undefined. */
+  readonly namespace: string | undefined
+  /** A page may hold objects that do not match; the server leaves them out. */
+  readonly labels: Selector
+  readonly fields: FieldSelector
+  /** Objects wanted at most; 0: as many as the storage likes to give at once. */
+  readonly limit: number
+  /** {@link DelegatedPage.next} of the page before; undefined for the first. It comes from clients: throw a StatusError 400 for what is none. */
+  readonly after: string | undefined
+}
+
+/** One page. */
+export interface DelegatedPage {
+  readonly objects: readonly KubeObject[]
+  /** What to ask the next page with, in any words; undefined on the last. */
+  readonly next?: string
+  /** How many objects follow, if that is known. */
+  readonly remaining?: number
+}
+
+/** Writes that a storage may be unable to try. */
+export type DelegatedOperation = 'create' | 'update' | 'delete'
+
 /**
  * The storage of one resource. Objects carry no resourceVersion: revisions come from the server's counter, and it checks them before it calls.
- * Writes of one object never overlap; those of different ones do. What is handed out is frozen by the server.
+ * Writes of one object never overlap; those of different ones do. What is handed out is frozen by the server. Signals are aborted when the caller
+ * hangs up and when the server stops.
  *
- * - Verbs: `get`, `list` and `watch` are always served; `create`, `update` and `patch`, `delete` and `deletecollection` where the method is there.
- * - Dry runs call {@link validate} and nothing else; the answer is the object as the server would have handed it to the storage.
+ * | verbs | served where there is | dryRun | fieldValidation |
+ * |---|---|---|---|
+ * | `get` | `get` | | |
+ * | `list` | `list` or `page` | | |
+ * | `watch` | `watch`, and `list` or `page` | | |
+ * | `create` | `create` | yes | yes |
+ * | `update`, `patch` (with apply) | `update`, `get` and `watch` | yes | yes |
+ * | `delete` | `delete`, `get` and `watch` | yes | |
+ * | `deletecollection` | as `delete`, and `list` or `page` | yes | |
+ *
+ * - Dry runs call {@link validate} and nothing else; the answer is the object as the server would have handed it to the storage. Operations named in
+ *   {@link noDryRun} refuse them with a 400.
+ * - fieldValidation is the server's work, by the schema of the definition.
+ * - Without `watch` nobody can say when an object has changed: its resourceVersion is that of the moment, so nothing but reading and creating it is
+ *   possible. Without `get` and `list` as well, `create` answers a question (as SubjectAccessReview does): the object needs no name and is not kept.
  * - Finalizers: an object with some is marked by {@link update} with a deletionTimestamp; {@link delete} comes when the last is gone.
  * - To refuse, throw a StatusError of `@fairlead/kube`; any other error is a 500.
  */
 export interface DelegatedStorage {
-  get(key: DelegatedKey, signal: AbortSignal): Promise<KubeObject | undefined>
-  /** Every object, or those of one namespace, in any order. */
-  list(namespace: string | undefined, signal: AbortSignal): Promise<readonly KubeObject[]>
+  get?(key: DelegatedKey, signal: AbortSignal): Promise<KubeObject | undefined>
+  /** Every object, or those of one namespace, in any order. The server selects, sorts and cuts pages. */
+  list?(namespace: string | undefined, signal: AbortSignal): Promise<readonly KubeObject[]>
+  /** In place of `list`, for storages that select and cut pages themselves. Their order is kept. */
+  page?(query: DelegatedQuery, signal: AbortSignal): Promise<DelegatedPage>
   /** Checks that need more than the schema; runs before every write, dry runs included. */
   validate?(review: DelegatedReview): void | Promise<void>
+  /** Operations that cannot be tried, because what they would do is not known before it is done. */
+  readonly noDryRun?: readonly DelegatedOperation[]
   /** Makes an object and gives it as it is kept; uid and creationTimestamp are set. */
   create?(object: KubeObject, write: DelegatedWrite): Promise<KubeObject>
   /** Changes an object and gives it as it is kept. */
@@ -90,5 +170,5 @@ export interface DelegatedStorage {
    * Tells of every change from now on, the server's own writes included. A change can be read before it is told, and is told before the write
    * behind it resolves. Changes of one object are told in order.
    */
-  watch(listener: (change: DelegatedChange) => void): Disposable
+  watch?(listener: (change: DelegatedChange) => void): Disposable
 }

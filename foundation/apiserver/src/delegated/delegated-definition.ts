@@ -1,18 +1,41 @@
 // From a delegated resource to what the registry serves: like a custom resource, with the verbs that its storage has and subresources of its own.
-import type { DelegatedResource, DelegatedStorage } from '@fairlead/controller'
+import type { DelegatedResource, DelegatedStorage, DelegatedSubresource } from '@fairlead/controller'
 import { resourceDefinitionFrom } from '../custom/index.ts'
+import { formatGroupResource } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '../registry/resource.ts'
+
+/**
+ * Why a resource is not served:
+ * - `ResourceServed`: one of that name is served already. Take it out before delegating it.
+ * - `StorageIncomplete`: the storage lacks methods that those it has cannot do without.
+ */
+export type DelegationErrorCode = 'ResourceServed' | 'StorageIncomplete'
+
+/** What `ApiServer.delegate` throws; `code` is stable. */
+export class DelegationError extends Error {
+  readonly code: DelegationErrorCode
+
+  constructor(code: DelegationErrorCode, message: string) {
+    super(message)
+    this.name = 'DelegationError'
+    this.code = code
+  }
+}
 
 const subresourceVerbs = ['get', 'patch', 'update']
 
-/** The definition of a delegated resource. */
+/** The definition of a delegated resource. @throws DelegationError `StorageIncomplete` */
 export function delegatedDefinition(resource: DelegatedResource): ResourceDefinition {
-  const { definition, storage, subresources = [], selectableFields = {}, maxObjectBytes } = resource
+  const { definition, storage, subresources = [], selectableFields = {}, maxObjectBytes, maxBodyBytes } = resource
   const base = resourceDefinitionFrom(definition)
+  checkStorage(base, storage)
   const verbs = verbsOf(storage)
-  const own = subresources.map((name): SubresourceDefinition => ({ name, kind: base.kind, verbs: subresourceVerbs }))
+  const own = subresources.map((subresource) => subresourceDefinition(subresource, base.kind))
+  const wholeObjects = subresources.filter((subresource) => typeof subresource === 'string')
   return {
     ...base,
+    ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
+    ...(storage.noDryRun === undefined ? {} : { noDryRun: storage.noDryRun }),
     versions: base.versions.map((version): VersionDefinition => ({
       ...version,
       verbs,
@@ -21,23 +44,54 @@ export function delegatedDefinition(resource: DelegatedResource): ResourceDefini
     })),
     strategy: {
       ...base.strategy,
-      objectSubresources: new Set(['status', ...subresources]),
+      objectSubresources: new Set(['status', ...wholeObjects]),
       statusSubresources: new Set(['status']),
       ...(maxObjectBytes === undefined ? {} : { maxObjectBytes }),
     },
   }
 }
 
+/** Whether a storage only answers questions: nothing that was created can be read again. */
+export function onlyAnswers(storage: DelegatedStorage): boolean {
+  return storage.create !== undefined && storage.get === undefined && !canList(storage)
+}
+
+function subresourceDefinition(subresource: string | DelegatedSubresource, ownKind: string): SubresourceDefinition {
+  if (typeof subresource === 'string') return { name: subresource, kind: ownKind, verbs: subresourceVerbs }
+  const { name, kind = ownKind, apiVersion } = subresource
+  const verbs = (['create', 'get'] as const).filter((verb) => subresource[verb] !== undefined)
+  return { name, kind, ...(apiVersion === undefined ? {} : { groupVersion: apiVersion }), verbs }
+}
+
+function checkStorage(definition: ResourceDefinition, storage: DelegatedStorage): void {
+  const refuse = (what: string, lacks: string): never => {
+    const message = `the storage of ${formatGroupResource(definition)} has ${what} and lacks ${lacks}`
+    throw new DelegationError('StorageIncomplete', message)
+  }
+  for (const method of ['update', 'delete'] as const) {
+    if (storage[method] === undefined) continue
+    if (storage.get === undefined) refuse(method, 'get')
+    if (storage.watch === undefined) refuse(method, 'watch, without which revisions mean nothing')
+  }
+  if (storage.watch !== undefined && !canList(storage)) refuse('watch', 'list or page')
+  if (storage.get === undefined && storage.create === undefined && !canList(storage)) refuse('no verb', 'everything')
+}
+
+function canList(storage: DelegatedStorage): boolean {
+  return storage.list !== undefined || storage.page !== undefined
+}
+
 /** In discovery's order. */
 function verbsOf(storage: DelegatedStorage): readonly string[] {
   const updates = storage.update !== undefined
+  const lists = canList(storage)
   return [
-    ...(storage.delete === undefined ? [] : ['delete', 'deletecollection']),
-    'get',
-    'list',
+    ...(storage.delete === undefined ? [] : lists ? ['delete', 'deletecollection'] : ['delete']),
+    ...(storage.get === undefined ? [] : ['get']),
+    ...(lists ? ['list'] : []),
     ...(updates ? ['patch'] : []),
     ...(storage.create === undefined ? [] : ['create']),
     ...(updates ? ['update'] : []),
-    'watch',
+    ...(storage.watch === undefined ? [] : ['watch']),
   ]
 }

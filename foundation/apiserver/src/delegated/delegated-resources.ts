@@ -1,17 +1,23 @@
 // The delegated resources of a server: adding one registers its definition, connects its storage, and puts its checks into admission.
-import type { DelegatedResource, DelegatedStorage } from '@fairlead/controller'
+import type { DelegatedOperation, DelegatedResource, DelegatedStorage } from '@fairlead/controller'
+import { formatGroupResource } from '@fairlead/kube'
 import type { AdmissionLink } from '../admission/admission.ts'
+import type { SubresourceEndpoint, SubresourceEndpoints } from '../endpoints/connect.ts'
+import type { Route } from '../handler.ts'
+import { MalformedPath, parseRequestPath } from '../request/request-path.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
 import { resourceName, storedApiVersion } from '../registry/resource.ts'
 import type { Store } from '../storage/store.ts'
-import { delegatedDefinition } from './delegated-definition.ts'
+import { answeringResource, answeringSubresource, noDryRun } from './answered-endpoint.ts'
+import { DelegationError, delegatedDefinition, onlyAnswers } from './delegated-definition.ts'
 import { DelegatedTable } from './delegated-table.ts'
 import { RoutedStore } from './routed-store.ts'
 
-/** A resource of that name is served already. */
-export class DelegationError extends Error {
-  readonly code = 'ResourceServed'
+const operations: Readonly<Record<string, DelegatedOperation>> = {
+  CREATE: 'create',
+  UPDATE: 'update',
+  DELETE: 'delete',
 }
 
 /** All delegated resources. */
@@ -21,21 +27,33 @@ export class DelegatedResources {
   readonly #own: Store
   readonly #registry: Registry
   readonly #storages = new Map<string, DelegatedStorage>()
+  /** Limits of bodies, by the store's name of the resource. */
+  readonly #bodyLimits = new Map<string, number>()
+  readonly #endpoints: Record<string, SubresourceEndpoint>
   readonly #onError: (error: unknown) => void
 
-  constructor(store: Store, registry: Registry, onError: (error: unknown) => void) {
+  /** `endpoints` are those of the server, beside which delegated ones are served. */
+  constructor(store: Store, registry: Registry, endpoints: SubresourceEndpoints, onError: (error: unknown) => void) {
     this.store = new RoutedStore(store)
     this.#own = store
     this.#registry = registry
+    this.#endpoints = { ...endpoints }
     this.#onError = onError
   }
 
-  /** Serves a resource until the returned value is disposed. @throws DelegationError `ResourceServed` */
+  /** The endpoints of the server and those of delegated resources that come and go. */
+  get endpoints(): SubresourceEndpoints {
+    return this.#endpoints
+  }
+
+  /** Serves a resource until the returned value is disposed. @throws DelegationError */
   async add(resource: DelegatedResource): Promise<Disposable> {
     const definition = delegatedDefinition(resource)
     const { group, plural } = definition
-    if (this.#registry.definition(group, plural) !== undefined)
-      throw new DelegationError(`${plural}.${group} is served already; take it out before delegating it`)
+    if (this.#registry.definition(group, plural) !== undefined) {
+      const message = `${plural}.${group} is served already; take it out before delegating it`
+      throw new DelegationError('ResourceServed', message)
+    }
     const name = resourceName(definition)
     const { storage } = resource
     const table = await DelegatedTable.start({
@@ -51,6 +69,14 @@ export class DelegatedResources {
     stack.use(this.store.add(table))
     this.#storages.set(name, storage)
     stack.defer(() => void this.#storages.delete(name))
+    if (resource.maxBodyBytes !== undefined) {
+      this.#bodyLimits.set(name, resource.maxBodyBytes)
+      stack.defer(() => void this.#bodyLimits.delete(name))
+    }
+    for (const [path, endpoint] of endpointsOf(resource, definition)) {
+      this.#endpoints[path] = endpoint
+      stack.defer(() => void delete this.#endpoints[path])
+    }
     this.#registry.put(definition)
     stack.defer(() => this.#registry.remove(group, plural))
     return stack
@@ -60,16 +86,52 @@ export class DelegatedResources {
   link(): AdmissionLink {
     return {
       name: 'delegated',
-      validate: ({ resource, operation, object, oldObject, user, subresource, dryRun, warnings, signal }) => {
+      validate: (request) => {
+        const { resource, operation, object, oldObject, user, subresource, dryRun, warnings, signal } = request
         const storage = this.#storageOf(resource.definition)
-        if (storage?.validate === undefined || operation === 'CONNECT') return undefined
+        if (storage === undefined || operation === 'CONNECT') return undefined
+        // A subresource that answers for itself is not the object that the storage keeps.
+        if (subresource !== '' && `${formatGroupResource(resource.definition)}/${subresource}` in this.#endpoints)
+          return undefined
+        const verb = operations[operation]!
+        if (dryRun && storage.noDryRun?.includes(verb) === true) throw noDryRun({ resource, subresource: '' }, verb)
+        if (storage.validate === undefined) return undefined
         const review = { operation, object, old: oldObject, user, subresource, dryRun, warnings }
         return storage.validate({ ...review, signal: signal ?? new AbortController().signal })
       },
     }
   }
 
+  /** Limits of bodies, for doors that ask before anybody has been authenticated. */
+  route(): Route {
+    return {
+      bodyLimit: (path) => (this.#bodyLimits.size === 0 ? undefined : this.#bodyLimitOf(path)),
+      handle: () => undefined,
+    }
+  }
+
+  #bodyLimitOf(path: string): number | undefined {
+    try {
+      const parsed = parseRequestPath(path)
+      return parsed.kind === 'resource' ? this.#bodyLimits.get(resourceName(parsed)) : undefined
+    } catch (error) {
+      if (error instanceof MalformedPath) return undefined
+      throw error
+    }
+  }
+
   #storageOf(definition: ResourceDefinition): DelegatedStorage | undefined {
     return this.#storages.size === 0 ? undefined : this.#storages.get(resourceName(definition))
+  }
+}
+
+function* endpointsOf(
+  { storage, subresources = [] }: DelegatedResource,
+  definition: ResourceDefinition,
+): Generator<readonly [string, SubresourceEndpoint]> {
+  const name = formatGroupResource(definition)
+  if (onlyAnswers(storage)) yield [name, answeringResource(storage)]
+  for (const subresource of subresources) {
+    if (typeof subresource !== 'string') yield [`${name}/${subresource.name}`, answeringSubresource(subresource)]
   }
 }

@@ -1,13 +1,21 @@
 // One delegated resource as a part of the store: reads and writes go to its storage, revisions come from the server's counter, and what the storage tells
 // becomes a log that watches resume from. There is no history before the start.
 import type { DelegatedChange, DelegatedStorage } from '@fairlead/controller'
-import { asJson, asObject, deepFreeze, stringifyJson } from '@fairlead/kube'
+import {
+  asJson,
+  asObject,
+  deepFreeze,
+  everything,
+  methodNotAllowed,
+  parseFieldSelector,
+  stringifyJson,
+} from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { Turns } from '../endpoints/turns.ts'
 import { storedCustomForm } from '../objects/object-form.ts'
 import { StoreError } from '../storage/store.ts'
-import type { Change, ChangeListener, Entry, Page, Range, Store, Write } from '../storage/store.ts'
-import type { WriteOrigin } from './served-store.ts'
+import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
+import type { ListOrigin, ServedPage, WriteOrigin } from './served-store.ts'
 
 /** Changes that watches can go back to: so many, and so many characters of JSON. */
 const window = { changes: 1_000, characters: 32 * 1024 * 1024 }
@@ -23,7 +31,7 @@ export class DelegatedTable implements Disposable {
   readonly #apiVersion: string
   readonly #kind: string
   readonly #stop = new AbortController()
-  readonly #subscription: Disposable
+  readonly #subscription: Disposable | undefined
   readonly #turns = new Turns()
   /** Where the log begins: everything at it or before has been forgotten. */
   #oldest: number
@@ -49,7 +57,7 @@ export class DelegatedTable implements Disposable {
     this.#counter = counter
     this.#start = store.revision
     this.#oldest = store.revision
-    this.#subscription = storage.watch((change) => this.#hear(change))
+    this.#subscription = storage.watch?.((change) => this.#hear(change))
   }
 
   static async start(options: TableOptions): Promise<DelegatedTable> {
@@ -59,25 +67,31 @@ export class DelegatedTable implements Disposable {
 
   [Symbol.dispose](): void {
     this.#stop.abort(new Error(`${this.resource} is not served any more`))
-    this.#subscription[Symbol.dispose]()
+    this.#subscription?.[Symbol.dispose]()
     this.#listeners.clear()
   }
 
+  /** Whether the storage selects and cuts pages itself. */
+  get cutsPages(): boolean {
+    return this.#storage.page !== undefined
+  }
+
   /** The object of a key; `revision`: only if it has not changed since. */
-  async get(key: string, revision?: number): Promise<Entry | undefined> {
+  async get(key: string, revision?: number, signal?: AbortSignal): Promise<Entry | undefined> {
     await this.#told
     this.#checkRevision(revision)
     const slash = key.indexOf('/')
     const place = { namespace: slash < 0 ? '' : key.slice(0, slash), name: key.slice(slash + 1) }
-    const object = await this.#storage.get(place, this.#stop.signal)
+    const object = await this.#storage.get?.(place, this.#signal(signal))
     return object === undefined ? undefined : this.#entry(object)
   }
 
-  async list({ prefix = '', after, limit, revision }: Range = {}): Promise<Page> {
+  async list({ prefix = '', after, limit, revision }: Range = {}, origin?: ListOrigin): Promise<ServedPage> {
     await this.#told
     this.#checkRevision(revision)
     const at = revision ?? this.#store.revision
-    const objects = await this.#storage.list(prefix === '' ? undefined : prefix.slice(0, -1), this.#stop.signal)
+    if (this.cutsPages) return this.#page(prefix, after, at, origin)
+    const objects = (await this.#storage.list?.(namespaceOf(prefix), this.#signal(origin?.signal))) ?? []
     const entries = objects
       .map((object) => this.#entry(object))
       .filter(({ key }) => key.startsWith(prefix) && (after === undefined || key > after))
@@ -89,10 +103,10 @@ export class DelegatedTable implements Disposable {
   /** Hands a write to the storage, one at a time for each object. */
   async write({ key, expected, object, last }: Write, origin: WriteOrigin): Promise<Entry> {
     using _turn = await this.#turns.take(key)
-    const current = await this.get(key)
+    const current = await this.get(key, undefined, origin.signal)
     if ((current?.revision ?? 0) !== expected)
       throw new StoreError('Conflict', `${this.resource} ${key} is at ${current?.revision ?? 0}, not ${expected}`)
-    const write = { ...origin, signal: AbortSignal.any([origin.signal, this.#stop.signal]) }
+    const write = { ...origin, signal: this.#signal(origin.signal) }
     const old = current === undefined ? undefined : asObject(current.object)
     const kept = await this.#carryOut(object === undefined ? undefined : asObject(deepFreeze(object)), old, write)
     await this.#told
@@ -110,19 +124,43 @@ export class DelegatedTable implements Disposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
+  /** A page as the storage cuts it; all of them where nobody can ask for the next. */
+  async #page(prefix: string, after: string | undefined, revision: number, origin?: ListOrigin): Promise<ServedPage> {
+    const { labels = everything, fields = everyField, wanted = 0 } = origin ?? {}
+    const namespace = namespaceOf(prefix)
+    const signal = this.#signal(origin?.signal)
+    const entries: Entry[] = []
+    let next = after === undefined ? undefined : Buffer.from(after.slice(prefix.length), 'base64url').toString()
+    let remaining = 0
+    do {
+      const page = await this.#storage.page!({ namespace, labels, fields, limit: wanted, after: next }, signal)
+      for (const object of page.objects) entries.push(this.#entry(object))
+      next = page.next
+      remaining = page.remaining ?? 0
+    } while (wanted === 0 && next !== undefined)
+    const key = next === undefined ? undefined : prefix + Buffer.from(next).toString('base64url')
+    return { entries: entries.filter((entry) => entry.key.startsWith(prefix)), revision, remaining, next: key }
+  }
+
+  #signal(caller: AbortSignal | undefined): AbortSignal {
+    return caller === undefined ? this.#stop.signal : AbortSignal.any([caller, this.#stop.signal])
+  }
+
   async #carryOut(
     object: KubeObject | undefined,
     old: KubeObject | undefined,
     write: WriteOrigin,
   ): Promise<KubeObject | undefined> {
     if (object === undefined) {
-      await this.#storage.delete?.(old!, write)
+      if (this.#storage.delete === undefined) throw methodNotAllowed()
+      await this.#storage.delete(old!, write)
       return undefined
     }
     const kept = await (old === undefined
       ? this.#storage.create?.(object, write)
       : this.#storage.update?.(object, old, write))
-    if (kept === undefined) throw new Error(`the storage of ${this.resource} cannot be written to like this`)
+    // An apply may create and a deletion may update, whatever the verbs.
+    if (kept === undefined) throw methodNotAllowed()
     return kept
   }
 
@@ -169,8 +207,13 @@ export class DelegatedTable implements Disposable {
     return revision
   }
 
-  #entry(object: KubeObject, revision: number = this.#revisions.get(keyOf(object)) ?? this.#start): Entry {
+  #entry(object: KubeObject, revision: number = this.#revisionOf(keyOf(object))): Entry {
     return { resource: this.resource, key: keyOf(object), revision, object: this.#stored(object) }
+  }
+
+  /** Who is not told of changes knows no more than that the object is like this now. */
+  #revisionOf(key: string): number {
+    return this.#subscription === undefined ? this.#store.revision : (this.#revisions.get(key) ?? this.#start)
   }
 
   #stored(object: KubeObject): JsonObject {
@@ -199,6 +242,13 @@ export interface TableOptions {
   readonly storage: DelegatedStorage
   readonly store: Store
   readonly onError: (error: unknown) => void
+}
+
+const everyField = parseFieldSelector('')
+
+/** The namespace of a list's prefix; undefined: all of them. */
+function namespaceOf(prefix: string): string | undefined {
+  return prefix === '' ? undefined : prefix.slice(0, -1)
 }
 
 function keyOf({ metadata }: { readonly metadata: ObjectMeta }): string {

@@ -1,7 +1,7 @@
 // The store with delegated resources in it: each goes to its table, everything else to the store of the server.
-import type { Change, ChangeListener, Entry, Page, Range, Store, Write } from '../storage/store.ts'
+import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
 import type { DelegatedTable } from './delegated-table.ts'
-import type { ServedStore, WriteOrigin } from './served-store.ts'
+import type { ListOrigin, ServedPage, ServedStore, WriteOrigin } from './served-store.ts'
 
 const nobody = (): WriteOrigin => ({
   user: { name: 'system:apiserver', groups: ['system:masters'] },
@@ -29,19 +29,23 @@ export class RoutedStore implements ServedStore {
     return this.#store.revision
   }
 
-  get(resource: string, key: string, revision?: number): Promise<Entry | undefined> {
+  get(resource: string, key: string, revision?: number, signal?: AbortSignal): Promise<Entry | undefined> {
     const table = this.#tables.get(resource)
-    return table === undefined ? this.#store.get(resource, key, revision) : table.get(key, revision)
+    return table === undefined ? this.#store.get(resource, key, revision) : table.get(key, revision, signal)
   }
 
-  head(resource: string, key: string): Promise<Entry | undefined> {
+  head(resource: string, key: string, signal?: AbortSignal): Promise<Entry | undefined> {
     const table = this.#tables.get(resource)
-    return table === undefined ? this.#store.head(resource, key) : table.get(key)
+    return table === undefined ? this.#store.head(resource, key) : table.get(key, undefined, signal)
   }
 
-  list(resource: string, range?: Range): Promise<Page> {
+  list(resource: string, range?: Range, origin?: ListOrigin): Promise<ServedPage> {
     const table = this.#tables.get(resource)
-    return table === undefined ? this.#store.list(resource, range) : table.list(range)
+    return table === undefined ? this.#store.list(resource, range) : table.list(range, origin)
+  }
+
+  cutsPages(resource: string): boolean {
+    return this.#tables.get(resource)?.cutsPages ?? false
   }
 
   count(resource: string, prefix?: string): number {

@@ -3,6 +3,7 @@ import {
   badRequest,
   cloneJson,
   failure,
+  formatGroupResource,
   isJsonObject,
   methodNotAllowed,
   notAcceptable,
@@ -176,6 +177,7 @@ async function watch(
   selection: ReturnType<typeof selectionOf>,
 ): Promise<ServerResponse> {
   const { call, protobuf } = exchange
+  if (!call.resource.version.verbs.includes('watch')) throw unwatchable(call.resource.definition)
   const isCustom = call.resource.definition.crd !== undefined || protobuf === undefined
   const accept = acceptOf(exchange.request)
   const negotiated = negotiateStream(
@@ -297,6 +299,12 @@ function checkRoute(call: ResourceCall, verb: string, request: ServerRequest): v
   if (isNamespaced && call.namespace === '' && verb !== 'list')
     throw isCollection ? methodNotAllowed() : resourceNotFound()
   if (!version.verbs.includes(verb)) throw methodNotAllowed()
+}
+
+/** In the words of the real server, for resources that can be listed only. */
+function unwatchable({ group, plural }: ResourceDefinition): Error {
+  const message = `watch is not supported on resources of kind ${JSON.stringify(formatGroupResource({ group, plural }))}`
+  return failure(405, 'MethodNotAllowed', message, { ...(group === '' ? {} : { group }), kind: plural })
 }
 
 function isKnownVerb(verb: string): boolean {

@@ -13,6 +13,7 @@ import { violationsOf } from './trial.ts'
 const batch = 400
 /** Caches fill in the first minutes; beyond that nothing may stay. */
 const maxGrowthBytes = 200 * 2 ** 20
+const progressMs = 60_000
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string', default: '1' } },
@@ -53,6 +54,7 @@ async function holds(input: FuzzInput): Promise<void> {
 async function main(): Promise<void> {
   const end = performance.now() + minutes * 60_000
   let warm: number | undefined
+  let told = performance.now()
   let round = 0
   for (; performance.now() < end; round++) {
     const seed = firstSeed + round
@@ -71,6 +73,11 @@ async function main(): Promise<void> {
       )
     }
     if (round === 2) warm = heapBytes()
+    if (performance.now() > told + progressMs) {
+      told = performance.now()
+      const left = Math.ceil((end - told) / 60_000)
+      console.error(`${tried} inputs tried, ${causes.size} findings, ${left} min left`)
+    }
   }
   const growth = heapBytes() - (warm ?? heapBytes())
   const isBounded = growth < maxGrowthBytes

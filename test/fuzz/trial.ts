@@ -72,6 +72,11 @@ function isTyped(error: unknown): boolean {
   )
 }
 
+/** Events come a line each; every other answer is one document, also where its path asked for a watch that there is not. */
+function isStreamed({ method, path }: FuzzRequest, body: string): boolean {
+  return method === 'GET' && /[?&]watch=|\/watch\//.test(path) && body.startsWith('{"type":')
+}
+
 function trace(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message).split('\n').slice(0, 6).join('\n') : String(error)
 }
@@ -175,11 +180,7 @@ class Trial {
       if (type.startsWith('application/vnd.kubernetes.protobuf')) return decodeProtobuf(bytes)
       if (type.startsWith('application/yaml')) return parseYaml(body) as JsonObject
       if (!type.startsWith('application/json')) return undefined
-      if (
-        request.method === 'GET' &&
-        !/"kind": ?"Status"/.test(body.slice(0, 40)) &&
-        /[?&]watch=|\/watch\//.test(request.path)
-      ) {
+      if (isStreamed(request, body)) {
         for (const line of body.split('\n')) if (line !== '') parseJson(line)
         return undefined
       }

@@ -18,8 +18,7 @@ async function addGroup(group: Parser, entry: CapabilityEntry, wanted: string | 
     return
   }
   group.action(() => group.help())
-  const capability = await entry.load()
-  for (const command of (await capability.commands?.()) ?? []) addCommand(group, command)
+  for (const command of await entry.commands()) addCommand(group, command)
 }
 
 function addCommand(group: Parser, command: Command): void {

@@ -14,7 +14,7 @@ export function version(): string {
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value]
 
-/** The whole command. Of the capabilities' groups only `wanted` has its commands, which loads the capability; `all` has all of them. */
+/** The whole command. Of the capabilities' groups only `wanted` has its commands, `all` has all of them. */
 export async function program(wanted?: string): Promise<Command> {
   const root = new Command('fairlead')
     .description('Keeps derived things true on Kubernetes, with a cluster or without one.')

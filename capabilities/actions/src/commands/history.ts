@@ -1,25 +1,15 @@
 // `fairlead actions history`: runs of command actions.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { stringifyJson } from '@fairlead/kube'
 import { actionsClient } from './actions-client.ts'
-import { clusterOptions, parseResource, reported, table } from './resource-argument.ts'
+import { parseResource, reported, table } from './resource-argument.ts'
 
 /** Prints runs, newest first: of all resources, or of one. */
-export const historyCommand: Command = {
-  name: 'history',
-  summary: 'List runs of command actions, newest first',
-  examples: ['fairlead actions history', 'fairlead actions history Deployment/trader -n stocktrader'],
-  arguments: [{ name: 'resource', description: 'KIND/NAME', optional: true }],
-  options: [
-    ...clusterOptions,
-    { flags: '--action <name>', description: 'only runs of this action' },
-    { flags: '--user <name>', description: 'only runs of this user' },
-    { flags: '-o, --output <format>', description: 'table or json', default: 'table' },
-  ],
-  run: (context) => reported(context, () => run(context)),
+export function run(context: CommandContext): Promise<number> {
+  return reported(context, () => answer(context))
 }
 
-async function run(context: CommandContext): Promise<number> {
+async function answer(context: CommandContext): Promise<number> {
   const { namespace, action, user, output } = context.options as {
     namespace?: string
     action?: string

@@ -1,5 +1,5 @@
 // `fairlead actions lint`: what is wrong with mappings and maps in files, without a cluster.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { kamDefsKey } from '../engine/embedded-mapping.ts'
 import { mapTypeLabel } from '../engine/action-map.ts'
@@ -9,15 +9,7 @@ import type { Problem } from '../engine/problem.ts'
 import { DocumentError, filesOf, readDocuments } from './documents.ts'
 
 /** Prints one line per mistake and exits with 1 when something cannot work; what strict JSON would refuse is only told. */
-export const lintCommand: Command = {
-  name: 'lint',
-  summary: 'Check mappings and action maps in files',
-  examples: ['fairlead actions lint maps/', 'fairlead actions lint kam.yaml map.yaml'],
-  arguments: [{ name: 'files', description: 'files or folders; - is standard input', variadic: true }],
-  run,
-}
-
-async function run(context: CommandContext): Promise<number> {
+export async function run(context: CommandContext): Promise<number> {
   const paths = context.arguments[0] as readonly string[]
   let checked = 0
   let mistakes = 0

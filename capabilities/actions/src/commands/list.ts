@@ -1,28 +1,16 @@
 // `fairlead actions list`: the menu of a resource.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { MenuItem } from '../service/menu.ts'
 import { actionsClient } from './actions-client.ts'
-import { clusterOptions, located, parseResource, reported, table } from './resource-argument.ts'
+import { located, parseResource, reported, table } from './resource-argument.ts'
 
 /** Prints one line per action; those that do not fit the resource only with --all. */
-export const listCommand: Command = {
-  name: 'list',
-  summary: 'List the actions of a resource',
-  examples: ['fairlead actions list deployment/trader -n stocktrader', 'fairlead actions list pod/web-1 -o json'],
-  arguments: [{ name: 'resource', description: 'TYPE/NAME' }],
-  options: [
-    ...clusterOptions,
-    {
-      flags: '-a, --all',
-      description: 'also actions that do not fit this resource or that you may not use, with the reason',
-    },
-    { flags: '-o, --output <format>', description: 'table, json or yaml', default: 'table' },
-  ],
-  run: (context) => reported(context, () => run(context)),
+export function run(context: CommandContext): Promise<number> {
+  return reported(context, () => answer(context))
 }
 
-async function run(context: CommandContext): Promise<number> {
+async function answer(context: CommandContext): Promise<number> {
   const { namespace, all, output } = context.options as { namespace?: string; all?: boolean; output?: string }
   if (output !== undefined && !['table', 'json', 'yaml'].includes(output)) {
     context.err(`There is no output format ${output}; there are table, json and yaml`)

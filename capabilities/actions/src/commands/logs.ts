@@ -1,20 +1,15 @@
 // `fairlead actions logs`: what the pods of a run printed.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { kappnavNamespace } from '../service/settings.ts'
-import { clusterOptions, reported } from './resource-argument.ts'
+import { reported } from './resource-argument.ts'
 import { printLogs } from './run.ts'
 
 /** Prints the logs of a Job, given as NAMESPACE/NAME (as history shows it) or NAME. */
-export const logsCommand: Command = {
-  name: 'logs',
-  summary: 'Print what a run printed',
-  examples: ['fairlead actions logs kappnav/kappnav-7d3c…', 'fairlead actions logs kappnav-7d3c… -n kappnav'],
-  arguments: [{ name: 'job', description: 'the Job, as history shows it' }],
-  options: clusterOptions,
-  run: (context) => reported(context, () => run(context)),
+export function run(context: CommandContext): Promise<number> {
+  return reported(context, () => answer(context))
 }
 
-async function run(context: CommandContext): Promise<number> {
+async function answer(context: CommandContext): Promise<number> {
   const { namespace } = context.options as { namespace?: string }
   const client = await context.client()
   const text = String(context.arguments[0]).replace(/^job(s|\.batch)?\//, '')

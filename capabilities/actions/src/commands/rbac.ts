@@ -1,5 +1,5 @@
 // `fairlead actions rbac`: the roles that people need to see and run actions, ready for kubectl apply.
-import type { Command } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
@@ -48,12 +48,7 @@ export const actionRoles: readonly KubeObject[] = [
 ]
 
 /** Prints the roles. */
-export const rbacCommand: Command = {
-  name: 'rbac',
-  summary: 'Print the roles that let people see and run actions',
-  examples: ['fairlead actions rbac | kubectl apply -f -'],
-  async run(context) {
-    context.out(stringifyYamlDocuments([...endpointRoles, ...actionRoles]))
-    return 0
-  },
+export async function run(context: CommandContext): Promise<number> {
+  context.out(stringifyYamlDocuments([...endpointRoles, ...actionRoles]))
+  return 0
 }

@@ -8,16 +8,6 @@ import { asActionError } from '../engine/action-error.ts'
 import type { ResourceRef } from '../service/action-service.ts'
 import { KindTable } from '../service/kind-table.ts'
 
-/** Options of all commands that speak of a resource of a cluster. */
-export const clusterOptions: readonly { readonly flags: string; readonly description: string }[] = [
-  {
-    flags: '-n, --namespace <namespace>',
-    description: 'namespace of the resource; that of the kubeconfig when left out',
-  },
-  { flags: '--kubeconfig <file>', description: 'the kubeconfig to use' },
-  { flags: '--context <name>', description: 'the context of the kubeconfig to use' },
-]
-
 /** Reads `TYPE/NAME`; undefined when it is none. */
 export function parseResource(text: string, namespace: string | undefined): ResourceRef | undefined {
   const [kind, name, ...more] = text.split('/')

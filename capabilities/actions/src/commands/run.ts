@@ -1,35 +1,18 @@
 // `fairlead actions run`: runs a command action, or prints where a url action leads.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { jobState } from '../engine/job.ts'
 import { Job } from '../service/history.ts'
 import { actionsClient } from './actions-client.ts'
-import { clusterOptions, parseResource, reported } from './resource-argument.ts'
+import { parseResource, reported } from './resource-argument.ts'
 
 /** Prints the Jobs that were made; with --wait their logs, and fails when one fails. */
-export const runCommand: Command = {
-  name: 'run',
-  summary: 'Run an action of a resource',
-  examples: [
-    'fairlead actions run deployment/trader restart -n stocktrader',
-    'fairlead actions run deployment/trader trace -i spec="*=all" --wait',
-    'fairlead actions run deployment/trader home',
-  ],
-  arguments: [
-    { name: 'resource', description: 'TYPE/NAME' },
-    { name: 'action', description: 'name of the action' },
-  ],
-  options: [
-    ...clusterOptions,
-    { flags: '-i, --input <field=value>', description: 'what to put in', repeatable: true },
-    { flags: '-w, --wait', description: 'wait until the Jobs have ended, and print what they printed' },
-    { flags: '--timeout <seconds>', description: 'how long to wait', default: '600' },
-  ],
-  run: (context) => reported(context, () => run(context)),
+export function run(context: CommandContext): Promise<number> {
+  return reported(context, () => answer(context))
 }
 
-async function run(context: CommandContext): Promise<number> {
+async function answer(context: CommandContext): Promise<number> {
   const {
     namespace,
     input = [],

@@ -1,5 +1,5 @@
 // `fairlead actions why`: which maps a resource may have, which were found, merged and cut. With files it needs no cluster.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { KindActionMappingObject } from '../api.ts'
@@ -9,37 +9,14 @@ import { whyOf } from '../service/menu.ts'
 import type { Why, WhyCandidate } from '../service/menu.ts'
 import { actionsClient } from './actions-client.ts'
 import { DocumentError, readDocuments } from './documents.ts'
-import { clusterOptions, located, parseResource, reported } from './resource-argument.ts'
+import { located, parseResource, reported } from './resource-argument.ts'
 
 /** Prints a line for each candidate, most specific first, and the actions that came of them. */
-export const whyCommand: Command = {
-  name: 'why',
-  summary: 'Tell where the actions of a resource come from',
-  examples: [
-    'fairlead actions why deployment/trader -n stocktrader',
-    'fairlead actions why -f trader.yaml --kam appsody.yaml --kam default.yaml',
-    'fairlead actions why -f trader.yaml --kam kams.yaml --maps maps/',
-  ],
-  arguments: [{ name: 'resource', description: 'TYPE/NAME of a cluster', optional: true }],
-  options: [
-    ...clusterOptions,
-    {
-      flags: '-f, --filename <file>',
-      description: 'file with the resource, for a look without a cluster; - is standard input',
-      repeatable: true,
-    },
-    {
-      flags: '--kam <file>',
-      description: 'file or folder with KindActionMappings; the default mapping when none is given',
-      repeatable: true,
-    },
-    { flags: '--maps <file>', description: 'file or folder with action maps', repeatable: true },
-    { flags: '-o, --output <format>', description: 'text or json', default: 'text' },
-  ],
-  run: (context) => reported(context, () => run(context)),
+export function run(context: CommandContext): Promise<number> {
+  return reported(context, () => answer(context))
 }
 
-async function run(context: CommandContext): Promise<number> {
+async function answer(context: CommandContext): Promise<number> {
   const {
     namespace,
     filename = [],

@@ -1,5 +1,5 @@
 // `fairlead map rbac`: the rights that MapControllers need, ready for kubectl apply.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { mapControllerKind } from '../controller.ts'
@@ -7,22 +7,7 @@ import { clusterRoleFor } from '../engine/grants.ts'
 import { DocumentError, mapControllersOf, readDocuments } from '../offline/documents.ts'
 
 /** Prints one ClusterRole for each MapController of the files, or of the cluster by name. */
-export const rbacCommand: Command = {
-  name: 'rbac',
-  summary: 'Print the ClusterRole that a MapController needs',
-  examples: ['fairlead map rbac -f controller.yaml', 'fairlead map rbac my-controller | kubectl apply -f -'],
-  arguments: [{ name: 'names', description: 'MapControllers of the cluster', optional: true, variadic: true }],
-  options: [
-    {
-      flags: '-f, --filename <file>',
-      description: 'file or folder with MapControllers; - is standard input',
-      repeatable: true,
-    },
-  ],
-  run,
-}
-
-async function run(context: CommandContext): Promise<number> {
+export async function run(context: CommandContext): Promise<number> {
   const files = (context.options.filename ?? []) as readonly string[]
   const names = (context.arguments[0] ?? []) as readonly string[]
   if (files.length === 0 && names.length === 0) {

@@ -1,5 +1,5 @@
 // `fairlead map render`: what map controllers would do with the objects of some files, and why.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { systemClock } from '@fairlead/client'
 import { SelectorError, stringifyJson } from '@fairlead/kube'
 import { ExpressionError } from '../hook/expression.ts'
@@ -11,34 +11,7 @@ import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
 import { planJson, planText, planYaml } from './plan-text.ts'
 
 /** Prints the plan of every group; exit code 1 when a hook failed or something was refused. */
-export const renderCommand: Command = {
-  name: 'render',
-  summary: 'Print what map controllers would create, change and delete, and why',
-  examples: [
-    'fairlead map render -f controller.yaml -f objects.yaml',
-    'fairlead map render -f . --hook http://127.0.0.1:8080 -o yaml',
-  ],
-  options: [
-    {
-      flags: '-f, --filename <file>',
-      description: 'file or folder with MapControllers, parents, inputs, outputs; - is standard input',
-      repeatable: true,
-    },
-    {
-      flags: '--hook <url>',
-      description: 'address of the hooks instead of those in the files; /map and /tombstone are put behind it',
-    },
-    { flags: '--resolve <name=host:port>', description: 'where a host of a hook is', repeatable: true },
-    {
-      flags: '-o, --output <format>',
-      description: 'text, yaml (the objects that would be applied) or json',
-      default: 'text',
-    },
-  ],
-  run,
-}
-
-async function run(context: CommandContext): Promise<number> {
+export async function run(context: CommandContext): Promise<number> {
   const {
     filename,
     hook,

@@ -2,25 +2,12 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect, isDeepStrictEqual } from 'node:util'
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { inputAnnotation } from '../engine/tag.ts'
 import { ownerOf, playCase } from '../offline/map-case.ts'
 import type { CaseOutcome, MapCase } from '../offline/map-case.ts'
 import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
-
-/** Plays every case of a file or folder; exit code 1 when one disagrees. */
-export const testCommand: Command = {
-  name: 'test',
-  summary: 'Play cases for the hooks of map controllers',
-  examples: ['fairlead map test cases/', 'fairlead map test cases/nightly.json --hook http://127.0.0.1:8080'],
-  arguments: [{ name: 'path', description: 'file or folder with cases (JSON)' }],
-  options: [
-    { flags: '--hook <url>', description: 'address of the hooks under test; /map and /tombstone are put behind it' },
-    { flags: '--resolve <name=host:port>', description: 'where a host of a hook is', repeatable: true },
-  ],
-  run,
-}
 
 interface CaseFile {
   readonly resources?: readonly {
@@ -32,7 +19,8 @@ interface CaseFile {
   readonly cases: readonly MapCase[]
 }
 
-async function run(context: CommandContext): Promise<number> {
+/** Plays every case of a file or folder; exit code 1 when one disagrees. */
+export async function run(context: CommandContext): Promise<number> {
   const { hook, resolve = [] } = context.options as { hook?: string; resolve?: readonly string[] }
   let passed = 0
   let failed = 0

@@ -1,27 +1,12 @@
 // `fairlead supply rbac`: what the controller must be allowed to watch for some templates, ready for kubectl apply (design decision 13).
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { isJsonObject, parseApiVersion, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { DocumentError, readObjects } from '../offline/documents.ts'
 import { pluralOf } from '../offline/plural.ts'
 
 /** Prints one ClusterRole. */
-export const rbacCommand: Command = {
-  name: 'rbac',
-  summary: 'Print the ClusterRole that lets the controller watch what templates stamp',
-  examples: ['fairlead supply rbac -f templates.yaml | kubectl apply -f -'],
-  options: [
-    {
-      flags: '-f, --filename <file>',
-      description: 'file or folder with templates; - is standard input',
-      repeatable: true,
-    },
-    { flags: '--name <name>', description: 'name of the ClusterRole', default: 'fairlead:supply:stamped' },
-  ],
-  run,
-}
-
-async function run({ options, out, err, stdin }: CommandContext): Promise<number> {
+export async function run({ options, out, err, stdin }: CommandContext): Promise<number> {
   const files = (options['filename'] ?? []) as readonly string[]
   if (files.length === 0) {
     err('Name files or folders with templates (-f templates.yaml)')

@@ -1,6 +1,6 @@
 // `fairlead supply render`: what Workloads and Deliverables would stamp.
 import { systemClock } from '@fairlead/client'
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { stringifyYaml } from '@fairlead/kube'
 import { DocumentError, readObjects } from '../offline/documents.ts'
 import { pluralOf } from '../offline/plural.ts'
@@ -10,25 +10,7 @@ import { validators } from '../validation/validators.ts'
 import { findYtt } from '../ytt.ts'
 
 /** Prints the objects; exit code 1 when something cannot be stamped. */
-export const renderCommand: Command = {
-  name: 'render',
-  summary: 'Print what a workload would stamp',
-  examples: [
-    'fairlead supply render -f templates/ -f workload.yaml',
-    'fairlead supply render -f . -f stamped-objects.yaml',
-  ],
-  options: [
-    {
-      flags: '-f, --filename <file>',
-      description:
-        'file or folder with owners, blueprints, templates, and stamped objects whose outputs are read; - is standard input',
-      repeatable: true,
-    },
-  ],
-  run,
-}
-
-async function run({ options, out, err, stdin }: CommandContext): Promise<number> {
+export async function run({ options, out, err, stdin }: CommandContext): Promise<number> {
   const files = (options['filename'] ?? []) as readonly string[]
   if (files.length === 0) {
     err('Name files or folders (-f workload.yaml -f templates/)')

@@ -1,22 +1,14 @@
 // `fairlead supply test`: tests of templates and health rules, from files.
 import { existsSync } from 'node:fs'
 import { systemClock } from '@fairlead/client'
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { runCartotests } from '../offline/cartotest.ts'
 import { DocumentError } from '../offline/documents.ts'
 import { runHealthTests } from '../offline/health-test.ts'
 import { findYtt } from '../ytt.ts'
 
 /** Ends with `N passed, N failed`; exit code 1 when one failed. */
-export const testCommand: Command = {
-  name: 'test',
-  summary: 'Run tests of templates (cartotest) and of health rules (health_test.yaml)',
-  examples: ['fairlead supply test tests/'],
-  arguments: [{ name: 'folder', description: 'where the tests are' }],
-  run,
-}
-
-async function run({ arguments: [folder], out, err }: CommandContext): Promise<number> {
+export async function run({ arguments: [folder], out, err }: CommandContext): Promise<number> {
   if (typeof folder !== 'string' || !existsSync(folder)) {
     err(`There is no folder ${String(folder)}`)
     return 2

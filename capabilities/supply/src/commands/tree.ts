@@ -1,21 +1,12 @@
 // `fairlead supply tree`: the chain of one owner, with health, inputs, and why something waits.
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller'
 import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import type { Owner, ResourceStatus } from '../api.ts'
 import { deliveries, supplyChains } from '../run/blueprints.ts'
 
 /** Prints the tree; exit code 3 when the owner is not ready. */
-export const treeCommand: Command = {
-  name: 'tree',
-  summary: 'Show the chain of a workload: health, inputs, and why something waits',
-  examples: ['fairlead supply tree workload/shop', 'fairlead supply tree deliverable/front -n team-a'],
-  arguments: [{ name: 'owner', description: 'workload/NAME or deliverable/NAME' }],
-  options: [{ flags: '-n, --namespace <namespace>', description: 'where it is', default: 'default' }],
-  run,
-}
-
-async function run({ arguments: [named], options, out, err, client }: CommandContext): Promise<number> {
+export async function run({ arguments: [named], options, out, err, client }: CommandContext): Promise<number> {
   const [kind = '', name = ''] = String(named).split('/')
   const pair = [supplyChains, deliveries].find(({ owner }) =>
     [owner.plural, owner.kind.toLowerCase()].includes(kind.toLowerCase()),

@@ -3,7 +3,7 @@ import { badRequest, parseGoDurationNanoseconds, resourceNotFound, StatusError, 
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'
-import type { Attributes, Authenticator, Authorizer, UserInfo } from './auth/user.ts'
+import type { Attributes, Authenticator, RequestAuthorizer, UserInfo } from './auth/user.ts'
 import type { Environment, ResourceCall } from './endpoints/environment.ts'
 import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
 import type { ProtobufCodec } from './endpoints/exchange.ts'
@@ -44,7 +44,7 @@ export type TakeOver = (connection: UpgradedConnection) => void
 export interface HandlerOptions {
   readonly environment: Environment
   readonly authenticators: readonly Authenticator[]
-  readonly authorizer: Authorizer
+  readonly authorizer: RequestAuthorizer
   readonly routes: readonly Route[]
   readonly protobuf: ProtobufCodec | undefined
   /** Told about errors that no client caused. */
@@ -94,7 +94,7 @@ export class Handler {
       const user = await this.#authenticate(request)
       if (user instanceof StatusError) return this.#forbid(user, request)
       const attributes: Attributes = { user, verb: 'get', path: request.path }
-      const decision = this.#options.authorizer.authorize(attributes)
+      const decision = await this.#options.authorizer.authorize(attributes)
       if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
       for (const route of this.#options.routes) {
         const taken = await route.upgrade?.(request, segments, user)
@@ -113,7 +113,7 @@ export class Handler {
     const user = await this.#authenticate(request)
     if (user instanceof StatusError) return this.#forbid(user, request)
     const attributes = attributesOf(request, path, user)
-    const decision = this.#options.authorizer.authorize(attributes)
+    const decision = await this.#options.authorizer.authorize(attributes)
     if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
     if (path.kind === 'resource') {
       const found = this.#find(path)

@@ -2,7 +2,7 @@
 import { internalError } from '@fairlead/kube'
 import type { StatusError } from '@fairlead/kube'
 import { forbiddenRequest } from './forbidden.ts'
-import type { Attributes, Authorizer, Credentials, UserInfo } from './user.ts'
+import type { Attributes, Credentials, RequestAuthorizer, UserInfo } from './user.ts'
 import {
   anonymousName,
   authenticatedGroup,
@@ -39,15 +39,15 @@ export function readImpersonation(headers: Credentials['headers']): Impersonatio
 }
 
 /** The user that the caller becomes, or the error: 403 naming the first thing that is not allowed, 500 when no user is named. */
-export function impersonate(
+export async function impersonate(
   requester: UserInfo,
   wanted: ImpersonationRequest,
-  authorizer: Authorizer,
-): UserInfo | StatusError {
+  authorizer: RequestAuthorizer,
+): Promise<UserInfo | StatusError> {
   if (wanted.user === '')
     return internalError('requested impersonation of a group, uid or extra without impersonating a user')
   for (const attributes of attempts(requester, wanted)) {
-    const decision = authorizer.authorize(attributes)
+    const decision = await authorizer.authorize(attributes)
     if (!decision.allowed) return forbiddenRequest(attributes, decision.reason)
   }
   return {

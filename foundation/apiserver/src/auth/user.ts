@@ -45,8 +45,13 @@ export interface UserRules {
   readonly evaluationError?: string
 }
 
+/** Decides, and may have to ask another server. Throws a StatusError when it cannot. */
+export interface RequestAuthorizer {
+  authorize(attributes: Attributes): Decision | Promise<Decision>
+}
+
 /** Decides. Reads only from memory, hence synchronous. */
-export interface Authorizer {
+export interface Authorizer extends RequestAuthorizer {
   authorize(attributes: Attributes): Decision
   /** The rules a user has in a namespace, for SelfSubjectRulesReview. */
   rulesFor(user: UserInfo, namespace: string): UserRules
@@ -58,6 +63,8 @@ export interface ClientCertificate {
   readonly organizations: readonly string[]
   /** SHA-256 of the certificate in hex. */
   readonly fingerprint?: string
+  /** SHA-256 of the authorities above it, in hex; the last one is trusted. */
+  readonly authorities?: readonly string[]
 }
 
 /** What an authenticator may look at. */
@@ -70,6 +77,8 @@ export interface Credentials {
   readonly untrusted?: boolean
   /** All headers, names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** All headers with every value apart, where the door can tell them apart. */
+  readonly repeated?: Readonly<Record<string, readonly string[] | undefined>>
 }
 
 /** One link of the chain: a user, `undefined` when these credentials are not its business, or `'invalid'`. */

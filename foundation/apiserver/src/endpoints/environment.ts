@@ -1,6 +1,6 @@
 // What every endpoint works with: the server's parts, and what is known of one request to a resource.
 import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
-import type { Authorizer, UserInfo } from '../auth/user.ts'
+import type { RequestAuthorizer, UserInfo } from '../auth/user.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '../registry/strategy.ts'
@@ -17,7 +17,7 @@ export interface Environment {
   readonly clock: Clock
   readonly admission: Admission
   /** Asked again where a request turns out to need more than its verb says. */
-  readonly authorizer: Authorizer
+  readonly authorizer: RequestAuthorizer
   /** For writers of the same object. */
   readonly turns: Turns
   /** Between 0 and 1, for generated names. */

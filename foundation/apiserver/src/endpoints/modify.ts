@@ -100,7 +100,7 @@ async function attemptChange(
 
 async function createMissing(environment: Environment, call: ResourceCall, change: Change): Promise<Written> {
   if (!change.createsMissing) throw notFound(call.resource.definition, call.name)
-  checkMayCreate(environment, call)
+  await checkMayCreate(environment, call)
   const object = await change.change(undefined)
   checkPlace(call, object)
   return { ...(await createObject(environment, call, object, change)), created: true }
@@ -172,10 +172,10 @@ export function setNamespace(call: ResourceCall, object: JsonObject): void {
 }
 
 /** An apply or a PUT of a missing name needs the right to create it. @throws StatusError 403 */
-function checkMayCreate(
+async function checkMayCreate(
   { authorizer }: Environment,
   { resource: { definition, version }, subresource, namespace, name, user }: ResourceCall,
-): void {
+): Promise<void> {
   const attributes = {
     user,
     verb: 'create',
@@ -186,7 +186,7 @@ function checkMayCreate(
     namespace,
     name,
   }
-  const decision = authorizer.authorize(attributes)
+  const decision = await authorizer.authorize(attributes)
   if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason)
 }
 

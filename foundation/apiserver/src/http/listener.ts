@@ -3,6 +3,7 @@ import { createServer } from 'node:https'
 import type { Server } from 'node:https'
 import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { SecureContextOptions } from 'node:tls'
 import { failure, internalError, methodNotAllowed, requestEntityTooLarge } from '@fairlead/kube'
 import type { Clock, StatusError } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from './message.ts'
@@ -14,8 +15,8 @@ import { serverRequest, splitTarget } from './server-request.ts'
 export interface ListenerTls {
   readonly key: string
   readonly cert: string
-  /** Signs the client certificates that count. */
-  readonly clientCa: string
+  /** Sign the client certificates that count, PEM; none with an empty list. */
+  readonly clientCa: string | readonly string[]
 }
 
 /** How to listen. */
@@ -44,6 +45,8 @@ export interface Listener extends AsyncDisposable {
   readonly port: number
   /** `https://127.0.0.1:6443` */
   readonly url: string
+  /** From the next connection on; those that stand go on with what they began with. */
+  renew(tls: ListenerTls): void
 }
 
 /** The port cannot be had. */
@@ -73,12 +76,9 @@ class Door implements Listener {
   constructor(options: ListenOptions) {
     this.#options = options
     this.host = options.host ?? '127.0.0.1'
-    const { key, cert, clientCa } = options.tls
     const { headers, request } = options.arrival ?? { headers: 30_000, request: 60_000 }
     this.#server = createServer({
-      key,
-      cert,
-      ca: clientCa,
+      ...secureContext(options.tls),
       requestCert: true,
       // Whose certificate is not ours may still have a token.
       rejectUnauthorized: false,
@@ -133,6 +133,10 @@ class Door implements Listener {
         resolve()
       })
     })
+  }
+
+  renew(tls: ListenerTls): void {
+    this.#server.setSecureContext(secureContext(tls))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -216,6 +220,11 @@ class Door implements Listener {
   #limitOf({ method = 'GET', url = '/' }: IncomingMessage): number | 'stream' {
     return this.#options.bodyLimit?.(method, splitTarget(url).path) ?? bodyLimit
   }
+}
+
+/** An empty list of authorities trusts nobody; none at all would trust those of the system. */
+function secureContext({ key, cert, clientCa }: ListenerTls): SecureContextOptions {
+  return { key, cert, ca: typeof clientCa === 'string' ? clientCa : [...clientCa] }
 }
 
 const statusHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }

@@ -1,6 +1,7 @@
 // From node:https to the handler's request: path, query, headers, and whom the client certificate speaks of.
+import { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { TLSSocket } from 'node:tls'
+import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
 import type { Credentials } from '../auth/user.ts'
 import type { ServerRequest } from './message.ts'
 
@@ -30,7 +31,14 @@ export function serverRequest(
 
 /** Who is on the other side, for requests that become a connection of their own (upgrade). */
 export function readCredentials(request: IncomingMessage, headers: Headers = readHeaders(request)): Credentials {
-  return { authorization: request.headers.authorization, headers, ...shownCertificate(request.socket as TLSSocket) }
+  return {
+    authorization: request.headers.authorization,
+    headers,
+    get repeated() {
+      return request.headersDistinct
+    },
+    ...shownCertificate(request.socket as TLSSocket),
+  }
 }
 
 /** Path and query of a request target; proxies send whole URLs. */
@@ -63,17 +71,46 @@ function shownCertificate(socket: TLSSocket): ShownCertificate {
 }
 
 function readCertificate(socket: TLSSocket): ShownCertificate {
-  const certificate = socket.getPeerCertificate()
+  const certificate = socket.getPeerCertificate(true)
   // Node answers an empty object when the client has shown none.
   if (certificate?.fingerprint256 === undefined) return { certificate: undefined }
   if (!socket.authorized) return { certificate: undefined, untrusted: true }
+  let authorities: readonly string[] | undefined
   return {
     certificate: {
       commonName: valuesOf(certificate.subject.CN)[0] ?? '',
       organizations: valuesOf(certificate.subject.O),
-      fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+      fingerprint: fingerprintOf(certificate),
+      get authorities() {
+        return (authorities ??= authoritiesOf(certificate))
+      },
     },
   }
+}
+
+/**
+ * What stands above a certificate in its chain; one that signed itself is its own authority. Names alone prove nothing: the chain is what the client
+ * sent, so every signature is checked.
+ */
+function authoritiesOf(leaf: DetailedPeerCertificate): readonly string[] {
+  const authorities = new Set<string>()
+  let at = leaf
+  while (at.issuerCertificate !== undefined) {
+    const issuer = at.issuerCertificate
+    const fingerprint = fingerprintOf(issuer)
+    if (authorities.has(fingerprint) || !isSignedBy(at, issuer)) break
+    authorities.add(fingerprint)
+    at = issuer
+  }
+  return [...authorities]
+}
+
+function isSignedBy({ raw }: DetailedPeerCertificate, issuer: DetailedPeerCertificate): boolean {
+  return new X509Certificate(raw).verify(new X509Certificate(issuer.raw).publicKey)
+}
+
+function fingerprintOf({ fingerprint256 }: DetailedPeerCertificate): string {
+  return fingerprint256.replaceAll(':', '').toLowerCase()
 }
 
 function valuesOf(value: string | readonly string[] | undefined): readonly string[] {

@@ -95,7 +95,7 @@ describe('impersonation', () => {
   const as = (headers: Credentials['headers']): unknown => {
     const wanted = readImpersonation(headers)
     if (wanted === undefined) return undefined
-    const outcome = impersonate(alice, wanted, authorizer)
+    const outcome = await impersonate(alice, wanted, authorizer)
     return outcome instanceof StatusError ? outcome.status : outcome
   }
 

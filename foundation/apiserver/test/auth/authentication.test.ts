@@ -92,7 +92,7 @@ describe('impersonation', () => {
     authorize: (attributes) => ({ allowed: rules.some((rule) => ruleAllows(rule, attributes)), reason: '' }),
     rulesFor: () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
   }
-  const as = (headers: Credentials['headers']): unknown => {
+  const as = async (headers: Credentials['headers']): Promise<unknown> => {
     const wanted = readImpersonation(headers)
     if (wanted === undefined) return undefined
     const outcome = await impersonate(alice, wanted, authorizer)
@@ -131,8 +131,8 @@ describe('impersonation', () => {
       { 'impersonate-user': 'bob', 'impersonate-uid': 'uid-bob', 'impersonate-extra-scopes': ['view'] },
       { name: 'bob', uid: 'uid-bob', groups: ['system:authenticated'], extra: { scopes: ['view'] } },
     ],
-  ])('of %s', (_, headers, user) => {
-    expect(as(headers)).toEqual(user)
+  ])('of %s', async (_, headers, user) => {
+    expect(await as(headers)).toEqual(user)
   })
 
   const cannot = (what: string, where = 'at the cluster scope'): string =>
@@ -168,8 +168,8 @@ describe('impersonation', () => {
       `uids.authentication.k8s.io "x" is forbidden: ${cannot('"uids" in API group "authentication.k8s.io"')}`,
       { name: 'x', group: 'authentication.k8s.io', kind: 'uids' },
     ],
-  ])('of %s is refused', (_, headers, message, details) => {
-    expect(as(headers)).toEqual({
+  ])('of %s is refused', async (_, headers, message, details) => {
+    expect(await as(headers)).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
@@ -181,8 +181,8 @@ describe('impersonation', () => {
     })
   })
 
-  test('of a group needs a user', () => {
-    expect(as({ 'impersonate-group': ['ops'] })).toMatchObject({ code: 500, reason: 'InternalError' })
+  test('of a group needs a user', async () => {
+    expect(await as({ 'impersonate-group': ['ops'] })).toMatchObject({ code: 500, reason: 'InternalError' })
   })
 
   test('keeps keys that mean something to JavaScript', () => {

@@ -1,4 +1,5 @@
 // The HTTPS door, with real sockets.
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
@@ -34,7 +35,7 @@ function open(handle: ListenOptions['handle'], options: Partial<ListenOptions> =
   return listen({ tls: { ...server, clientCa: ca.cert }, handle, clock: systemClock, ...options })
 }
 
-function agent(options: { cert?: string; key?: string; keepAlive?: boolean } = {}): Agent {
+function agent(options: { ca?: string; cert?: string; key?: string; keepAlive?: boolean } = {}): Agent {
   const made = new Agent({ ca: certificates.ca.cert, ...options })
   agents.push(made)
   return made
@@ -118,13 +119,17 @@ test('has no body where none was sent', async () => {
   ).toEqual({ body: true })
 })
 
+const fingerprintOf = (cert: string): string =>
+  new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase()
+
 test('knows the owner of a client certificate, again on a resumed session, and tells a foreign one from none', async () => {
   await using door = await open(async ({ credentials: { certificate, untrusted } }) => json({ certificate, untrusted }))
   const owner = {
     certificate: {
       commonName: 'kubernetes-admin',
       organizations: ['system:masters'],
-      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      fingerprint: fingerprintOf(certificates.admin.cert),
+      authorities: [fingerprintOf(certificates.ca.cert)],
     },
   }
   const ours = agent({ ...certificates.admin, keepAlive: false })
@@ -132,6 +137,24 @@ test('knows the owner of a client certificate, again on a resumed session, and t
     expect(JSON.parse((await ask(door, { agent: ours })).body.toString())).toEqual(owner)
   expect(JSON.parse((await ask(door, { agent: agent(foreign.admin) })).body.toString())).toEqual({ untrusted: true })
   expect(JSON.parse((await ask(door)).body.toString())).toEqual({})
+})
+
+test('takes other certificates from the next connection on', async () => {
+  await using door = await open(async ({ credentials: { certificate, untrusted } }) =>
+    json({ name: certificate?.commonName, untrusted }),
+  )
+  const shownBy = async (from: Certificates, to: Certificates): Promise<unknown> => {
+    const asking = agent({ ...from.admin, ca: to.ca.cert, keepAlive: false })
+    return JSON.parse((await ask(door, { agent: asking })).body.toString())
+  }
+  const known = { name: 'kubernetes-admin' }
+  const unknown = { untrusted: true }
+  expect([await shownBy(certificates, certificates), await shownBy(foreign, certificates)]).toEqual([known, unknown])
+  door.renew({ ...foreign.server, clientCa: [foreign.ca.cert] })
+  expect([await shownBy(certificates, foreign), await shownBy(foreign, foreign)]).toEqual([unknown, known])
+  // Nobody is trusted, the authorities of the system neither.
+  door.renew({ ...foreign.server, clientCa: [] })
+  expect(await shownBy(foreign, foreign)).toEqual(unknown)
 })
 
 test('takes bodies up to 3 MiB', async () => {

@@ -45,6 +45,8 @@ import { upgrades } from './http/upgrade.ts'
 import { injectRequest } from './in-process/inject.ts'
 import type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 import { InProcessTransport } from './in-process/transport.ts'
+import { metricsRoute } from './metrics/metrics-route.ts'
+import { RequestMetrics } from './metrics/request-metrics.ts'
 import { ObjectIndex } from './objects/object-index.ts'
 import { protobufCodec } from './protobuf/protobuf-codec.ts'
 import { Registry } from './registry/registry.ts'
@@ -166,14 +168,14 @@ export class ApiServer implements AsyncDisposable {
     await using resources = new AsyncDisposableStack()
     const storage = await (options.storage ?? memory())
     const opening = 'open' in storage ? storage.open({ clock }) : storage
-    // A journal opens in a thread of its own. Meanwhile this one does what needs no store, and loads what the controllers will ask for.
+    const folder = 'open' in storage ? storage.folder : undefined
+    const certificates = lazyCertificates(folder, clock, Promise.resolve(opening))
+    // A journal opens in a thread of its own. Meanwhile this one does what needs no store, and loads what the controllers will ask for; whoever asks
+    // for the certificates hears of a failure.
+    if (runs(options, 'service-account')) certificates().catch(() => undefined)
     const registry = new Registry(builtinResources())
     const [store] = await Promise.all([opening, options.controllers === false ? undefined : import('prom-client')])
     resources.use(store)
-    const folder = 'open' in storage ? storage.folder : undefined
-    const certificates = lazyCertificates(folder, clock)
-    // Made between the commits that follow; whoever asks for them hears of a failure.
-    if (runs(options, 'service-account')) certificates().catch(() => undefined)
     const index = resources.use(await ObjectIndex.follow(store))
     const roles = options.authorization === 'RBAC' ? resources.use(await RoleIndex.follow(store)) : undefined
     const rbac = roles && { roles, authorizer: new RbacAuthorizer(roles) }
@@ -241,6 +243,7 @@ export class ApiServer implements AsyncDisposable {
       )
     }
     const capabilityRoutes = new CapabilityRoutes(clientOf)
+    const metrics = new RequestMetrics(registry, () => clock.monotonic())
     const handler: Handler = new Handler({
       environment,
       authenticators,
@@ -252,6 +255,7 @@ export class ApiServer implements AsyncDisposable {
         issuerRoute(tokens),
         healthRoute([{ name: 'ping', check: () => undefined }]),
         versionRoute(serverVersion),
+        metricsRoute({ requests: metrics, registry, store, version: serverVersion }),
         backupRoute({
           store,
           clock,
@@ -267,6 +271,7 @@ export class ApiServer implements AsyncDisposable {
         ...(options.routes ?? []),
       ],
       protobuf: protobufCodec,
+      metrics,
       onError,
     })
     const controllers = internalControllers.filter((name) => runs(options, name))
@@ -357,7 +362,12 @@ function runs(options: ApiServerOptions, name: ControllerName): boolean {
 }
 
 /** Made when first needed; kept in the data folder where there is one. */
-function lazyCertificates(folder: string | undefined, clock: Clock): () => Promise<Certificates> {
+function lazyCertificates(
+  folder: string | undefined,
+  clock: Clock,
+  opened: Promise<Store>,
+): () => Promise<Certificates> {
   let made: Promise<Certificates> | undefined
-  return () => (made ??= folder === undefined ? makeCertificates({ clock }) : loadCertificates(folder, { clock }))
+  return () =>
+    (made ??= folder === undefined ? makeCertificates({ clock }) : loadCertificates(folder, { clock }, opened))
 }

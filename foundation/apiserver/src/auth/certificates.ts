@@ -31,6 +31,8 @@ const renewBefore = 30 * day
 /** Clocks of clients may be slow. */
 const backdate = 60 * 60_000
 
+const names = ['ca', 'server', 'admin'] as const
+
 const authorityName: Subject = [['CN', 'fairlead-ca']]
 const serverName: Subject = [['CN', 'fairlead-apiserver']]
 const adminName: Subject = [
@@ -50,39 +52,47 @@ const localHosts: readonly string[] = [
 ]
 
 /** Makes all of it, in memory. */
-export async function makeCertificates(options: CertificateOptions): Promise<Certificates> {
-  const maker = await makerOf(options)
-  const ca = maker.authority(authorityName)
-  return {
-    ca,
-    server: issue(maker, ca, serverName, { hosts: hostsOf(options) }),
-    admin: issue(maker, ca, adminName, 'client'),
-  }
+export function makeCertificates(options: CertificateOptions): Promise<Certificates> {
+  return completed({}, options)
 }
 
 /**
  * The certificates of a folder, which are made when they are missing. The authority stays for good; the others are made anew when a host is
- * missing or they run out. Files are readable by their owner only.
+ * missing or they run out. Files are readable by their owner only. Nothing is written before `held`: until then the folder may be another's.
  */
-export async function loadCertificates(folder: string, options: CertificateOptions): Promise<Certificates> {
-  const ca = await keptPair(
-    folder,
-    'ca',
-    (pair) => isFresh(pair, options),
-    async () => (await makerOf(options)).authority(authorityName),
-  )
-  const isOurs = (pair: KeyPair): boolean =>
-    isFresh(pair, options) && new X509Certificate(pair.cert).verify(new X509Certificate(ca.cert).publicKey)
+export async function loadCertificates(
+  folder: string,
+  options: CertificateOptions,
+  held: Promise<unknown> = Promise.resolve(),
+): Promise<Certificates> {
+  // It may fail while nobody waits for it yet.
+  held.catch(() => undefined)
+  const kept = await readCertificates(folder)
+  const wanted = await completed(kept, options)
+  const made = names.filter((name) => wanted[name] !== kept[name])
+  if (made.length === 0) return wanted
+  await held
+  const now = await readCertificates(folder)
+  // Who held the folder before us has made some meanwhile.
+  if (names.some((name) => now[name]?.cert !== kept[name]?.cert)) return loadCertificates(folder, options)
+  for (const name of made) writePair(folder, name, wanted[name])
+  return wanted
+}
+
+/** What is good of the certificates there are, and new ones in place of the rest. */
+async function completed(kept: Partial<Certificates>, options: CertificateOptions): Promise<Certificates> {
   const hosts = hostsOf(options)
+  const isGood = (pair: KeyPair | undefined): pair is KeyPair => pair !== undefined && isFresh(pair, options)
+  const ca = isGood(kept.ca) ? kept.ca : (await makerOf(options)).authority(authorityName)
+  const isOurs = (pair: KeyPair | undefined): pair is KeyPair =>
+    isGood(pair) && new X509Certificate(pair.cert).verify(new X509Certificate(ca.cert).publicKey)
   return {
     ca,
-    server: await keptPair(
-      folder,
-      'server',
-      (pair) => isOurs(pair) && covers(pair, hosts),
-      async () => issue(await makerOf(options), ca, serverName, { hosts }),
-    ),
-    admin: await keptPair(folder, 'admin', isOurs, async () => issue(await makerOf(options), ca, adminName, 'client')),
+    server:
+      isOurs(kept.server) && covers(kept.server, hosts)
+        ? kept.server
+        : issue(await makerOf(options), ca, serverName, { hosts }),
+    admin: isOurs(kept.admin) ? kept.admin : issue(await makerOf(options), ca, adminName, 'client'),
   }
 }
 
@@ -99,8 +109,12 @@ function hostsOf({ hosts = [] }: CertificateOptions): readonly string[] {
   return [...new Set([...localHosts, ...hosts])]
 }
 
-function isFresh({ cert }: KeyPair, { clock }: CertificateOptions): boolean {
-  return Date.parse(new X509Certificate(cert).validTo) - clock.now() > renewBefore
+/** Has time left, and is that of its key. */
+function isFresh({ cert, key }: KeyPair, { clock }: CertificateOptions): boolean {
+  const certificate = new X509Certificate(cert)
+  return (
+    Date.parse(certificate.validTo) - clock.now() > renewBefore && certificate.checkPrivateKey(createPrivateKey(key))
+  )
 }
 
 function covers({ cert }: KeyPair, hosts: readonly string[]): boolean {
@@ -110,16 +124,21 @@ function covers({ cert }: KeyPair, hosts: readonly string[]): boolean {
   )
 }
 
-async function keptPair(
-  folder: string,
-  name: string,
-  isGood: (pair: KeyPair) => boolean,
-  make: () => Promise<KeyPair>,
-): Promise<KeyPair> {
-  const [key, cert] = await Promise.all([readText(join(folder, `${name}.key`)), readText(join(folder, `${name}.crt`))])
-  if (key !== undefined && cert !== undefined && isGood({ key, cert })) return { key, cert }
-  const made = await make()
-  await writePrivate(join(folder, `${name}.key`), made.key)
-  await writePrivate(join(folder, `${name}.crt`), made.cert)
-  return made
+async function readCertificates(folder: string): Promise<Partial<Certificates>> {
+  const pairs = await Promise.all(
+    names.map(async (name): Promise<[string, KeyPair] | undefined> => {
+      const [key, cert] = await Promise.all([
+        readText(join(folder, `${name}.key`)),
+        readText(join(folder, `${name}.crt`)),
+      ])
+      return key === undefined || cert === undefined ? undefined : [name, { key, cert }]
+    }),
+  )
+  return Object.fromEntries(pairs.filter((pair) => pair !== undefined))
+}
+
+/** The key comes first: without its certificate it is made anew, as is one that does not fit. */
+function writePair(folder: string, name: string, { key, cert }: KeyPair): void {
+  writePrivate(join(folder, `${name}.key`), key)
+  writePrivate(join(folder, `${name}.crt`), cert)
 }

@@ -34,7 +34,7 @@ export function kubeconfigText({ name, server, ca, user, namespace }: Kubeconfig
 
 /** Writes a kubeconfig that only its owner can read. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<void> {
-  await writePrivate(path, kubeconfigText(content))
+  writePrivate(path, kubeconfigText(content))
 }
 
 function base64(text: string): string {

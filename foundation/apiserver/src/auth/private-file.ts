@@ -1,5 +1,6 @@
 // Files that hold secrets: readable by their owner only, written all or not at all.
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** The text of a file; undefined when there is none. */
@@ -12,13 +13,16 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** Writes a file of mode 0600, in a folder that is made with 0700 when it is missing. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+/**
+ * Writes a file of mode 0600, in a folder that is made with 0700 when it is missing. All at once: what a start writes are a few hundred bytes into
+ * the system's cache, and a turn of the event loop for each step takes many times as long.
+ */
+export function writePrivate(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.new`
-  await writeFile(temporary, text, { mode: 0o600 })
-  await chmod(temporary, 0o600)
-  await rename(temporary, path)
+  writeFileSync(temporary, text, { mode: 0o600 })
+  chmodSync(temporary, 0o600)
+  renameSync(temporary, path)
 }
 
 /** What a file holds; it is made when it is missing. */
@@ -26,6 +30,6 @@ export async function keptFile(path: string, make: () => string | Promise<string
   const kept = await readText(path)
   if (kept !== undefined) return kept
   const made = await make()
-  await writePrivate(path, made)
+  writePrivate(path, made)
   return made
 }

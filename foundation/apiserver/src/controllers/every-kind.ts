@@ -45,6 +45,9 @@ export class EveryKind implements Disposable {
   readonly #source: ResourceSource
   readonly #followed = new Map<string, Followed>()
   readonly #listeners = new Set<EveryKindListener>()
+  /** Kinds that are to be followed, and are not yet. */
+  #waiting = new Map<string, Kind>()
+  #joining: NodeJS.Immediate | undefined
   #watching: Disposable | undefined
   #wasSynced = false
 
@@ -55,7 +58,7 @@ export class EveryKind implements Disposable {
 
   /** Every followed kind is listed. False means that objects may exist that nobody here has seen (design decision 7). */
   get isSynced(): boolean {
-    if (this.#watching === undefined) return false
+    if (this.#watching === undefined || this.#waiting.size > 0) return false
     for (const { use } of this.#followed.values()) if (use.informer.state !== 'Synced') return false
     return true
   }
@@ -75,6 +78,7 @@ export class EveryKind implements Disposable {
 
   /** The kind is among those followed, and not listed yet or no longer. */
   isUnsure({ group, kind: name }: Pick<Kind, 'group' | 'kind'>): boolean {
+    for (const waiting of this.#waiting.values()) if (waiting.group === group && waiting.kind === name) return true
     for (const { kind: followed, use } of this.#followed.values()) {
       if (followed.group === group && followed.kind === name) return use.informer.state !== 'Synced'
     }
@@ -83,6 +87,8 @@ export class EveryKind implements Disposable {
 
   [Symbol.dispose](): void {
     this.#watching?.[Symbol.dispose]()
+    clearImmediate(this.#joining)
+    this.#waiting.clear()
     for (const name of this.#followed.keys()) this.#leave(name)
   }
 
@@ -98,9 +104,20 @@ export class EveryKind implements Disposable {
       if (now?.apiVersion === known.apiVersion && now.kind === known.kind) wanted.delete(name)
       else this.#leave(name)
     }
-    for (const [name, added] of wanted) this.#join(name, added)
+    this.#waiting = wanted
     this.#wasSynced = false
-    this.#tellSynced()
+    this.#joinNext()
+  }
+
+  /** One kind a turn: a server starts with sixty of them, and the first client need not wait for all. */
+  #joinNext(): void {
+    clearImmediate(this.#joining)
+    this.#joining = undefined
+    const [next] = this.#waiting
+    if (next === undefined) return this.#tellSynced()
+    this.#waiting.delete(next[0])
+    this.#join(...next)
+    this.#joining = setImmediate(() => this.#joinNext())
   }
 
   #join(name: string, added: Kind): void {

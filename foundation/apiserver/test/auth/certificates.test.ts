@@ -1,6 +1,6 @@
 // Certificates and the kubeconfig that speaks of them.
-import { X509Certificate } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, stat, unlink } from 'node:fs/promises'
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -70,6 +70,27 @@ test('are made anew when a host is missing, a file is gone or the end is near; t
   const later = await loadCertificates(folder, { clock, hosts: ['other'] })
   expect(new X509Certificate(later.server.cert).verify(new X509Certificate(later.ca.cert).publicKey)).toBe(true)
   expect(Date.parse(new X509Certificate(later.admin.cert).validTo)).toBeGreaterThan(clock.now())
+})
+
+test('are made anew when a key and its certificate do not belong together', async () => {
+  const first = await loadCertificates(folder, { clock: systemClock })
+  const { admin: other } = await makeCertificates({ clock: systemClock })
+  await writeFile(join(folder, 'admin.key'), other.key)
+  const { admin, ...rest } = await loadCertificates(folder, { clock: systemClock })
+  expect(rest).toEqual({ ca: first.ca, server: first.server })
+  expect(new X509Certificate(admin.cert).checkPrivateKey(createPrivateKey(admin.key))).toBe(true)
+  expect(admin.cert).not.toBe(first.admin.cert)
+})
+
+test('leave the folder alone until it is ours, and take what its holder before has made', async () => {
+  const held = Promise.withResolvers<void>()
+  const waiting = loadCertificates(folder, { clock: systemClock }, held.promise)
+  const first = await loadCertificates(folder, { clock: systemClock })
+  held.resolve()
+  expect(await waiting).toEqual(first)
+  const refused = loadCertificates(join(folder, 'locked'), { clock: systemClock }, Promise.reject(new Error('in use')))
+  await expect(refused).rejects.toThrow('in use')
+  await expect(readdir(join(folder, 'locked'))).rejects.toThrow('ENOENT')
 })
 
 test('stand in the kubeconfig, which only its owner can read', async () => {

@@ -9,6 +9,7 @@ import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
 import type { ProtobufCodec } from './endpoints/exchange.ts'
 import type { UpgradedConnection } from '@fairlead/controller'
 import type { ServerRequest, ServerResponse } from './http/message.ts'
+import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { booleanParameter } from './request/query.ts'
 import { MalformedPath, parseRequestPath, pathSegments } from './request/request-path.ts'
 import type { ResourcePath } from './request/request-path.ts'
@@ -47,6 +48,7 @@ export interface HandlerOptions {
   readonly authorizer: RequestAuthorizer
   readonly routes: readonly Route[]
   readonly protobuf: ProtobufCodec | undefined
+  readonly metrics: RequestMetrics
   /** Told about errors that no client caused. */
   readonly onError: (error: unknown, request: ServerRequest) => void
 }
@@ -60,6 +62,7 @@ export class Handler {
   }
 
   async handle(request: ServerRequest): Promise<ServerResponse> {
+    const end = this.#options.metrics.begin(request)
     const warnings: string[] = []
     let answer: ServerResponse
     try {
@@ -69,6 +72,7 @@ export class Handler {
       if (!(error instanceof StatusError) && !request.signal.aborted) this.#options.onError(error, request)
       answer = answerError(error, this.#errorForm(request))
     }
+    end(answer.status)
     if (request.method === 'HEAD') answer = { ...answer, body: { kind: 'bytes', bytes: new Uint8Array() } }
     return withWarnings(answer, warnings)
   }

@@ -1,0 +1,104 @@
+// What `/metrics` shows, in Prometheus' form: the server's own numbers under the names of the real one, and those of the process, the delay of its event
+// loop among them. Loaded when somebody looks for the first time.
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { resourceName } from '../registry/resource.ts'
+import type { RegistryReader } from '../registry/registry.ts'
+import type { Store } from '../storage/store.ts'
+import { durationBuckets } from './request-metrics.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+
+/** Where the numbers come from. */
+export interface Measured {
+  readonly requests: RequestMetrics
+  readonly registry: RegistryReader
+  readonly store: Pick<Store, 'count' | 'revision'>
+  /** The version that the server reports. */
+  readonly version: Readonly<Record<string, string>>
+}
+
+const requestLabels = ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component'] as const
+
+/** The media type of the text. */
+export const contentType: string = Registry.PROMETHEUS_CONTENT_TYPE
+
+/** What reads the numbers anew each time it is asked. */
+export function exposition({ requests, registry, store, version }: Measured): () => Promise<string> {
+  const register = new Registry()
+  const registers = [register]
+  new Counter({
+    name: 'apiserver_request_total',
+    help: 'Requests by verb, dry run, resource, scope and HTTP status',
+    labelNames: [...requestLabels, 'code'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { labels, codes } of requests.series)
+        for (const [code, count] of codes) this.inc({ ...labels, code }, count)
+    },
+  })
+  new Gauge({
+    name: 'apiserver_current_inflight_requests',
+    help: 'Requests that are being answered',
+    labelNames: ['request_kind'],
+    registers,
+    collect() {
+      this.set({ request_kind: 'mutating' }, requests.inFlight.mutating)
+      this.set({ request_kind: 'readOnly' }, requests.inFlight.readOnly)
+    },
+  })
+  new Gauge({
+    name: 'apiserver_resource_objects',
+    help: 'Objects in the store',
+    labelNames: ['group', 'resource'],
+    registers,
+    collect() {
+      this.reset()
+      for (const definition of registry.definitions) {
+        const objects = store.count(resourceName(definition))
+        if (objects > 0) this.set({ group: definition.group, resource: definition.plural }, objects)
+      }
+    },
+  })
+  new Gauge({
+    name: 'fairlead_store_revision',
+    help: 'The newest revision of the store',
+    registers,
+    collect() {
+      this.set(store.revision)
+    },
+  })
+  new Gauge({
+    name: 'kubernetes_build_info',
+    help: 'The version that the server reports, always 1',
+    labelNames: ['major', 'minor', 'git_version', 'platform'],
+    registers,
+  }).set(
+    {
+      major: version['major']!,
+      minor: version['minor']!,
+      git_version: version['gitVersion']!,
+      platform: version['platform']!,
+    },
+    1,
+  )
+  collectDefaultMetrics({ register })
+  return async () => durations(requests) + (await register.metrics())
+}
+
+/** The histogram of what was counted elsewhere, which the library's own cannot take in. */
+function durations(requests: RequestMetrics): string {
+  const name = 'apiserver_request_duration_seconds'
+  const lines = [`# HELP ${name} Seconds until the answer, watches left out`, `# TYPE ${name} histogram`]
+  for (const { labels, buckets, sum } of requests.series) {
+    const text = Object.entries(labels)
+      .map(([label, value]) => `${label}=${JSON.stringify(value)}`)
+      .join(',')
+    let count = 0
+    const upTo = buckets.map((more, place) => {
+      count += more
+      return `${name}_bucket{${text},le="${durationBuckets[place] ?? '+Inf'}"} ${count}`
+    })
+    if (count > 0) lines.push(...upTo, `${name}_sum{${text}} ${sum}`, `${name}_count{${text}} ${count}`)
+  }
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,132 @@
+// How many requests there are, how long they take, how they end. Plain numbers, so that counting costs next to nothing and nothing has to be loaded
+// before somebody looks; `exposition.ts` shows them under the names of the real server.
+import type { ServerRequest } from '../http/message.ts'
+import type { RegistryReader } from '../registry/registry.ts'
+import { booleanParameter } from '../request/query.ts'
+import { parseRequestPath } from '../request/request-path.ts'
+
+/** Upper bounds of the duration histogram, in seconds: those of the real server. */
+export const durationBuckets: readonly number[] = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+]
+
+/** Labels that a request is counted under. */
+export type RequestLabels = Readonly<
+  Record<'verb' | 'dry_run' | 'group' | 'version' | 'resource' | 'subresource' | 'scope' | 'component', string>
+>
+
+/** Requests of one kind. */
+export interface RequestSeries {
+  readonly labels: RequestLabels
+  /** How many ended with a status. */
+  readonly codes: ReadonlyMap<number, number>
+  /** How many took at most as long as the bucket of that place; the last place: longer than all. */
+  readonly buckets: readonly number[]
+  /** Seconds that all took together. */
+  readonly sum: number
+}
+
+interface OpenSeries extends RequestSeries {
+  readonly codes: Map<number, number>
+  readonly buckets: number[]
+  sum: number
+}
+
+/** Paths that are counted by name; whatever else somebody asks for shares one series, so that nobody can fill the memory with names. */
+const namedRoots: ReadonlySet<string> = new Set(
+  ['api', 'apis', 'healthz', 'livez', 'readyz', 'metrics', 'openapi', 'version'].map((root) => `/${root}`),
+)
+
+/** Counts requests. */
+export class RequestMetrics {
+  readonly #registry: RegistryReader
+  readonly #monotonic: () => number
+  readonly #series = new Map<string, OpenSeries>()
+  /** Requests being answered: those that may change something, and those that may not. */
+  readonly inFlight: { mutating: number; readOnly: number } = { mutating: 0, readOnly: 0 }
+
+  /** `monotonic` in milliseconds. */
+  constructor(registry: RegistryReader, monotonic: () => number) {
+    this.#registry = registry
+    this.#monotonic = monotonic
+  }
+
+  get series(): Iterable<RequestSeries> {
+    return this.#series.values()
+  }
+
+  /** Notes that a request has begun; what it answers is called with the status when the answer is there. */
+  begin(request: ServerRequest): (status: number) => void {
+    const since = this.#monotonic()
+    const kind = request.method === 'GET' || request.method === 'HEAD' ? 'readOnly' : 'mutating'
+    this.inFlight[kind]++
+    return (status) => {
+      this.inFlight[kind]--
+      const series = this.#seriesOf(labelsOf(request, this.#registry))
+      series.codes.set(status, (series.codes.get(status) ?? 0) + 1)
+      // A watch takes as long as its reader likes.
+      if (series.labels.verb === 'WATCH') return
+      const seconds = (this.#monotonic() - since) / 1000
+      const place = durationBuckets.findIndex((bound) => seconds <= bound)
+      series.buckets[place < 0 ? durationBuckets.length : place]!++
+      series.sum += seconds
+    }
+  }
+
+  #seriesOf(labels: RequestLabels): OpenSeries {
+    const key = Object.values(labels).join('\0')
+    let series = this.#series.get(key)
+    if (series === undefined) {
+      series = {
+        labels,
+        codes: new Map(),
+        buckets: Array.from({ length: durationBuckets.length + 1 }, () => 0),
+        sum: 0,
+      }
+      this.#series.set(key, series)
+    }
+    return series
+  }
+}
+
+function labelsOf(request: ServerRequest, registry: RegistryReader): RequestLabels {
+  const { method, path, query } = request
+  const dry_run = query.get('dryRun') === 'All' ? 'All' : ''
+  const place = placeOf(path)
+  const resource = place === undefined ? undefined : registry.find(place.group, place.version, place.plural)
+  if (place === undefined || resource === undefined) {
+    const subresource = namedRoots.has(path) ? path : ''
+    const verb = knownMethods.has(method) ? method : 'other'
+    return { verb, dry_run, group: '', version: '', resource: '', subresource, scope: '', component: 'apiserver' }
+  }
+  const { group, version, plural, name, namespace } = place
+  const isKnown = resource.version.subresources.some((known) => known.name === place.subresource)
+  return {
+    verb: verbOf(request, name !== '', place.watch || (booleanParameter(query, 'watch') ?? false)),
+    dry_run,
+    group,
+    version,
+    resource: plural,
+    subresource: isKnown ? place.subresource : '',
+    scope: name !== '' || method === 'POST' ? 'resource' : namespace === '' ? 'cluster' : 'namespace',
+    component: 'apiserver',
+  }
+}
+
+const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+function verbOf({ method, headers }: ServerRequest, isNamed: boolean, isWatch: boolean): string {
+  if (method === 'GET') return isWatch ? 'WATCH' : isNamed ? 'GET' : 'LIST'
+  if (method === 'DELETE') return isNamed ? 'DELETE' : 'DELETECOLLECTION'
+  if (method !== 'PATCH') return knownMethods.has(method) ? method : 'other'
+  return String(headers['content-type']).startsWith('application/apply-patch') ? 'APPLY' : 'PATCH'
+}
+
+function placeOf(path: string): Extract<ReturnType<typeof parseRequestPath>, { kind: 'resource' }> | undefined {
+  try {
+    const parsed = parseRequestPath(path)
+    return parsed.kind === 'resource' ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}

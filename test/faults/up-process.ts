@@ -8,23 +8,40 @@ import { createInterface } from 'node:readline'
 const launcher = resolve(import.meta.dirname, '../../apps/cli/bin/fairlead.js')
 const startMs = 30_000
 
+interface Text {
+  text: string
+}
+
 /** A running `fairlead up`. */
 export class UpProcess {
   readonly kubeconfig: string
   readonly #child: ChildProcess
+  readonly #errors: Text
 
-  private constructor(child: ChildProcess, kubeconfig: string) {
+  private constructor(child: ChildProcess, kubeconfig: string, errors: Text) {
     this.#child = child
     this.kubeconfig = kubeconfig
+    this.#errors = errors
   }
 
-  /** Starts it on a data folder and resolves when it says that it is ready. */
-  static async start(data: string, args: readonly string[] = []): Promise<UpProcess> {
-    const child = spawn(process.execPath, [launcher, 'up', '--data', data, '--port', '0', ...args], {
+  /** Starts it on a data folder, or in memory, and resolves when it says that it is ready. */
+  static async start(
+    data: string | undefined,
+    args: readonly string[] = [],
+    options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  ): Promise<UpProcess> {
+    const place = data === undefined ? ['--in-memory'] : ['--data', data]
+    const child = spawn(process.execPath, [launcher, 'up', ...place, '--port', '0', ...args], {
+      ...options,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let output = ''
-    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    const errors: Text = { text: '' }
+    child.stderr.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      errors.text += chunk.toString()
+      child.emit('said')
+    })
     return new Promise((ready, reject) => {
       const tooLate = setTimeout(() => {
         child.kill('SIGKILL')
@@ -37,7 +54,7 @@ export class UpProcess {
         kubeconfig ??= /^export KUBECONFIG='?([^']+)'?$/.exec(line)?.[1]
         if (kubeconfig === undefined || !/ctrl-c/i.test(line)) return
         clearTimeout(tooLate)
-        ready(new UpProcess(child, kubeconfig))
+        ready(new UpProcess(child, kubeconfig, errors))
       })
     })
   }
@@ -51,13 +68,25 @@ export class UpProcess {
     await this.#end('SIGKILL')
   }
 
-  async stop(): Promise<void> {
-    await this.#end('SIGINT')
+  /** Sends a signal and waits for the end; gives the exit code and what was written to stderr. */
+  async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<{ readonly code: number | null; readonly output: string }> {
+    await this.#end(signal)
+    return { code: this.#child.exitCode, output: this.#errors.text }
+  }
+
+  /** Sends a signal. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Resolves when stderr holds a text. */
+  async says(text: string): Promise<void> {
+    while (!this.#errors.text.includes(text)) await once(this.#child, 'said')
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const gone = once(this.#child, 'exit')
+    const gone = once(this.#child, 'close')
     this.#child.kill(signal)
     await gone
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The launcher, in plain JavaScript so that any Node can read it: finds a Node that is new enough, turns the compile cache on, and starts the
-// command from dist/ (as published) or from src/ (in the repository, by type stripping; design decision 1b).
+// command from bundle/ (as published) or from src/ (in the repository, by type stripping; design decision 1b).
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
@@ -27,7 +27,7 @@ async function start() {
         next(specifier, { ...context, conditions: [...context.conditions, '@fairlead/source'] }),
     })
   }
-  const { main } = await import(pathToFileURL(inRepository ? source : join(here, '../dist/main.js')).href)
+  const { main } = await import(pathToFileURL(inRepository ? source : join(here, '../bundle/main.js')).href)
   await main(process.argv.slice(2))
 }
 

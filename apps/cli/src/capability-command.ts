@@ -12,17 +12,15 @@ export async function addCapabilityCommands(root: Parser, wanted: string | undef
 }
 
 async function addGroup(group: Parser, entry: CapabilityEntry, wanted: string | undefined): Promise<void> {
-  group.exitOverride()
   if (entry.name !== wanted && wanted !== 'all') {
-    group.allowUnknownOption().argument('[arguments...]')
+    group.argument('<command>')
     return
   }
-  group.action(() => group.help())
   for (const command of await entry.commands()) addCommand(group, command)
 }
 
 function addCommand(group: Parser, command: Command): void {
-  const parser = group.command(command.name).description(command.summary).exitOverride()
+  const parser = group.command(command.name).description(command.summary)
   for (const argument of command.arguments ?? []) {
     const name = `${argument.name}${argument.variadic ? '...' : ''}`
     parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)

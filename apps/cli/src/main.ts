@@ -6,7 +6,8 @@ import { program } from './program.ts'
 /** Runs the command line; sets the exit code: 0, 1 error, 2 usage, 3 not ready. */
 export async function main(args: readonly string[]): Promise<void> {
   try {
-    const wanted = args.find((argument) => !argument.startsWith('-'))
+    const [first, second] = args.filter((argument) => !argument.startsWith('-'))
+    const wanted = first === 'help' ? second : first
     const root = await program(wanted)
     await root.parseAsync([...args], { from: 'user' })
   } catch (error) {

@@ -21,6 +21,7 @@ export async function program(wanted?: string): Promise<Command> {
     .version(version(), '-v, --version', 'print the version')
     .exitOverride()
     .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'fairlead: ')) })
     .addHelpText(
       'before',
       'Examples:\n  fairlead up                              an API server and all controllers on this machine\n  fairlead up --example snapshot-schedule  the same, with an example loaded\n  fairlead map render -f controller.yaml -f objects.yaml\n',
@@ -28,8 +29,8 @@ export async function program(wanted?: string): Promise<Command> {
   root
     .command('up')
     .description('run a Kubernetes API server with every controller, on this machine')
-    .option('--data <folder>', 'where everything is kept', '.fairlead')
-    .option('--in-memory', 'keep nothing: all is gone when it stops')
+    .option('--data <folder>', 'where everything is kept; .fairlead when left out')
+    .option('--in-memory', 'keep nothing: all is gone when it stops, the kubeconfig too')
     .option('--port <number>', 'port of the API server; without it 6443 or the next free one')
     .option('--only <names>', `capabilities to run, of: ${capabilities.map((entry) => entry.name).join(', ')}`)
     .option('--simulate <file>', 'simulator rules (repeatable)', collect, [])
@@ -52,6 +53,12 @@ export async function program(wanted?: string): Promise<Command> {
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)
   addCompletionCommands(root)
-  for (const command of root.commands) command.exitOverride()
+  pointToHelp(root, root.name())
   return root
+}
+
+/** A mistake ends with where to read on. */
+function pointToHelp(command: Command, path: string): void {
+  command.exitOverride().showHelpAfterError(`See ${path} --help.`)
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`)
 }

@@ -1,12 +1,13 @@
 // `fairlead up` as a process: what it says when it cannot start, and that what it kept is there again.
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { connect as tlsConnect } from 'node:tls'
 import { expect, test } from 'vitest'
-import { connect } from '@fairlead/client'
+import { connect, findConnection } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { UpProcess } from '../../../test/faults/up-process.ts'
 import { fairlead, withFolder } from './support/command.ts'
@@ -42,6 +43,10 @@ test.each([
   [['--only', 'map,nope'], /^fairlead: --only map,nope: there is no capability nope; there are map, supply, .*\n$/],
   [['--example', 'nope'], /^fairlead: there is no example nope; there are: .*snapshot-schedule.*\n$/],
   [['--simulate', '/nope.yaml'], '--simulate /nope.yaml: there is no such file'],
+  [['--simulate', '/'], '--simulate / is a folder: name a file with rules'],
+  [['--only', ','], /^fairlead: --only names no capability: write one or more of map, supply, .*, or leave it out\n$/],
+  [['--run-jobs', 'lxc'], '--run-jobs lxc: write process, podman, docker or off'],
+  [['--in-memory'], /^fairlead: --in-memory keeps nothing, so --data .* says nothing: leave one of them out\n$/],
   [['--resolve', 'x'], '--resolve x: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080'],
 ])('%j is a mistake of usage', (args, message) =>
   withFolder(async (folder) => {
@@ -53,12 +58,17 @@ test('an unknown flag and an unknown command are told from known ones', async ()
   expect(await fairlead(['up', '--prot', '1'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: "error: unknown option '--prot'\n(Did you mean --port?)\n",
+    stderr: "fairlead: unknown option '--prot'\n(Did you mean --port?)\nSee fairlead up --help.\n",
   })
   expect(await fairlead(['upp'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: "error: unknown command 'upp'\n(Did you mean up?)\n",
+    stderr: "fairlead: unknown command 'upp'\n(Did you mean up?)\nSee fairlead --help.\n",
+  })
+  expect(await fairlead(['map', 'rendr'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: "fairlead: unknown command 'rendr'\n(Did you mean render?)\nSee fairlead map --help.\n",
   })
 })
 
@@ -86,6 +96,80 @@ test('a data folder that cannot be used is named', () =>
       lines: [expect.stringMatching(/^fairlead: The data folder .*damaged\/store could not be opened: /)],
     })
   }))
+
+test('a simulate file that is wrong is named with the line, and what belongs there', () =>
+  withFolder(async (folder) => {
+    const file = join(folder, 'rules.yaml')
+    const message = async (text: string): Promise<Ended> => {
+      writeFileSync(file, text)
+      return fairlead(['up', '--in-memory', '--port', '0', '--simulate', file])
+    }
+    expect(await message('apiVersion: v1\n')).toEqual(
+      failed(2, `${file}:1: rules are a list; begin each rule with "- "`),
+    )
+    const rule = '- apiVersion: v1\n  kind: Pod\n  status: {phase: Running}\n'
+    expect(await message(`${rule}- apiVersion: v1\n  kind: Pod\n  delay: soon\n  status: {}\n`)).toEqual(
+      failed(2, new RegExp(`^fairlead: ${file}:\\d+: .*soon.*\\n$`)),
+    )
+    expect(await message(`${rule}  - x: [`)).toEqual(failed(2, new RegExp(`^fairlead: ${file}:\\d+: .*\\n$`)))
+  }))
+
+test('a kubeconfig that cannot be written is named', () =>
+  withFolder(async (folder) => {
+    mkdirSync(join(folder, 'kubeconfig'))
+    const { code, stdout, stderr } = await fairlead(['up', '--data', folder, '--port', '0'])
+    expect({ code, stdout, stderr }).toEqual(
+      failed(
+        1,
+        new RegExp(
+          `^fairlead: the kubeconfig ${folder}/kubeconfig cannot be written: .*\\. Make room for it, or name another folder with --data\\.\\n$`,
+        ),
+      ),
+    )
+  }))
+
+test('in memory leaves nothing behind, and the kubeconfig of the data folder is not its own', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(undefined, [], { cwd: folder, env: { ...process.env, TMPDIR: folder } })
+    const left = (): string[] => readdirSync(folder).filter((name) => name !== 'node-compile-cache')
+    expect(left()).toEqual([basename(dirname(up.kubeconfig))])
+    expect(await up.stop()).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
+    expect(left()).toEqual([])
+  }))
+
+test('SIGTERM stops it, and the folder is free again', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(folder)
+    expect(await up.stop('SIGTERM')).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
+    expect(existsSync(join(folder, 'store', 'owner.json'))).toBe(false)
+  }))
+
+test('a second signal does not wait for requests that never end', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(folder)
+    await using _request = await endlessRequest(up)
+    up.signal('SIGTERM')
+    await up.says('Stopping.')
+    expect(await up.stop('SIGINT')).toEqual({
+      code: 130,
+      output: expect.stringMatching(/Stopping\.\nStopped at once\.\n$/) as string,
+    })
+  }))
+
+/** A request whose body does not come to an end: closing waits for it. */
+async function endlessRequest(up: UpProcess): Promise<AsyncDisposable> {
+  const { server } = await findConnection({ file: up.kubeconfig })
+  const { hostname, port } = new URL(server)
+  const socket = tlsConnect({ host: hostname, port: Number(port), rejectUnauthorized: false })
+  socket.on('error', () => {})
+  await once(socket, 'secureConnect')
+  socket.write('POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')
+  return {
+    async [Symbol.asyncDispose]() {
+      socket.destroy()
+    },
+  }
+}
 
 test('a second up on a data folder says who holds it, and the first goes on', () =>
   withFolder(async (folder) => {

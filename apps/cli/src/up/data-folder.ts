@@ -1,31 +1,63 @@
-// The folder that `fairlead up` keeps everything in: store, certificates, kubeconfig. Ignored by git, readable by its owner only.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+// The folder that `fairlead up` keeps everything in: store and kubeconfig. Ignored by git, readable by its owner only.
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmod, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CliError } from '../error.ts'
 
-export interface DataFolder {
+/** An open folder. Disposing a temporary one deletes it. */
+export interface DataFolder extends Disposable {
   readonly path: string
+  readonly isTemporary: boolean
   readonly store: string
   readonly kubeconfig: string
-  readonly certificates: string
 }
 
-/** Makes the folder when it is missing and names the places in it. */
-export function openDataFolder(path: string): DataFolder {
-  const folder = resolve(path)
+/** Makes the folder when it is missing and names the places in it; a temporary one when none is named. Throws CliError. */
+export function openDataFolder(path: string | undefined): DataFolder {
+  const folder = path === undefined ? temporaryFolder() : namedFolder(resolve(path))
+  return {
+    path: folder,
+    isTemporary: path === undefined,
+    store: join(folder, 'store'),
+    kubeconfig: join(folder, 'kubeconfig'),
+    [Symbol.dispose]() {
+      if (path === undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Writes the kubeconfig, for its owner's eyes only. Throws CliError. */
+export async function writeKubeconfig({ kubeconfig }: DataFolder, text: string): Promise<void> {
+  try {
+    await writeFile(kubeconfig, text, { mode: 0o600 })
+    await chmod(kubeconfig, 0o600)
+  } catch (error) {
+    throw new CliError(
+      `the kubeconfig ${kubeconfig} cannot be written: ${(error as Error).message}. Make room for it, or name another folder with --data.`,
+    )
+  }
+}
+
+function namedFolder(folder: string): string {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const ignore = join(folder, '.gitignore')
     if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+    return folder
   } catch (error) {
     throw new CliError(
       `the data folder ${folder} cannot be used: ${(error as Error).message}. Name another one with --data.`,
     )
   }
-  return {
-    path: folder,
-    store: join(folder, 'store'),
-    kubeconfig: join(folder, 'kubeconfig'),
-    certificates: join(folder, 'certificates'),
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'fairlead-'))
+  } catch (error) {
+    throw new CliError(
+      `no temporary folder for the kubeconfig: ${(error as Error).message}. Set TMPDIR to a folder that you can write.`,
+    )
   }
 }

@@ -1,7 +1,7 @@
 // Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which processes, and what to try.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { CliError, usageError } from '../error.ts'
@@ -27,8 +27,10 @@ export interface Example {
 
 /** Where the examples are: at the top of the repository while developing, beside this package's code as published. */
 function examplesFolder(): string | undefined {
-  const inRepository = existsSync(new URL('../../src/main.ts', import.meta.url))
-  const folder = fileURLToPath(new URL(inRepository ? '../../../../examples' : '../../examples', import.meta.url))
+  // This code lies at different depths in its source, compiled and bundled forms.
+  const root = dirname(findPackageJSON(import.meta.url)!)
+  const inRepository = existsSync(join(root, 'src/main.ts'))
+  const folder = inRepository ? join(root, '../../examples') : join(root, 'examples')
   return existsSync(folder) ? folder : undefined
 }
 

@@ -1,12 +1,12 @@
 // The flags of `fairlead up`, checked once.
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { capabilities } from '../capabilities.ts'
 import type { CapabilityEntry } from '../capabilities.ts'
 import { usageError } from '../error.ts'
 
 export interface UpOptions {
-  readonly data: string
-  readonly inMemory: boolean
+  /** Undefined: in memory, nothing is kept. */
+  readonly data: string | undefined
   /** Undefined: 6443 or the next free one. */
   readonly port: number | undefined
   readonly capabilities: readonly CapabilityEntry[]
@@ -25,8 +25,7 @@ export const tourExample = 'snapshot-schedule'
 export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOptions {
   const tour = raw['tour'] === true
   return {
-    data: String(raw['data']),
-    inMemory: raw['inMemory'] === true,
+    data: parseData(raw['data'], raw['inMemory'] === true),
     port: raw['port'] === undefined ? undefined : parsePort(String(raw['port'])),
     capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
     simulate: (raw['simulate'] as readonly string[]).map(parseFile),
@@ -35,6 +34,15 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOption
     tour,
     runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
   }
+}
+
+/** Where data is when nobody says it. */
+const defaultData = '.fairlead'
+
+function parseData(given: unknown, inMemory: boolean): string | undefined {
+  if (!inMemory) return given === undefined ? defaultData : String(given)
+  if (given === undefined) return undefined
+  throw usageError(`--in-memory keeps nothing, so --data ${String(given)} says nothing: leave one of them out`)
 }
 
 function parseRunJobs(text: string): UpOptions['runJobs'] {
@@ -50,20 +58,22 @@ function parsePort(text: string): number {
 }
 
 function parseOnly(text: string): readonly CapabilityEntry[] {
+  const known = capabilities.map((entry) => entry.name).join(', ')
   const names = text
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
+  if (names.length === 0) throw usageError(`--only names no capability: write one or more of ${known}, or leave it out`)
   const unknown = names.filter((name) => !capabilities.some((entry) => entry.name === name))
   if (unknown.length > 0)
-    throw usageError(
-      `--only ${text}: there is no capability ${unknown.join(', ')}; there are ${capabilities.map((entry) => entry.name).join(', ')}`,
-    )
+    throw usageError(`--only ${text}: there is no capability ${unknown.join(', ')}; there are ${known}`)
   return capabilities.filter((entry) => names.includes(entry.name))
 }
 
 function parseFile(path: string): string {
-  if (!existsSync(path)) throw usageError(`--simulate ${path}: there is no such file`)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) throw usageError(`--simulate ${path}: there is no such file`)
+  if (found.isDirectory()) throw usageError(`--simulate ${path} is a folder: name a file with rules`)
   return path
 }
 

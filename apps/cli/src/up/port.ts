@@ -5,11 +5,12 @@ import { CliError } from '../error.ts'
 const first = 6443
 const tried = 100
 
-function isFree(port: number): Promise<boolean> {
+/** Why a port cannot be had; undefined when it can. */
+function obstacle(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(undefined)))
   })
 }
 
@@ -17,9 +18,14 @@ function isFree(port: number): Promise<boolean> {
 export async function choosePort(wanted: number | undefined): Promise<number> {
   if (wanted === 0) return 0
   if (wanted !== undefined) {
-    if (await isFree(wanted)) return wanted
-    throw new CliError(`port ${wanted} is taken: leave --port out to get the next free one, or stop what listens there`)
+    const reason = await obstacle(wanted)
+    if (reason === undefined) return wanted
+    throw new CliError(
+      reason === 'EACCES'
+        ? `port ${wanted} is not for you to take: name one above 1023 with --port, or leave it out`
+        : `port ${wanted} is taken: leave --port out to get the next free one, or stop what listens there`,
+    )
   }
-  for (let port = first; port < first + tried; port++) if (await isFree(port)) return port
+  for (let port = first; port < first + tried; port++) if ((await obstacle(port)) === undefined) return port
   throw new CliError(`no port from ${first} to ${first + tried - 1} is free: name one with --port`)
 }

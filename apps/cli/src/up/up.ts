@@ -1,6 +1,5 @@
 // `fairlead up`: the API server, every controller, and perhaps an example, in one process. Start with up().
 import { readFileSync } from 'node:fs'
-import { chmod, writeFile } from 'node:fs/promises'
 import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
@@ -8,7 +7,7 @@ import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
 import { CliError, usageError } from '../error.ts'
-import { openDataFolder } from './data-folder.ts'
+import { openDataFolder, writeKubeconfig } from './data-folder.ts'
 import type { DataFolder } from './data-folder.ts'
 import { readExample } from './example.ts'
 import type { Example } from './example.ts'
@@ -30,7 +29,10 @@ export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> 
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (stop.signal.aborted) process.exit(130)
+      if (stop.signal.aborted) {
+        process.stderr.write('Stopped at once.\n')
+        process.exit(130)
+      }
       stop.abort(signal)
     })
   }
@@ -47,7 +49,7 @@ async function start(
   resources: AsyncDisposableStack,
   signal: AbortSignal,
 ): Promise<void> {
-  const data = openDataFolder(options.data)
+  const data = resources.use(openDataFolder(options.data))
   // Before anything is started that would have to be stopped again.
   const port = await choosePort(options.port)
   const [logger, loaded] = await Promise.all([
@@ -81,8 +83,7 @@ async function start(
   if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
 
   const listening = await server.listen({ port })
-  await writeFile(data.kubeconfig, listening.kubeconfig, { mode: 0o600 })
-  await chmod(data.kubeconfig, 0o600)
+  await writeKubeconfig(data, listening.kubeconfig)
   if (runner !== undefined) resources.use(await runner.start(server, listening, logger))
   process.stdout.write(`${exportLine(data.kubeconfig)}\n`)
   if (example !== undefined) await loadExample(admin, example)
@@ -90,7 +91,7 @@ async function start(
     readyText({
       kubeconfig: data.kubeconfig,
       url: listening.url,
-      data: options.inMemory ? undefined : data.path,
+      data: data.isTemporary ? undefined : data.path,
       capabilities: options.capabilities.map((entry) => entry.name),
       processes: processes.map(({ running }) => running),
       example,
@@ -119,7 +120,7 @@ async function startServer(
   logger: Logger,
   podLogs: PodLogs | undefined,
 ): Promise<ApiServer> {
-  const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
+  const storage: Storage = data.isTemporary ? memory() : sqlite(data.store)
   try {
     const server: ApiServer = await ApiServer.start({
       storage,

@@ -1,0 +1,48 @@
+// `--help` of every command: it is there, says how to use the command first, and loads next to nothing.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { program } from '../src/index.ts'
+import { launcher } from './support/command.ts'
+
+type Command = Awaited<ReturnType<typeof program>>
+
+/** Tells the URL of every module that a process loads. */
+const witness = `data:text/javascript,${encodeURIComponent(
+  "import { registerHooks } from 'node:module'; registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context) } })",
+)}`
+
+function pathsOf(command: Command, path: readonly string[] = []): readonly (readonly string[])[] {
+  const children = command.createHelp().visibleCommands(command)
+  return [
+    path,
+    ...children.filter((child) => child.name() !== 'help').flatMap((child) => pathsOf(child, [...path, child.name()])),
+  ]
+}
+
+const paths = pathsOf(await program('all'))
+
+test('there is a command for every capability', () => {
+  expect(paths.map((path) => path.join(' '))).toEqual(
+    expect.arrayContaining(['', 'up', 'map render', 'supply tree', 'actions run']),
+  )
+})
+
+test.each(paths)('fairlead %s %s --help', async (...path) => {
+  const words = path.filter((word) => word !== undefined)
+  const child = spawn(process.execPath, ['--import', witness, launcher, ...words, '--help'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [stdout, loaded] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (loaded += chunk.toString()))
+  await once(child, 'close')
+  expect(child.exitCode).toBe(0)
+  expect(stdout).toContain(`Usage: ${['fairlead', ...words].join(' ')} `)
+  expect(stdout.startsWith('Examples:\n') || words.length === 1).toBe(true)
+  const ours = loaded.split('\n').filter((url) => /\/(foundation|capabilities|apps|node_modules)\//.test(url))
+  expect(ours.length).toBeGreaterThan(5)
+  expect(
+    ours.filter((url) => !/\/apps\/cli\/(bin|src)\/|\/src\/commands\/index\.ts$|\/node_modules\/commander\//.test(url)),
+  ).toEqual([])
+})

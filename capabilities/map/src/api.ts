@@ -12,6 +12,7 @@ import type {
   MapControllerSpecOutputResourceUpdateStrategy,
   MapControllerSpecParentResource,
   MapControllerStatus,
+  MapControllerStatusShard,
 } from './generated/crds.ts'
 
 export type { MapController, MapControllerSpec, MapControllerStatus }
@@ -34,6 +35,8 @@ export type Webhook = MapControllerSpecHooksMapWebhook
 export type EndpointConfig = MapControllerSpecEndpointConfig
 /** One of `spec.hooks.map.relatedResources`. */
 export type RelatedResource = MapControllerSpecHooksMapRelatedResource
+/** One of `status.shards`. */
+export type ShardReport = MapControllerStatusShard
 /** `version` of a hook: the form of keys, and how strictly answers are read. */
 export type HookVersion = MapHook['version']
 

@@ -1,10 +1,17 @@
 // The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it goes, and says how it does.
-import { CustomResourceDefinition, isClientError, isInCluster, kind } from '@fairlead/client'
+import { CustomResourceDefinition, backoffDelay, isClientError, isInCluster, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
-import { HookClient, generationChanged } from '@fairlead/controller'
-import type { CapabilityOptions, Controller, Manager, ReconcileContext } from '@fairlead/controller'
-import { SelectorError, condition, isTerminating, selectorFrom } from '@fairlead/kube'
-import type { Condition, KubeObject } from '@fairlead/kube'
+import { HookClient, after, anyOf, generationChanged } from '@fairlead/controller'
+import type {
+  CapabilityOptions,
+  Controller,
+  Manager,
+  ObjectChange,
+  ReconcileContext,
+  Result,
+} from '@fairlead/controller'
+import { SelectorError, condition, isTerminating, jsonEqual, selectorFrom } from '@fairlead/kube'
+import type { Condition, JsonValue, KubeObject } from '@fairlead/kube'
 import type { MapController } from './api.ts'
 import { apiVersion } from './api.ts'
 import { inputFilter } from './engine/input.ts'
@@ -17,6 +24,7 @@ import type { Hooks } from './run/hooks.ts'
 import { definitionNames, resolveKinds } from './run/kinds.ts'
 import type { ControllerKinds } from './run/kinds.ts'
 import { MapRun } from './run/map-run.ts'
+import { reportsOfOthers, writeShardReports } from './run/shard-reports.ts'
 
 /** A MapController as the client gives it. */
 export type MapControllerObject = MapController & KubeObject
@@ -29,6 +37,8 @@ export const mapControllerKind: Kind<MapControllerObject> = kind<MapControllerOb
 
 /** Milliseconds between two looks at how a run does. */
 const reportPause = 1000
+/** Milliseconds until kinds that are not served are looked up again: discovery follows a definition within seconds, and aggregated kinds have none. */
+const lookAgainWaits = { base: 1000, cap: 60_000 }
 
 interface Accepted {
   readonly kinds: ControllerKinds
@@ -49,6 +59,8 @@ export class MapControllers {
   readonly #http: HookClient
   readonly #running = new Map<string, Running>()
   readonly #controller: Controller<MapControllerObject>
+  /** How often kinds were looked up in vain, with the definitions as they were. */
+  readonly #lookups = new Map<string, { readonly seen: string; readonly count: number }>()
 
   /** Begins to follow MapControllers with the caches of a manager. */
   constructor(manager: Manager, options: Pick<CapabilityOptions, 'resolve'>) {
@@ -62,9 +74,12 @@ export class MapControllers {
     this.#http = new HookClient({ clock, endpoints, resolve, userAgent: 'fairlead-map' })
     this.#controller = manager
       .controller('map')
-      .for(mapControllerKind, { when: generationChanged })
-      .with({ keepReady: false })
-      .gone(({ key }) => this.#stop(key.name))
+      .for(mapControllerKind, { when: anyOf(generationChanged, shardsReported) })
+      .with({ keepReady: false, everywhere: true })
+      .gone(({ key }) => {
+        this.#lookups.delete(key.name)
+        return this.#stop(key.name)
+      })
       .reconcile((context) => this.#reconcile(context))
   }
 
@@ -86,8 +101,8 @@ export class MapControllers {
     await this.#http[Symbol.asyncDispose]()
   }
 
-  async #reconcile(context: ReconcileContext<MapControllerObject>): Promise<void> {
-    const { object, status } = context
+  async #reconcile(context: ReconcileContext<MapControllerObject>): Promise<Result> {
+    const { client, object, status } = context
     const name = object.metadata.name ?? ''
     if (isTerminating(object)) return this.#stop(name)
     const running = this.#running.get(name)
@@ -97,42 +112,56 @@ export class MapControllers {
       running.generation === (object.metadata.generation ?? 0)
     const refusal = isCurrent ? undefined : await this.#restart(context)
     const run = this.#running.get(name)?.run
+    const { shards } = this.#manager
     if (refusal !== undefined || run === undefined) {
       const message = refusal?.message ?? 'It was stopped'
-      await status.apply({
-        conditions: [
-          refusal ?? condition('Accepted', false, { reason: 'Stopped', message }),
-          condition('Ready', false, { reason: 'NotAccepted', message }),
-        ],
-      })
-      return
+      if (this.#manager.owns())
+        await status.apply({
+          conditions: [
+            refusal ?? condition('Accepted', false, { reason: 'Stopped', message }),
+            condition('Ready', false, { reason: 'NotAccepted', message }),
+          ],
+        })
+      return refusal?.reason === 'UnknownKind' ? this.#lookAgain(context) : undefined
     }
+    this.#lookups.delete(name)
+    if (shards !== undefined) await writeShardReports(client, object, shards, (shard) => run.failingIn(shard))
+    // What follows is said by the replica that has the object's own shard.
+    if (!this.#manager.owns()) return undefined
     const state = run.state()
+    const others = reportsOfOthers(object, shards)
     await status.apply({
       conditions: [
         condition('Accepted', true, { reason: 'Accepted', message: 'The spec can be carried out' }),
-        readiness(name, run.isStarted, state),
+        readiness(name, run.isStarted, state, others),
       ],
       parents: state.parents,
       groups: state.groups,
-      failingGroups: state.failing.length,
+      failingGroups: others.reduce((sum, { failingGroups }) => sum + failingGroups, state.failing.length),
     })
+    return undefined
+  }
+
+  /** Definitions wake us when they come or change, and begin the waits anew. */
+  async #lookAgain({ object, read }: ReconcileContext<MapControllerObject>): Promise<Result> {
+    const definitions = await Promise.all(
+      definitionNames(object.spec).map((definition) => read.get(CustomResourceDefinition, definition)),
+    )
+    const seen = definitions.map((definition) => definition?.metadata.resourceVersion ?? '').join()
+    const name = object.metadata.name ?? ''
+    const before = this.#lookups.get(name)
+    const count = before?.seen === seen ? before.count + 1 : 1
+    this.#lookups.set(name, { seen, count })
+    return after(backoffDelay(count, { ...lookAgainWaits, random: this.#manager.random }))
   }
 
   /** Starts the run of a spec in place of the one before. Returns why it cannot, if it cannot. */
-  async #restart({
-    object,
-    events,
-    read,
-    client,
-  }: ReconcileContext<MapControllerObject>): Promise<Condition | undefined> {
+  async #restart({ object, events, client }: ReconcileContext<MapControllerObject>): Promise<Condition | undefined> {
     const name = object.metadata.name ?? ''
     await this.#stop(name)
     const accepted = await this.#accept(object, client)
     if ('refusal' in accepted) {
-      events.warning('CreateError', accepted.refusal.message, { action: 'Start' })
-      // The definitions that are missing wake us when they come.
-      for (const definition of definitionNames(object.spec)) await read.get(CustomResourceDefinition, definition)
+      if (this.#manager.owns()) events.warning('CreateError', accepted.refusal.message, { action: 'Start' })
       return accepted.refusal
     }
     const { kinds, hooks } = accepted
@@ -145,9 +174,10 @@ export class MapControllers {
       metrics: this.#metrics,
       report,
     })
-    events.normal('Starting', `Starting to map ${object.spec.parentResource.resource}`, { action: 'Start' })
+    const kind = object.spec.parentResource.resource
+    this.#tell(object, 'Starting', `Starting to map ${kind}`, 'Start')
     const started = run.start().then(
-      () => events.normal('Started', `Started to map ${object.spec.parentResource.resource}`, { action: 'Start' }),
+      () => this.#tell(object, 'Started', `Started to map ${kind}`, 'Start'),
       (error: unknown) => this.#manager.log.error('Could not start a MapController', { name, error }),
     )
     this.#running.set(name, {
@@ -180,15 +210,29 @@ export class MapControllers {
     if (running === undefined) return
     this.#running.delete(name)
     const { run, started } = running
-    const events = this.#manager.recorder('map').about(run.controller as MapControllerObject)
-    events.normal('Stopping', `Stopping to map ${run.controller.spec.parentResource.resource}`, { action: 'Stop' })
+    const kind = run.controller.spec.parentResource.resource
+    this.#tell(run.controller, 'Stopping', `Stopping to map ${kind}`, 'Stop')
     await run.stop()
     await started
-    events.normal('Stopped', `Stopped to map ${run.controller.spec.parentResource.resource}; outputs stay`, {
-      action: 'Stop',
-    })
+    this.#tell(run.controller, 'Stopped', `Stopped to map ${kind}; outputs stay`, 'Stop')
     this.#metrics.forget(name)
   }
+
+  /** One of the replicas tells it, where several do it. */
+  #tell(controller: MapController, reason: string, note: string, action: string): void {
+    if (!this.#manager.owns()) return
+    this.#manager
+      .recorder('map')
+      .about(controller as MapControllerObject)
+      .normal(reason, note, { action })
+  }
+}
+
+/** Another replica reports of its shards. */
+function shardsReported(change: ObjectChange<MapControllerObject>): boolean {
+  const reports = (object: MapControllerObject | undefined): JsonValue =>
+    (object?.status?.shards ?? []) as unknown as JsonValue
+  return !jsonEqual(reports(change.object), reports(change.previous))
 }
 
 /** The reason of Accepted False for what a user can mend; undefined for all other errors. */

@@ -1,12 +1,18 @@
 // The Ready condition of a MapController, and what it advises.
 import { StatusError, condition, isForbidden } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
+import type { ShardReport } from './api.ts'
 import { problemText } from './run/caches.ts'
 import type { FailingGroup } from './run/group-notes.ts'
 import type { RunState } from './run/map-run.ts'
 
-/** The condition for a run in this state; `isStarted` once its caches were read. */
-export function readiness(name: string, isStarted: boolean, state: RunState): Condition {
+/** The condition for a run in this state; `isStarted` once its caches were read. `others` is what other replicas report of their shards. */
+export function readiness(
+  name: string,
+  isStarted: boolean,
+  state: RunState,
+  others: readonly ShardReport[] = [],
+): Condition {
   const [problem] = state.problems
   if (problem !== undefined && problem.state !== 'Syncing') {
     const reason = `Kind${problem.state}`
@@ -22,8 +28,8 @@ export function readiness(name: string, isStarted: boolean, state: RunState): Co
   if (forbidden !== undefined)
     return condition('Ready', false, { reason: 'Forbidden', message: `${forbidden.message}; ${grant(name)}` })
   const failing = state.failing.filter(({ retry }) => retry === 'backoff')
-  if (failing.length > 0)
-    return condition('Ready', false, { reason: 'GroupsFailing', message: failingText(failing, state.groups) })
+  if (failing.length > 0 || others.length > 0)
+    return condition('Ready', false, { reason: 'GroupsFailing', message: failingText(failing, others, state.groups) })
   const [invalid] = state.invalidParents
   if (invalid !== undefined) return condition('Ready', false, { reason: 'InvalidParent', message: invalid })
   if (state.statusProblem !== undefined)
@@ -34,10 +40,14 @@ export function readiness(name: string, isStarted: boolean, state: RunState): Co
   return condition('Ready', true, { reason: 'Serving', message: 'Every group is served' })
 }
 
-function failingText(failing: readonly FailingGroup[], groups: number): string {
-  const [first] = failing
-  const more = failing.length > 1 ? `, and ${failing.length - 1} more` : ''
-  return `${failing.length} of ${groups} groups fail: ${first?.input ?? ''}: ${first?.message ?? ''}${more}`
+function failingText(failing: readonly FailingGroup[], others: readonly ShardReport[], groups: number): string {
+  const messages = [
+    ...failing.map(({ input, message }) => `${input}: ${message}`),
+    ...others.map(({ message }) => message),
+  ]
+  const count = failing.length + others.reduce((sum, { failingGroups }) => sum + failingGroups, 0)
+  const more = count > 1 ? `, and ${count - 1} more` : ''
+  return `${count} of ${groups} groups fail: ${messages[0] ?? ''}${more}`
 }
 
 function grant(name: string): string {

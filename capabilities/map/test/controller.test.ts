@@ -9,6 +9,7 @@ import type { MapController } from '@fairlead/map'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stage } from '../../../examples/stage.ts'
 import type { StageOptions } from '../../../examples/stage.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
 import { TestHook, copyOf } from './hook.ts'
 
 const mapControllers = { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController' }
@@ -118,6 +119,26 @@ describe('a MapController', () => {
       { status: 'True', reason: 'Serving', message: 'Every group is served' },
     ])
     expect(await names(secrets)).toEqual(['a-copy'])
+  })
+
+  it('is accepted though discovery follows the definition late, as on a real server', async () => {
+    let isListed = false
+    const controllerClient = (server: ApiServer): Client => {
+      const { client, transport } = recorded(server.client())
+      transport.instead = ({ path }) =>
+        isListed || path !== '/apis/test.example.com/v1'
+          ? undefined
+          : { status: 404, headers: {}, body: '404 page not found', warnings: [] }
+      return client
+    }
+    stage = await Stage.set({ controllerClient })
+    await stage.apply(controller())
+    await stage.apply(policies)
+    await stage.pass(3)
+    expect((await conditionOf('Accepted'))?.reason).toBe('UnknownKind')
+    isListed = true
+    await stage.pass(5)
+    expect((await conditionOf('Accepted'))?.reason).toBe('Accepted')
   })
 
   it('is not accepted with an expression that cannot be right, and says where', async () => {

@@ -150,6 +150,11 @@ export class Manager implements AsyncDisposable {
     return this.#server
   }
 
+  /** Whether work on a namespace (on cluster-scoped objects when left out) may begin here: its shard is ours, or nobody shares the work. */
+  owns(namespace?: string): boolean {
+    return this.shards === undefined || this.shards.owns(this.shards.shardOf(namespace))
+  }
+
   /** Builds a controller; its name is unique in the manager. */
   controller(name: string): ControllerBuilder {
     return new ControllerBuilder(

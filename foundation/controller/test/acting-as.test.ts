@@ -8,8 +8,8 @@ import { FakeClock } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { describeClusters, embeddedClusters } from '../../../test/support/clusters.ts'
-import { recorded } from './support/recorded-client.ts'
-import { until } from './support/until.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
+import { until } from '../../../test/support/until.ts'
 
 interface Account {
   readonly namespace: string

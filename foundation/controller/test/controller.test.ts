@@ -14,9 +14,9 @@ import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { describeClusters } from '../../../test/support/clusters.ts'
-import { recorded } from './support/recorded-client.ts'
-import type { RecordingTransport } from './support/recorded-client.ts'
-import { turns, until } from './support/until.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
+import type { RecordingTransport } from '../../../test/support/recorded-client.ts'
+import { turns, until } from '../../../test/support/until.ts'
 
 /** Of the cluster at hand, and the value of a label that only its objects have: a real cluster keeps what earlier tests left. */
 let namespace = ''

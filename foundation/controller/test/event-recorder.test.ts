@@ -4,7 +4,7 @@ import { EventRecorder, silentLogger } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { expect, test } from 'vitest'
-import { recorded } from './support/recorded-client.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
 
 const about: KubeObject = {
   apiVersion: 'v1',

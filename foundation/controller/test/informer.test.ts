@@ -7,9 +7,9 @@ import { FakeClock, forbidden } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
-import { recorded } from './support/recorded-client.ts'
-import type { RecordingTransport } from './support/recorded-client.ts'
-import { turns, until } from './support/until.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
+import type { RecordingTransport } from '../../../test/support/recorded-client.ts'
+import { turns, until } from '../../../test/support/until.ts'
 
 function configMap(name: string, labels: Record<string, string> = {}, namespace = 'default'): ConfigMap {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name, labels } }

@@ -3,8 +3,8 @@ import { Client, Lease } from '@fairlead/client'
 import { LeaderElection, Manager, silentLogger } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { recorded } from './support/recorded-client.ts'
-import { turns, until } from './support/until.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
+import { turns, until } from '../../../test/support/until.ts'
 
 const lease = { namespace: 'kube-system', name: 'test' }
 

@@ -11,7 +11,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memcached, memcachedDefinition } from './support/memcached.ts'
 import type { Memcached } from './support/memcached.ts'
-import { until } from './support/until.ts'
+import { until } from '../../../test/support/until.ts'
 
 const day = 86_400_000
 

@@ -6,7 +6,7 @@ import type { Controller } from '@fairlead/controller'
 import { condition, isConditionTrue } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
-import { recorded } from './support/recorded-client.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
 
 function deploymentFor(owner: Memcached): Deployment {
   const labels = { app: owner.metadata.name! }

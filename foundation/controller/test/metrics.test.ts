@@ -2,7 +2,7 @@ import { ApiServer } from '@fairlead/apiserver'
 import { Manager } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import { expect, test } from 'vitest'
-import { turns, until } from './support/until.ts'
+import { turns, until } from '../../../test/support/until.ts'
 
 test('metrics have the names and labels of controller-runtime, and those of a stopped controller stand still', async () => {
   await using server = await ApiServer.start({ controllers: false })

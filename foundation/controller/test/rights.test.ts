@@ -3,7 +3,7 @@ import { ApiServer } from '@fairlead/apiserver'
 import { Secret } from '@fairlead/client'
 import { InformerPool, Manager } from '@fairlead/controller'
 import { expect, test } from 'vitest'
-import { until } from './support/until.ts'
+import { until } from '../../../test/support/until.ts'
 
 test('a service account reads what it may; a kind that it may not read says which right is missing, until it is given', async () => {
   await using server = await ApiServer.start({ authorization: 'RBAC', controllers: false })

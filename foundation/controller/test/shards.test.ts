@@ -4,8 +4,8 @@ import { Manager, planShards, shardOf } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RecordingTransport } from './support/recorded-client.ts'
-import { turns } from './support/until.ts'
+import { RecordingTransport } from '../../../test/support/recorded-client.ts'
+import { turns } from '../../../test/support/until.ts'
 
 describe('the plan', () => {
   const plan = (self: string, members: string, holders: string): unknown =>

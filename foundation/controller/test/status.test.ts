@@ -7,9 +7,9 @@ import { expect, test } from 'vitest'
 import { describeClusters } from '../../../test/support/clusters.ts'
 import type { Cluster, ClusterKind } from '../../../test/support/clusters.ts'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
-import { recorded } from './support/recorded-client.ts'
-import type { RecordingTransport } from './support/recorded-client.ts'
-import { turns, until } from './support/until.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
+import type { RecordingTransport } from '../../../test/support/recorded-client.ts'
+import { turns, until } from '../../../test/support/until.ts'
 
 interface Setup extends AsyncDisposable {
   readonly client: Client

@@ -3,7 +3,7 @@ import { ConfigMap } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { WorkLoop } from '@fairlead/controller'
 import { expect, test } from 'vitest'
-import { turns, until } from './support/until.ts'
+import { turns, until } from '../../../test/support/until.ts'
 
 interface Group {
   readonly parent: string

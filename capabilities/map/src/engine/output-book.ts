@@ -102,6 +102,11 @@ export class OutputBook {
     return found
   }
 
+  /** The input that a group with outputs, or with orphans that the parent may adopt, stands for. */
+  inputOf(parentUid: string, parentIdentity: string, mapKey: string): Identity | undefined {
+    return this.#owned.groups(parentUid).get(mapKey)?.input ?? this.#orphans.groups(parentIdentity).get(mapKey)?.input
+  }
+
   /** How many groups of a parent have outputs and are not among its inputs. */
   countDetached(parentUid: string, inputs: ReadonlyMap<string, unknown>): number {
     let count = 0

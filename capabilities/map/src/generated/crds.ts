@@ -1630,6 +1630,42 @@ export const crds: readonly KubeObject[] = [
                       "format": "int64",
                       "description": "Groups whose last call or write failed."
                     },
+                    "shards": {
+                      "type": "array",
+                      "description": "Where several replicas share the work: what fails in the shards that are not in the hands of the replica that writes the rest of this status. Shards in which nothing fails are left out.",
+                      "x-kubernetes-list-type": "map",
+                      "x-kubernetes-list-map-keys": [
+                        "shard"
+                      ],
+                      "items": {
+                        "type": "object",
+                        "description": "One shard.",
+                        "required": [
+                          "shard",
+                          "failingGroups",
+                          "message"
+                        ],
+                        "properties": {
+                          "shard": {
+                            "type": "integer",
+                            "format": "int64",
+                            "description": "Its number.",
+                            "minimum": 0
+                          },
+                          "failingGroups": {
+                            "type": "integer",
+                            "format": "int64",
+                            "description": "Its groups whose last call or write failed.",
+                            "minimum": 0
+                          },
+                          "message": {
+                            "type": "string",
+                            "description": "One of its failures.",
+                            "maxLength": 32768
+                          }
+                        }
+                      }
+                    },
                     "conditions": {
                       "type": "array",
                       "description": "Accepted says whether the spec can be carried out, Ready whether it is.",
@@ -2265,6 +2301,16 @@ export interface MapControllerSpec {
   readonly endpointConfigs?: readonly MapControllerSpecEndpointConfig[]
 }
 
+/** One shard. */
+export interface MapControllerStatusShard {
+  /** Its number. */
+  readonly shard: number
+  /** Its groups whose last call or write failed. */
+  readonly failingGroups: number
+  /** One of its failures. */
+  readonly message: string
+}
+
 /** One aspect of the state. */
 export interface MapControllerStatusCondition {
   /** Accepted or Ready. */
@@ -2291,6 +2337,8 @@ export interface MapControllerStatus {
   readonly groups?: number
   /** Groups whose last call or write failed. */
   readonly failingGroups?: number
+  /** Where several replicas share the work: what fails in the shards that are not in the hands of the replica that writes the rest of this status. Shards in which nothing fails are left out. */
+  readonly shards?: readonly MapControllerStatusShard[]
   /** Accepted says whether the spec can be carried out, Ready whether it is. */
   readonly conditions?: readonly MapControllerStatusCondition[]
 }

@@ -119,8 +119,19 @@ export class Books implements CacheListener, Disposable {
     const resource = ref === undefined ? undefined : this.#kinds.inputs[ref.kind]
     if (ref !== undefined && resource !== undefined)
       return formatIdentity({ group: resource.group, kind: resource.kind, ...parseKey(ref.key) })
-    const known = selected === undefined ? undefined : this.outputs.groupsOf(parent, selected.identity).get(mapKey)
+    const known = selected === undefined ? undefined : this.outputs.inputOf(parent, selected.identity, mapKey)
     return known === undefined ? mapKey : formatIdentity(known)
+  }
+
+  /** The namespace that decides whose shard a group belongs to: the parent's, or the input's where the parent has none (design decision 11). */
+  namespaceOf({ parent, mapKey }: GroupRef): string | undefined {
+    const selected = this.selection.parents.get(parent)
+    if (selected === undefined) return undefined
+    const { namespace } = selected.object.metadata
+    if (namespace) return namespace
+    const ref = selected.inputs.get(mapKey)
+    if (ref !== undefined) return parseKey(ref.key).namespace
+    return this.outputs.inputOf(parent, selected.identity, mapKey)?.namespace
   }
 
   /** Some output of the group was written when the hook saw exactly what it would see now. */

@@ -27,6 +27,7 @@ import { WriteError } from './writer.ts'
 export interface RunState {
   readonly parents: number
   readonly groups: number
+  /** Those that this replica works on. */
   readonly failing: readonly FailingGroup[]
   readonly problems: readonly KindProblem[]
   /** Parents whose selector cannot be read, with the message. */
@@ -75,6 +76,8 @@ export class MapRun implements AsyncDisposable {
       name: `map-${this.name}`,
       id: groupId,
       group: ({ parent }) => parent,
+      namespaceOf: (group) => this.#books.namespaceOf(group),
+      shardGained: (shard) => void this.#shardGained(shard),
       concurrency: callsInFlight,
       manager: fieldManager(this.name),
       run: (group, context) => this.#run(group, context),
@@ -91,8 +94,10 @@ export class MapRun implements AsyncDisposable {
       shown: (group) => this.#notes.shown(group),
       counted: (uid) => this.#status.dirty(uid),
       parentGone: (uid, groups) => this.#parentGone(uid, groups),
-      invalid: (parent, message) =>
-        this.#warn(parent, `${message}; nothing is mapped and nothing is deleted until it is corrected`),
+      invalid: (parent, message) => {
+        if (manager.owns(parent.metadata.namespace))
+          this.#warn(parent, `${message}; nothing is mapped and nothing is deleted until it is corrected`)
+      },
       known: () => this.#knownChanged(),
       parentsChanged: report,
     })
@@ -102,6 +107,7 @@ export class MapRun implements AsyncDisposable {
       kinds,
       log: manager.log,
       stateOf: (uid) => this.#books.factsOf(uid),
+      isOurs: ({ metadata }) => manager.owns(metadata.namespace),
       changed: report,
     })
   }
@@ -115,11 +121,12 @@ export class MapRun implements AsyncDisposable {
         when: (change) => this.#books.isFull && isNews(change),
       })
     }
-    const { signal } = this.#options.manager
+    const { manager } = this.#options
+    const { signal } = manager
     await this.#caches.settled(signal)
     if (this.#stopped || signal.aborted) return
     await this.#books.fill()
-    await this.#firstTurns()
+    await this.#firstTurns((namespace) => manager.owns(namespace))
     this.#started = true
     this.#options.report()
   }
@@ -136,11 +143,17 @@ export class MapRun implements AsyncDisposable {
     return {
       parents: selection.parents.size,
       groups,
-      failing: this.#notes.failing,
+      failing: this.#notes.failing.filter((group) => this.#options.manager.owns(this.#books.namespaceOf(group))),
       problems: this.#caches.problems(),
       invalidParents,
       statusProblem: this.#status.problem,
     }
+  }
+
+  /** The groups that fail in a shard. */
+  failingIn(shard: number): readonly FailingGroup[] {
+    const { shards } = this.#options.manager
+    return this.#notes.failing.filter((group) => shards?.shardOf(this.#books.namespaceOf(group)) === shard)
   }
 
   /** Its caches were read, and every group has been asked or has its time. */
@@ -244,14 +257,30 @@ export class MapRun implements AsyncDisposable {
     for (const group of this.#notes.takeHeld()) this.loop.add(group)
   }
 
-  /** Groups without output, changed and detached ones are asked at once; the rest once, spread over the period (specs/map.md §1). */
-  async #firstTurns(): Promise<void> {
+  /** What another replica has left behind counts for nothing: groups of the shard begin as after a start. */
+  async #shardGained(shard: number): Promise<void> {
+    const { manager, report } = this.#options
+    for (const group of this.failingIn(shard)) this.#notes.forget(group)
+    if (!this.#books.isFull) return
+    await this.#firstTurns((namespace) => manager.shards?.shardOf(namespace) === shard)
+    report()
+  }
+
+  /**
+   * Of the groups whose namespace is wanted, those without output, changed and detached ones are asked at once; the rest once, spread over the period
+   * (specs/map.md §1).
+   */
+  async #firstTurns(isWanted: (namespace: string | undefined) => boolean): Promise<void> {
     let asked = 0
     for (const parent of this.#books.selection.parents.values()) {
-      this.#status.dirty(parent.uid)
+      if (isWanted(parent.object.metadata.namespace)) {
+        this.#status.forget(parent.uid)
+        this.#status.dirty(parent.uid)
+      }
       if (isTerminating(parent.object)) continue
       for (const mapKey of this.#books.groupsOf(parent)) {
         const group = { parent: parent.uid, mapKey }
+        if (!isWanted(this.#books.namespaceOf(group))) continue
         if (this.#books.isUnchanged(parent, mapKey)) {
           this.#notes.isForLater(group)
           this.loop.queue.addAfter(group, startDelay(mapKey, this.controller.spec.resyncPeriodSeconds))

@@ -25,6 +25,8 @@ export interface ParentStatusOptions {
   readonly log: Logger
   /** The facts of a parent; undefined when it is gone or too little is known. */
   readonly stateOf: (uid: string) => ParentFacts | undefined
+  /** The status of the parent is ours to write, where replicas share the work. */
+  readonly isOurs: (parent: KubeObject) => boolean
   /** {@link ParentStatus.problem} is another one now. */
   readonly changed: () => void
 }
@@ -105,6 +107,11 @@ export class ParentStatus {
   async #write(uid: string, pending: Pending): Promise<void> {
     const facts = this.#options.stateOf(uid)
     if (facts === undefined || isTerminating(facts.parent)) return
+    if (!this.#options.isOurs(facts.parent)) {
+      // Another replica writes it now: what we wrote last says nothing any more.
+      pending.written = undefined
+      return
+    }
     const { kinds } = this.#options
     const status = parentStatus({
       generation: facts.parent.metadata.generation,

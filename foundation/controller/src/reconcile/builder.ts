@@ -33,6 +33,8 @@ export interface ControllerOptions {
   readonly predicates?: readonly Predicate[]
   /** Field manager; `fairlead-<name>` when left out. */
   readonly manager?: string
+  /** Every replica reconciles every object, whatever its shards; see {@link Manager.owns} for what only one of them may do. */
+  readonly everywhere?: boolean
   /** Keep the condition Ready on failures, where this controller writes status; true when left out. */
   readonly keepReady?: boolean
 }
@@ -119,7 +121,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
   /** Ends the building: the controller runs as soon as its manager does. */
   reconcile(run: (context: ReconcileContext<T>) => Promise<Result> | Result): Controller<T> {
     const kind = toKind(this.#kind)
-    const { concurrency, manager, predicates = [], keepReady = true } = this.#options
+    const { concurrency, everywhere, manager, predicates = [], keepReady = true } = this.#options
     const recorder = this.#host.recorder(this.#name)
     let primary: Informer<T>
     const runner = new ObjectRunner<T>(
@@ -132,6 +134,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
       id: (key) => key,
       namespaceOf: (key) => (key.includes('/') ? key.slice(0, key.indexOf('/')) : undefined),
       concurrency,
+      everywhere,
       manager,
       run: (key, context) => runner.run(key, context),
       failed: (key, error, context) => runner.failed(key, error, context),

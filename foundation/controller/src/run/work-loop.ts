@@ -41,6 +41,10 @@ export interface WorkLoopOptions<T> {
   readonly id: (item: T) => string
   /** The namespace whose shard the item belongs to; shard 0 when left out, as for cluster-scoped objects (design decision 11). */
   readonly namespaceOf?: (item: T) => string | undefined
+  /** Every replica works on every item, whatever its shards: for items that other work of the process hangs on. */
+  readonly everywhere?: boolean
+  /** A shard is ours now: asks for its items. Left out, those that watched objects concern are asked for. */
+  shardGained?(shard: number): void
   /** Groups are served in turn. */
   readonly group?: (item: T) => string
   /** Items at work at a time; 1 when left out. */
@@ -177,6 +181,7 @@ export class WorkLoop<T> implements AsyncDisposable {
 
   /** The shard is ours now: asks for all its items that watched objects concern. */
   shardGained(shard: number): void {
+    if (this.#options.shardGained !== undefined) return this.#options.shardGained(shard)
     for (const replay of this.#replays) replay((item) => this.#shardOf(item) === shard)
   }
 
@@ -249,7 +254,7 @@ export class WorkLoop<T> implements AsyncDisposable {
   /** What belongs to another replica is dropped; it comes again with its shard. */
   async #runIfOurs(item: T): Promise<void> {
     const { shards } = this.#host
-    if (shards === undefined) return this.#runOne(item, this.#abort.signal)
+    if (shards === undefined || this.#options.everywhere) return this.#runOne(item, this.#abort.signal)
     const shard = this.#shardOf(item)
     const gone = shards.signalOf(shard)
     if (gone === undefined || !shards.owns(shard)) return this.forget(item)

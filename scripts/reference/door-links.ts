@@ -23,15 +23,17 @@ export class DoorLinks {
   readonly doors: readonly Door[]
 
   constructor(packages: readonly Package[]) {
-    // The command has no door for others.
+    // The command has no door for others, and the doors of commands are for it alone: docs/reference/cli.md.
     this.doors = packages
       .filter(({ folder }) => !folder.startsWith('apps/'))
       .flatMap((owner) =>
-        [...owner.doors].map(([name, module]) => {
-          const layout = layoutOf(owner.project, module)
-          const file = `${name.replace('@fairlead/', '').replaceAll('/', '-')}.md`
-          return { owner, name, module, file, layout, anchors: anchorsOf(name, layout) }
-        }),
+        [...owner.doors]
+          .filter(([name]) => !name.endsWith('/commands'))
+          .map(([name, module]) => {
+            const layout = layoutOf(owner.project, module)
+            const file = `${name.replace('@fairlead/', '').replaceAll('/', '-')}.md`
+            return { owner, name, module, file, layout, anchors: anchorsOf(name, layout) }
+          }),
       )
   }
 

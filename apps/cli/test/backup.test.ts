@@ -19,7 +19,7 @@ afterEach(() => resources.disposeAsync())
 
 async function upOn(data: string): Promise<UpProcess> {
   const up = await UpProcess.start(data)
-  resources.defer(() => up.stop())
+  resources.defer(async () => void (await up.stop()))
   return up
 }
 

@@ -1,8 +1,9 @@
-// Second half of `npm run build`: what packages carry besides compiled code. Examples go into the command's package, their modules as JavaScript,
-// because Node strips no types inside node_modules.
+// Second half of `npm run build`: what packages carry besides compiled code. The command's package gets a bundle of itself, and the examples with
+// their modules as JavaScript, because Node strips no types inside node_modules.
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { join, resolve } from 'node:path'
+import { bundle } from './bundle.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'apps/cli/examples')
@@ -17,3 +18,5 @@ for (const name of readdirSync(join(root, 'examples'))) {
     writeFileSync(join(target, name, file.replace(/\.ts$/, '.js')), text)
   }
 }
+
+await bundle(join(root, 'apps/cli/src/main.ts'), join(root, 'apps/cli/bundle'))

@@ -1,6 +1,7 @@
 // The door of @fairlead/apiserver. Start with `ApiServer.start`; the parts are for those who build a server of their own.
 
-export { ApiServer, serverVersion } from './server.ts'
+export { ApiServer } from './server.ts'
+export { serverVersion } from './server-version.ts'
 export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
 export type { Route, TakeOver } from './handler.ts'
 export type { LogRequest, PodLogs } from './endpoints/pod-endpoints.ts'
@@ -8,6 +9,12 @@ export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 export { DelegationError } from './delegated/delegated-definition.ts'
 export type { DelegationErrorCode } from './delegated/delegated-definition.ts'
 export type { AdmissionLink, AdmissionRequest } from './admission/admission.ts'
+
+// behind an APIService of another cluster
+export { AggregatedServer } from './aggregated/aggregated-server.ts'
+export type { AggregatedServerOptions, AggregatedServing } from './aggregated/aggregated-server.ts'
+export { aggregatedServerRights } from './aggregated/rights.ts'
+export type { RightsOf } from './aggregated/rights.ts'
 
 // storage
 export { StoreError } from './storage/store.ts'

@@ -53,6 +53,7 @@ import { Registry } from './registry/registry.ts'
 import type { RegistryReader } from './registry/registry.ts'
 import { CapabilityRoutes } from './routes/capability-routes.ts'
 import { healthRoute, versionRoute } from './routes/health.ts'
+import { serverVersion } from './server-version.ts'
 import { memory } from './storage/memory.ts'
 import type { Storage } from './storage/storage.ts'
 import type { Store } from './storage/store.ts'
@@ -94,23 +95,6 @@ export interface ApiServerOptions {
   readonly random?: () => number
   /** Told about errors that no request caused. */
   readonly onError?: (error: unknown) => void
-}
-
-/** The version that the server reports. */
-export const serverVersion: Readonly<Record<string, string>> = {
-  major: '1',
-  minor: '35',
-  emulationMajor: '1',
-  emulationMinor: '35',
-  minCompatibilityMajor: '1',
-  minCompatibilityMinor: '34',
-  gitVersion: 'v1.35.4+fairlead',
-  gitCommit: '',
-  gitTreeState: 'clean',
-  buildDate: '1970-01-01T00:00:00Z',
-  goVersion: 'go1.25',
-  compiler: 'gc',
-  platform: 'linux/amd64',
 }
 
 /** Issuer and audience of service account tokens, as kubeadm's clusters name them. */

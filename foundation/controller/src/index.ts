@@ -78,7 +78,7 @@ export type {
 } from './hooks/hook-client.ts'
 
 // its own server
-export { ManagerServer } from './server/manager-server.ts'
+export { ManagerServer, servedHosts } from './server/manager-server.ts'
 export type { ManagerServerHost, ManagerServerOptions, ReadinessCheck } from './server/manager-server.ts'
 export { CertificateKeeper } from './server/certificate-keeper.ts'
 export type { CertificateKeeperOptions } from './server/certificate-keeper.ts'

@@ -1,0 +1,154 @@
+// Puts an aggregated server together. Loaded when one is started.
+import { randomUUID } from 'node:crypto'
+import { CertificateKeeper, InformerPool, servedHosts, silentLogger } from '@fairlead/controller'
+import type { Clock } from '@fairlead/kube'
+import { Admission } from '../admission/admission.ts'
+import { apiGroups } from '../discovery/api-groups.ts'
+import { discoveryRoute, openApiRoute, openApiV2Route } from '../discovery/index.ts'
+import { DelegatedResources } from '../delegated/delegated-resources.ts'
+import type { Environment } from '../endpoints/environment.ts'
+import { Turns } from '../endpoints/turns.ts'
+import { Handler } from '../handler.ts'
+import { listen } from '../http/listener.ts'
+import type { Listener, ListenerTls } from '../http/listener.ts'
+import { metricsRoute } from '../metrics/metrics-route.ts'
+import { RequestMetrics } from '../metrics/request-metrics.ts'
+import { protobufCodec } from '../protobuf/protobuf-codec.ts'
+import { Registry } from '../registry/registry.ts'
+import { healthRoute, versionRoute } from '../routes/health.ts'
+import { serverVersion } from '../server-version.ts'
+import { noJournal } from '../storage/journal.ts'
+import { journaled } from '../storage/storage.ts'
+import { Views } from '../views/views.ts'
+import type { AggregatedServerOptions } from './aggregated-server.ts'
+import { ApiServices } from './api-services.ts'
+import type { GroupVersion } from './api-services.ts'
+import { clusterAuthenticators } from './cluster-authenticators.ts'
+import { ClusterNamespaces } from './cluster-namespaces.ts'
+import { ClusterSettings } from './cluster-settings.ts'
+import { DelegatedAuthorizer } from './delegated-authorizer.ts'
+
+const defaultPort = 8443
+const defaultGroupPriority = 1000
+
+/** A condition of readiness: undefined = fine, else what is wrong. */
+export interface Check {
+  readonly name: string
+  readonly check: () => string | undefined
+}
+
+/** What a server that listens is made of. */
+export interface AggregatedParts {
+  readonly listener: Listener
+  readonly certificates: CertificateKeeper
+  readonly checks: readonly Check[]
+  readonly stop: () => Promise<void>
+}
+
+/** @throws DelegationError, ListenError, StatusError */
+export async function startParts(options: AggregatedServerOptions): Promise<AggregatedParts> {
+  const { client, serving, log = silentLogger, shutdownDelay = 0 } = options
+  const { clock, random } = client
+  await using resources = new AsyncDisposableStack()
+  const registry = new Registry()
+  const informers = resources.use(new InformerPool(client, clock))
+  const settings = resources.use(new ClusterSettings(informers, log))
+  const namespaces = resources.use(new ClusterNamespaces(client, informers))
+  const store = resources.use(await revisionCounter(clock).open({ clock }))
+  const onError = (error: unknown): void => log.error('Could not answer a request', { error })
+  const delegated = new DelegatedResources(store, registry, {}, onError)
+  for (const resource of options.resources) resources.use(await delegated.add(resource))
+  const authorizer = new DelegatedAuthorizer(client, clock)
+  const environment: Environment = {
+    store: delegated.store,
+    registry,
+    views: new Views(),
+    clock,
+    admission: new Admission([namespaces.link(), delegated.link()]),
+    authorizer,
+    turns: new Turns(),
+    random,
+    newUid: randomUUID,
+    subresources: delegated.endpoints,
+    read: (resource, key) => (resource === 'namespaces.' ? namespaces.read(key) : undefined),
+    list: () => [],
+  }
+  const { service, certificateSecret: secret } = serving
+  const hosts = servedHosts(serving)
+  const certificates = resources.use(
+    await CertificateKeeper.start({ client, clock, random, log, hosts, ...(secret === undefined ? {} : { secret }) }),
+  )
+  const registration = {
+    service,
+    served: servedVersions(registry),
+    groupPriority: options.groupPriority ?? defaultGroupPriority,
+  }
+  let stopping = false
+  const checks: readonly Check[] = [
+    { name: 'cluster-authentication', check: () => settings.problem },
+    { name: 'namespaces', check: () => namespaces.problem },
+    { name: 'apiservices', check: () => apiServices.problem },
+    { name: 'shutdown', check: () => (stopping ? 'the server is stopping' : undefined) },
+  ]
+  const metrics = new RequestMetrics(registry, () => clock.monotonic())
+  const handler = new Handler({
+    environment,
+    authenticators: clusterAuthenticators(() => settings.current, client, clock),
+    authorizer,
+    routes: [
+      discoveryRoute(registry),
+      openApiRoute(registry, clock),
+      openApiV2Route(),
+      healthRoute(checks),
+      versionRoute(serverVersion),
+      metricsRoute({ requests: metrics, registry, store, version: serverVersion }),
+      delegated.route(),
+    ],
+    protobuf: protobufCodec,
+    metrics,
+    onError,
+  })
+  const tls = (): ListenerTls => {
+    const { clientAuthorities, frontProxy } = settings.current
+    const pems = [clientAuthorities.pem, frontProxy?.authorities.pem ?? '']
+    return { ...certificates.current.serving, clientCa: pems.filter((pem) => pem !== '') }
+  }
+  const listener = resources.use(
+    await listen({
+      tls: tls(),
+      handle: (request) => handler.handle(request),
+      bodyLimit: (_method, path) => handler.bodyLimit(path),
+      clock,
+      host: serving.host ?? '::',
+      port: serving.port ?? defaultPort,
+    }),
+  )
+  const bundle = (): string => certificates.current.bundle
+  const apiServices = resources.use(new ApiServices(registration, { client, informers, clock, log, bundle }))
+  settings.onChange(() => listener.renew(tls()))
+  // What the cluster read while the port was being opened.
+  listener.renew(tls())
+  certificates.onRenewed(() => {
+    listener.renew(tls())
+    apiServices.renew()
+  })
+  const started = resources.move()
+  const stop = async (): Promise<void> => {
+    stopping = true
+    if (shutdownDelay > 0) await clock.sleep(shutdownDelay)
+    await started.disposeAsync()
+  }
+  return { listener, certificates, checks, stop }
+}
+
+/**
+ * Counts revisions and keeps nothing. It begins with the time, so that the revisions of a server that was started again are above those that clients
+ * remember: they list again instead of missing changes.
+ */
+function revisionCounter(clock: Clock): ReturnType<typeof journaled> {
+  return journaled({ ...noJournal, open: async () => ({ revision: clock.now(), floors: new Map() }) })
+}
+
+function servedVersions(registry: Registry): readonly GroupVersion[] {
+  return apiGroups(registry).flatMap(({ name, versions }) => versions.map(({ version }) => ({ group: name, version })))
+}

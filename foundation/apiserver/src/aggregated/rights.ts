@@ -1,0 +1,81 @@
+// The RBAC that a server behind an APIService needs besides the rights of its storages: data for charts, and for whoever installs it by hand.
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import { authenticationConfigMap } from './front-proxy-settings.ts'
+
+const apiVersion = 'rbac.authorization.k8s.io/v1'
+const apiGroup = 'rbac.authorization.k8s.io'
+
+/** What {@link aggregatedServerRights} is about. */
+export interface RightsOf {
+  /** Whom the server acts as. */
+  readonly serviceAccount: ObjectKey
+  /** Names of its APIServices, `v1.notes.example.com`. */
+  readonly apiServices: readonly string[]
+  /** Where its certificates are kept; left out: in memory. */
+  readonly certificateSecret?: ObjectKey
+}
+
+/**
+ * Roles and bindings, named after the service account: reviews (`system:auth-delegator`), whom the cluster trusts
+ * (`extension-apiserver-authentication-reader`), its own APIServices, namespaces, and its Secret. A right to create cannot be held to names.
+ */
+export function aggregatedServerRights({
+  serviceAccount,
+  apiServices,
+  certificateSecret,
+}: RightsOf): readonly KubeObject[] {
+  const { name, namespace } = serviceAccount
+  const subjects = [{ kind: 'ServiceAccount', name, namespace }]
+  const id = `${namespace}:${name}`
+  const bound = (role: string, of: string, kind = 'ClusterRole', place?: string): KubeObject => ({
+    apiVersion,
+    kind: place === undefined ? 'ClusterRoleBinding' : 'RoleBinding',
+    metadata: { name: role, ...(place === undefined ? {} : { namespace: place }) },
+    roleRef: { apiGroup, kind, name: of },
+    subjects,
+  })
+  const own = {
+    apiVersion,
+    kind: 'ClusterRole',
+    metadata: { name: `${id}:aggregated-server` },
+    rules: [
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['create'] },
+      {
+        apiGroups: ['apiregistration.k8s.io'],
+        resources: ['apiservices'],
+        resourceNames: [...apiServices],
+        verbs: ['get', 'list', 'watch', 'patch'],
+      },
+    ],
+  }
+  return [
+    own,
+    bound(`${id}:aggregated-server`, `${id}:aggregated-server`),
+    bound(`${id}:auth-delegator`, 'system:auth-delegator'),
+    bound(
+      `${id}:authentication-reader`,
+      'extension-apiserver-authentication-reader',
+      'Role',
+      authenticationConfigMap.namespace,
+    ),
+    ...(certificateSecret === undefined ? [] : secretRights(id, certificateSecret, bound)),
+  ]
+}
+
+function secretRights(
+  id: string,
+  { name, namespace }: ObjectKey,
+  bound: (role: string, of: string, kind: string, place: string) => KubeObject,
+): readonly KubeObject[] {
+  const role = {
+    apiVersion,
+    kind: 'Role',
+    metadata: { name: `${id}:certificates`, namespace },
+    rules: [
+      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: [name], verbs: ['get', 'update'] },
+    ],
+  }
+  return [role, bound(`${id}:certificates`, `${id}:certificates`, 'Role', namespace)]
+}

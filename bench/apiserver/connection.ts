@@ -13,7 +13,8 @@ export interface Answer {
 export interface Target {
   readonly port: number
   readonly context: SecureContext
-  readonly token: string
+  /** Undefined where the context shows a certificate. */
+  readonly token: string | undefined
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
@@ -21,16 +22,17 @@ const mark = Buffer.from('"type":"')
 
 export class Connection implements Disposable {
   readonly #socket: TLSSocket
-  readonly #token: string
+  /** Lines of the head that are the same for every request. */
+  readonly #head: string
   #chunks: Buffer[] = []
   #length = 0
   #expected = -1
   #receive: ((answer: Answer) => void) | undefined
   #fail: ((error: Error) => void) | undefined
 
-  private constructor(socket: TLSSocket, token: string) {
+  private constructor(socket: TLSSocket, token: string | undefined) {
     this.#socket = socket
-    this.#token = token
+    this.#head = `Host: localhost\r\n${token === undefined ? '' : `Authorization: Bearer ${token}\r\n`}`
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('error', (error) => this.#fail?.(error))
     socket.on('close', () => this.#fail?.(new Error('the server closed the connection')))
@@ -44,7 +46,7 @@ export class Connection implements Disposable {
 
   /** Sends one request; the connection takes the next one when its answer is there. */
   send(method: string, path: string, body = '', contentType = 'application/json'): Promise<Answer> {
-    const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${this.#token}\r\n`
+    const head = `${method} ${path} HTTP/1.1\r\n${this.#head}`
     const type = body === '' ? '' : `Content-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
     return new Promise((resolve, reject) => {
       this.#receive = resolve
@@ -56,7 +58,7 @@ export class Connection implements Disposable {
   /** Opens a watch; `onEvents` is told how many events each piece of it began. Resolves when the watch is open. */
   async watch(path: string, onEvents: (count: number) => void): Promise<void> {
     this.#socket.removeAllListeners('data')
-    this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${this.#token}\r\n\r\n`)
+    this.#socket.write(`GET ${path} HTTP/1.1\r\n${this.#head}\r\n`)
     const [head] = (await once(this.#socket, 'data')) as [Buffer]
     if (!head.toString('latin1').startsWith('HTTP/1.1 200'))
       throw new Error(`the watch was refused: ${head.toString()}`)

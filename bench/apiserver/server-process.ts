@@ -9,12 +9,11 @@ import { createInterface } from 'node:readline'
 import { createSecureContext } from 'node:tls'
 import { Connection } from './connection.ts'
 import type { Answer, Target } from './connection.ts'
-
-/** How the server is run: sources by type stripping, or what `npm run build` made of them. */
-export type Form = 'source' | 'built'
+import { serverModule } from './program.ts'
+import type { Form } from './program.ts'
 
 /** Those of `npm start`; the rest is set by server.js, as by the launcher. */
-const startOptions = ['--min-semi-space-size=8', '--max-semi-space-size=8']
+export const startOptions: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8']
 
 /** A server under measurement, on an empty sqlite store of its own. */
 export class ServerProcess implements AsyncDisposable {
@@ -35,6 +34,7 @@ export class ServerProcess implements AsyncDisposable {
 
   /** `nodeOptions` come before the script, after those of the variable BENCH_NODE_OPTIONS (`--cpu-prof --cpu-prof-dir=DIR`). */
   static async start(form: Form, nodeOptions: readonly string[] = []): Promise<ServerProcess> {
+    const module = await serverModule(form)
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
     const begin = performance.now()
     const child = spawn(
@@ -43,7 +43,7 @@ export class ServerProcess implements AsyncDisposable {
         ...startOptions,
         ...(process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? []),
         ...nodeOptions,
-        join(import.meta.dirname, 'server.js'),
+        module,
         join(folder, 'store'),
         form,
       ],

@@ -1,11 +1,11 @@
 // Kinds without a server: from the definitions and objects at hand, and the few kinds that everybody knows.
-import { builtinKinds } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { MapControllerSpec } from '../api.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { outputKind } from '../engine/resource.ts'
 import type { ControllerKinds } from '../run/kinds.ts'
+import { pluralOf, wellKnownKinds } from './well-known-kinds.ts'
 
 /** A kind that cannot be told from what is given. */
 export class UnknownKindError extends Error {
@@ -22,18 +22,6 @@ interface Definition extends KubeObject {
   }
 }
 
-const clusterScoped = new Set([
-  'Namespace',
-  'Node',
-  'PersistentVolume',
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'StorageClass',
-  'CustomResourceDefinition',
-  'PriorityClass',
-  'IngressClass',
-])
-
 /** What resources and kinds are called. */
 export class Catalog {
   readonly #known = new Map<string, ResolvedResource>()
@@ -42,8 +30,7 @@ export class Catalog {
   /** Learns from CustomResourceDefinitions and from the objects themselves. */
   constructor(objects: readonly KubeObject[]) {
     this.#objects = objects
-    for (const { apiVersion, group, kind, plural = '', namespaced = true } of builtinKinds)
-      this.#learn({ apiVersion, group, kind, plural, namespaced })
+    for (const known of wellKnownKinds) this.#learn(known)
     for (const object of objects) {
       if (object.kind !== 'CustomResourceDefinition') continue
       const { group, scope, names, versions } = (object as Definition).spec
@@ -79,7 +66,8 @@ export class Catalog {
       group: parseApiVersion(apiVersion).group,
       kind: object.kind,
       plural,
-      namespaced: !clusterScoped.has(object.kind),
+      namespaced:
+        object.metadata.namespace !== undefined || this.#isNamespaced(parseApiVersion(apiVersion).group, object.kind),
     }
     return this.#learn(resolved)
   }
@@ -94,15 +82,14 @@ export class Catalog {
     }
   }
 
+  /** As in another version of the kind; nothing else is known of it. */
+  #isNamespaced(group: string, kind: string): boolean {
+    const known = [...this.#known.values()].find((one) => one.group === group && one.kind === kind)
+    return known?.namespaced ?? true
+  }
+
   #learn(resource: ResolvedResource): ResolvedResource {
     this.#known.set(`${resource.apiVersion}/${resource.plural}`, resource)
     return resource
   }
-}
-
-/** The plural that Kubernetes would choose for a kind. */
-function pluralOf(kind: string): string {
-  const name = kind.toLowerCase()
-  if (/(s|x|z|ch|sh)$/.test(name)) return `${name}es`
-  return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }

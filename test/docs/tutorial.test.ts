@@ -1,0 +1,57 @@
+// Every command of the tutorials, in order, as their readers type them.
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { missingTool, Reader, root } from './reader.ts'
+import { isAsShown, stepsOf } from './tutorial.ts'
+
+const folder = join(root, 'docs/tutorial')
+const pages = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md')
+const missing = missingTool()
+if (missing !== undefined) console.log(`${missing} is not here: the tutorials are not followed`)
+
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+/** Where the page says `npm start`: the same, but in the reader's folder and on a port that nobody else has. */
+const start = scripts['start']!.replace('apps/cli/bin', `'${root}'/apps/cli/bin`)
+const commands = {
+  npm: `[ "$1" = install ] && exit 0\n[ "$1" = start ] && exec ${start} --port 0\nexit 1`,
+  npx: `command=$1; shift\nexec '${root}'/node_modules/.bin/$command "$@"`,
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+test.skipIf(missing !== undefined).each(pages)(
+  '%s goes as it says',
+  async (page) => {
+    const port = String(await freePort())
+    const steps = stepsOf(readFileSync(join(folder, page), 'utf8').replaceAll('8765', port))
+    expect(steps.length).toBeGreaterThan(10)
+    await using reader = new Reader(commands)
+    for (const name of ['node_modules', 'vitest.config.ts', 'package.json', 'tsconfig.base.json'])
+      symlinkSync(join(root, name), join(reader.folder, name))
+    for (const step of steps) await reader.take(step)
+  },
+  300_000,
+)
+
+test.each([
+  ['a  b', 'a b', true],
+  ['a   b\nc', 'a b', false],
+  ['a 12 b', 'a … b', true],
+  ['head\nx\ny\ntail', 'head\n…\ntail', true],
+  ['head\nx', 'head\ny', false],
+  ['a.c', 'a.c', true],
+  ['abc', 'a.c', false],
+])('%j is what %j shows: %s', (actual, shown, expected) => {
+  expect(isAsShown(actual, shown)).toBe(expected)
+})

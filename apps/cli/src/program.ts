@@ -30,7 +30,10 @@ export async function program(wanted?: string): Promise<Command> {
     .command('up')
     .description('run a Kubernetes API server with every controller, on this machine')
     .option('--data <folder>', 'where everything is kept; .fairlead when left out')
-    .option('--in-memory', 'keep nothing: all is gone when it stops, the kubeconfig too')
+    .option(
+      '--in-memory',
+      'keep nothing: all is gone when it stops; with --data, that folder holds the kubeconfig alone',
+    )
     .option('--port <number>', 'port of the API server; without it 6443 or the next free one')
     .option('--only <names>', `capabilities to run, of: ${capabilities.map((entry) => entry.name).join(', ')}`)
     .option('--simulate <file>', 'simulator rules (repeatable)', collect, [])

@@ -46,7 +46,6 @@ test.each([
   [['--simulate', '/'], '--simulate / is a folder: name a file with rules'],
   [['--only', ','], /^fairlead: --only names no capability: write one or more of map, supply, .*, or leave it out\n$/],
   [['--run-jobs', 'lxc'], '--run-jobs lxc: write process, podman, docker or off'],
-  [['--in-memory'], /^fairlead: --in-memory keeps nothing, so --data .* says nothing: leave one of them out\n$/],
   [['--resolve', 'x'], '--resolve x: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080'],
 ])('%j is a mistake of usage', (args, message) =>
   withFolder(async (folder) => {
@@ -135,6 +134,14 @@ test('in memory leaves nothing behind, and the kubeconfig of the data folder is 
     expect(left()).toEqual([basename(dirname(up.kubeconfig))])
     expect(await up.stop()).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
     expect(left()).toEqual([])
+  }))
+
+test('in memory, a data folder that is named holds the kubeconfig alone', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(folder, ['--in-memory'])
+    expect(up.kubeconfig).toBe(join(folder, 'kubeconfig'))
+    expect(readdirSync(folder).sort()).toEqual(['.gitignore', 'kubeconfig'])
+    await up.stop()
   }))
 
 test('SIGTERM stops it, and the folder is free again', () =>

@@ -8,7 +8,6 @@ import { CliError } from '../error.ts'
 /** An open folder. Disposing a temporary one deletes it. */
 export interface DataFolder extends Disposable {
   readonly path: string
-  readonly isTemporary: boolean
   readonly store: string
   readonly kubeconfig: string
 }
@@ -18,7 +17,6 @@ export function openDataFolder(path: string | undefined): DataFolder {
   const folder = path === undefined ? temporaryFolder() : namedFolder(resolve(path))
   return {
     path: folder,
-    isTemporary: path === undefined,
     store: join(folder, 'store'),
     kubeconfig: join(folder, 'kubeconfig'),
     [Symbol.dispose]() {

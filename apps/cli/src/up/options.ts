@@ -5,8 +5,10 @@ import type { CapabilityEntry } from '../capabilities.ts'
 import { usageError } from '../error.ts'
 
 export interface UpOptions {
-  /** Undefined: in memory, nothing is kept. */
+  /** Where store and kubeconfig are; undefined: a temporary folder for the kubeconfig. */
   readonly data: string | undefined
+  /** Keep no objects: the folder holds the kubeconfig alone. */
+  readonly inMemory: boolean
   /** Undefined: 6443 or the next free one. */
   readonly port: number | undefined
   readonly capabilities: readonly CapabilityEntry[]
@@ -25,7 +27,8 @@ export const tourExample = 'snapshot-schedule'
 export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOptions {
   const tour = raw['tour'] === true
   return {
-    data: parseData(raw['data'], raw['inMemory'] === true),
+    data: raw['data'] !== undefined ? String(raw['data']) : raw['inMemory'] === true ? undefined : defaultData,
+    inMemory: raw['inMemory'] === true,
     port: raw['port'] === undefined ? undefined : parsePort(String(raw['port'])),
     capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
     simulate: (raw['simulate'] as readonly string[]).map(parseFile),
@@ -38,12 +41,6 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOption
 
 /** Where data is when nobody says it. */
 const defaultData = '.fairlead'
-
-function parseData(given: unknown, inMemory: boolean): string | undefined {
-  if (!inMemory) return given === undefined ? defaultData : String(given)
-  if (given === undefined) return undefined
-  throw usageError(`--in-memory keeps nothing, so --data ${String(given)} says nothing: leave one of them out`)
-}
 
 function parseRunJobs(text: string): UpOptions['runJobs'] {
   if (text === 'off' || text === 'process' || text === 'podman' || text === 'docker') return text

@@ -91,7 +91,7 @@ async function start(
     readyText({
       kubeconfig: data.kubeconfig,
       url: listening.url,
-      data: data.isTemporary ? undefined : data.path,
+      data: options.inMemory ? undefined : data.path,
       capabilities: options.capabilities.map((entry) => entry.name),
       processes: processes.map(({ running }) => running),
       example,
@@ -120,7 +120,7 @@ async function startServer(
   logger: Logger,
   podLogs: PodLogs | undefined,
 ): Promise<ApiServer> {
-  const storage: Storage = data.isTemporary ? memory() : sqlite(data.store)
+  const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
   try {
     const server: ApiServer = await ApiServer.start({
       storage,

@@ -1,0 +1,105 @@
+// The TypeScript in READMEs and tutorials: all of it compiles, and what the READMEs begin with runs.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ApiServer } from '@fairlead/apiserver'
+import { ConfigMap } from '@fairlead/client'
+import { root } from './reader.ts'
+import { stepsOf } from './tutorial.ts'
+
+/** The first block of TypeScript of a package's README. */
+function firstUse(folder: string): string {
+  const text = readFileSync(join(root, folder, 'README.md'), 'utf8')
+  return /^```ts\n([^]*?)^```$/m.exec(text)![1]!
+}
+
+const firstUses = {
+  'apiserver/examples/first-use.test.ts': firstUse('foundation/apiserver'),
+  'client/first-use.ts': firstUse('foundation/client'),
+  'controller/first-use.ts': firstUse('foundation/controller'),
+  'kube/first-use.ts': firstUse('foundation/kube'),
+}
+const tutorials = join(root, 'docs/tutorial')
+const saved = readdirSync(tutorials).flatMap((page) =>
+  stepsOf(readFileSync(join(tutorials, page), 'utf8')).flatMap((step): [string, string][] =>
+    step.do === 'save' && step.file.endsWith('.ts') ? [[`${page}/${step.file}`, step.text]] : [],
+  ),
+)
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-blocks-'))
+  for (const [file, text] of [...Object.entries(firstUses), ...saved]) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  for (const name of ['node_modules', 'package.json']) symlinkSync(join(root, name), join(folder, name))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('all of it compiles', { timeout: 60_000 }, () => {
+  expect(saved.length).toBeGreaterThan(3)
+  const config = {
+    extends: join(root, 'tsconfig.test.json'),
+    compilerOptions: { rootDir: '/', noEmit: true },
+    include: ['**/*.ts'],
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' })
+  // The sources behind the doors are `npm run types`' to judge.
+  expect(stdout.split('\n').filter((line) => line.includes(basename(folder)))).toEqual([])
+  expect(stdout).not.toContain('TS18003')
+})
+
+test('the first use of the API server is a test that passes', { timeout: 60_000 }, () => {
+  const args = ['run', '--root', join(folder, 'apiserver'), '--config', join(root, 'vitest.config.ts')]
+  const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, {
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
+  })
+  expect(stdout).toContain('1 passed')
+  expect(status).toBe(0)
+})
+
+test('the first use of the controller runtime does what it says', { timeout: 60_000 }, async () => {
+  await using server = await ApiServer.start()
+  const { kubeconfig } = await server.listen()
+  const file = join(folder, 'kubeconfig')
+  writeFileSync(file, kubeconfig, { mode: 0o600 })
+  const args = ['--conditions=@fairlead/source', join(folder, 'controller/first-use.ts')]
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, KUBECONFIG: file },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    await once(child.stdout, 'data')
+    const client = server.client()
+    const team = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team', labels: { owner: 'ann' } } }
+    await client.create(team)
+    expect((await client.waitFor(ConfigMap, 'team/contact', () => true)).data).toEqual({ owner: 'ann' })
+    await client.apply({ ...team, metadata: { name: 'team', labels: { owner: 'bob' } } }, { force: true })
+    await client.waitFor(ConfigMap, 'team/contact', ({ data }) => data?.['owner'] === 'bob')
+  } finally {
+    const gone = once(child, 'exit')
+    child.kill('SIGINT')
+    expect(await gone).toEqual([0, null])
+  }
+})
+
+test('what the comments of the first use of kube say is so', async () => {
+  const lines = firstUses['kube/first-use.ts'].split('\n')
+  const shown = lines.flatMap((line) => {
+    const found = /^(\w.*\)) \/\/ (.*?)(?:, as kubectl reads it)?$/.exec(line)
+    return found === null ? [] : [{ code: found[1]!, value: found[2]! }]
+  })
+  expect(shown.length).toBe(3)
+  const program = `${lines.filter((line) => line.startsWith('import')).join('\n')}
+console.log(JSON.stringify([${shown.map(({ code, value }) => `[${code}, ${value}]`).join(', ')}]))`
+  const args = ['--conditions=@fairlead/source', '--input-type=module-typescript', '-e', program]
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: folder })
+  expect(stderr).toBe('')
+  for (const [actual, value] of JSON.parse(stdout) as [unknown, unknown][]) expect(actual).toEqual(value)
+})

@@ -4,6 +4,7 @@ import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'
 import type { Attributes, Authenticator, RequestAuthorizer, UserInfo } from './auth/user.ts'
+import type { UpstreamFinder } from './aggregation/upstream.ts'
 import type { Environment, ResourceCall } from './endpoints/environment.ts'
 import { answerResource, verbOf } from './endpoints/resource-endpoint.ts'
 import type { ProtobufCodec } from './endpoints/exchange.ts'
@@ -47,6 +48,8 @@ export interface HandlerOptions {
   readonly authenticators: readonly Authenticator[]
   readonly authorizer: RequestAuthorizer
   readonly routes: readonly Route[]
+  /** Servers behind APIServices. */
+  readonly upstreams?: Pick<UpstreamFinder, 'leadsTo'>
   readonly protobuf: ProtobufCodec | undefined
   readonly metrics: RequestMetrics
   /** Told about errors that no client caused. */
@@ -79,6 +82,7 @@ export class Handler {
 
   /** How many bytes a body may have, or that it is handed on as it comes; undefined: the usual. */
   bodyLimit(path: string): number | 'stream' | undefined {
+    if (this.#options.upstreams?.leadsTo(path) !== undefined) return 'stream'
     for (const route of this.#options.routes) {
       const limit = route.bodyLimit?.(path)
       if (limit !== undefined) return limit
@@ -88,18 +92,26 @@ export class Handler {
 
   /** Whether requests to change the protocol go to {@link upgrade}; all others are answered as if they had not asked. */
   upgrades(path: string): boolean {
-    return this.#options.routes.some((route) => route.upgrades?.(path) === true)
+    return (
+      this.#options.upstreams?.leadsTo(path) !== undefined ||
+      this.#options.routes.some((route) => route.upgrades?.(path) === true)
+    )
   }
 
   /** Authenticates and authorizes a request to change the protocol. Answers what takes the connection over, or why not. Never throws. */
   async upgrade(request: ServerRequest): Promise<TakeOver | ServerResponse> {
     try {
       const segments = segmentsOf(request)
+      const upstream = this.#options.upstreams?.leadsTo(request.path)
       const user = await this.#authenticate(request)
       if (user instanceof StatusError) return this.#forbid(user, request)
-      const attributes: Attributes = { user, verb: 'get', path: request.path }
+      const attributes: Attributes =
+        upstream === undefined
+          ? { user, verb: 'get', path: request.path }
+          : attributesOf(request, pathOf(request), user)
       const decision = await this.#options.authorizer.authorize(attributes)
       if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
+      if (upstream !== undefined) return await upstream.upgrade(request, user)
       for (const route of this.#options.routes) {
         const taken = await route.upgrade?.(request, segments, user)
         if (taken !== undefined) return taken
@@ -119,6 +131,8 @@ export class Handler {
     const attributes = attributesOf(request, path, user)
     const decision = await this.#options.authorizer.authorize(attributes)
     if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
+    const upstream = this.#options.upstreams?.leadsTo(request.path)
+    if (upstream !== undefined) return upstream.answer(request, user)
     if (path.kind === 'resource') {
       const found = this.#find(path)
       if (found === 'no-path') return pathNotFound()
@@ -179,7 +193,7 @@ export class Handler {
 
   #hasBuiltinGroup(group: string | undefined): boolean {
     for (const definition of this.#options.environment.registry.definitions) {
-      if (definition.group === group && definition.crd === undefined) return true
+      if (definition.group === group && definition.crd === undefined && !definition.isRemote) return true
     }
     return false
   }

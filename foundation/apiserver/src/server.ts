@@ -5,6 +5,7 @@ import type { Discovery, Transport } from '@fairlead/client'
 import type { DelegatedResource, Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
+import { AggregationGate } from './aggregation/gate.ts'
 import type { AdmissionLink } from './admission/admission.ts'
 import { policiesLink } from './admission/policies/policies-link.ts'
 import { mutatingWebhooksLink } from './admission/webhooks/mutating-link.ts'
@@ -81,7 +82,7 @@ export interface ApiServerOptions {
   readonly validators?: readonly Validator[]
   /** Further links of the admission chain, after the server's own. */
   readonly admission?: readonly AdmissionLink[]
-  /** Where webhooks are that are named by a Service (`name.namespace.svc`); asked before the Service's EndpointSlices. */
+  /** Where webhooks and extension servers are that are named by a Service (`name.namespace.svc`); asked before the Service's EndpointSlices. */
   readonly resolve?: HookResolver
   /** Where `kubectl logs` reads from. */
   readonly podLogs?: PodLogs
@@ -102,6 +103,9 @@ const tokenIssuer = 'https://kubernetes.default.svc.cluster.local'
 
 /** Whom the controllers inside act as. */
 const controllerManager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:masters'] }
+
+/** Whom the server acts as towards itself. */
+const apiServerUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters'] }
 
 /** Who in-process clients are when they are nobody in particular. */
 const administrator: UserInfo = { name: 'system:admin', groups: ['system:masters'] }
@@ -234,7 +238,7 @@ export class ApiServer implements AsyncDisposable {
       authorizer,
       routes: [
         discoveryRoute(registry),
-        openApiRoute(registry, clock),
+        openApiRoute(registry, clock, { openApiPaths: () => gate.openApiPaths() }),
         openApiV2Route(),
         issuerRoute(tokens),
         healthRoute([{ name: 'ping', check: () => undefined }]),
@@ -254,10 +258,27 @@ export class ApiServer implements AsyncDisposable {
         delegated.route(),
         ...(options.routes ?? []),
       ],
+      upstreams: { leadsTo: (path) => gate.leadsTo(path) },
       protobuf: protobufCodec,
       metrics,
       onError,
     })
+    const gate = resources.use(
+      new AggregationGate({
+        store,
+        registry,
+        client: new Client({
+          transport: new InProcessTransport(handler, apiServerUser, 'kube-apiserver'),
+          clock,
+          manager: 'kube-apiserver',
+        }),
+        clientAuthority: async () => (await certificates()).ca.cert,
+        onError,
+        read,
+        list,
+        resolve: options.resolve,
+      }),
+    )
     const controllers = internalControllers.filter((name) => runs(options, name))
     if (controllers.length > 0) {
       const transport = new InProcessTransport(handler, controllerManager, 'kube-controller-manager')

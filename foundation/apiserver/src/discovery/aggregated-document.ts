@@ -28,7 +28,8 @@ function groupEntry({ name, versions }: ApiGroup): JsonObject {
 function resourceEntry(group: string, version: string, { definition, version: served }: VersionedResource): JsonObject {
   const { plural, singular, kind, namespaced, shortNames, categories } = definition
   // The real server fills in group and version of responses only for custom resources.
-  const own = definition.crd === undefined ? { group: '', version: '' } : { group, version }
+  const isBuiltin = definition.crd === undefined && definition.isRemote === undefined
+  const own = isBuiltin ? { group: '', version: '' } : { group, version }
   return {
     resource: plural,
     responseKind: { ...own, kind },

@@ -53,7 +53,7 @@ export function noteDefinition(group = 'notes.example.com'): KubeObject {
                 },
                 status: {
                   type: 'object',
-                  properties: { length: { type: 'integer' }, copies: { type: 'integer' } },
+                  properties: { length: { type: 'integer' }, copies: { type: 'integer' }, by: { type: 'string' } },
                 },
               },
             },
@@ -136,7 +136,10 @@ export class NoteStorage {
     const sub = write.subresource === '' ? '' : `/${write.subresource}`
     this.writes.push(`${verb} ${object.metadata.name}${sub} by ${write.user.name}`)
     const { copies } = (object['spec'] ?? {}) as { copies?: number }
-    const kept = { ...object, status: { length: textOf(object).length, copies: copies ?? 0 } } as KubeObject
+    const kept = {
+      ...object,
+      status: { length: textOf(object).length, copies: copies ?? 0, by: write.user.name },
+    } as KubeObject
     this.notes.set(keyOf(kept), kept)
     this.#tell({ type: 'put', object: kept, previous: old })
     return kept

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { formatApiVersion, methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
+import type { UpstreamFinder } from '../../aggregation/upstream.ts'
 import type { Route } from '../../handler.ts'
 import type { ServerRequest, ServerResponse } from '../../http/message.ts'
 import type { RegistryReader } from '../../registry/registry.ts'
@@ -15,13 +16,18 @@ import { openApiDocument } from './document.ts'
 
 const jsonType = 'application/json'
 
-/** Serves OpenAPI v3 of everything that the registry holds. */
-export function openApiRoute(registry: RegistryReader, clock: Clock): Route {
+/** Serves OpenAPI v3 of everything that the registry holds, and an index that names what `remote` servers hold. */
+export function openApiRoute(
+  registry: RegistryReader,
+  clock: Clock,
+  remote?: Pick<UpstreamFinder, 'openApiPaths'>,
+): Route {
   const documents = new OpenApiDocuments(registry)
   return {
     async handle(request, [root, version, ...path]) {
       if (root !== 'openapi' || version !== 'v3') return undefined
-      const document = path.length === 0 ? await documents.index() : documents.document(path.join('/'))
+      const document =
+        path.length === 0 ? await withRemote(await documents.index(), remote) : documents.document(path.join('/'))
       if (document === undefined) return undefined
       if (request.method !== 'GET') throw methodNotAllowed()
       return answer(request, document, path.join('/'), clock)
@@ -83,7 +89,9 @@ class OpenApiDocuments {
     if (this.#epoch === this.#registry.epoch) return
     this.#epoch = this.#registry.epoch
     this.#index = undefined
-    this.#groups = apiGroups(this.#registry)
+    this.#groups = apiGroups({
+      definitions: [...this.#registry.definitions].filter(({ isRemote }) => isRemote !== true),
+    })
     const before = this.#entries
     this.#entries = new Map()
     for (const { name, versions } of this.#groups) {
@@ -97,6 +105,17 @@ class OpenApiDocuments {
       }
     }
   }
+}
+
+/** The index with the documents of servers behind APIServices, which give them out themselves. */
+async function withRemote(
+  index: StoredDocument,
+  remote: Pick<UpstreamFinder, 'openApiPaths'> | undefined,
+): Promise<StoredDocument> {
+  const more = (await remote?.openApiPaths()) ?? {}
+  if (Object.keys(more).length === 0) return index
+  const { paths } = JSON.parse(new TextDecoder().decode(index.bytes)) as { readonly paths: JsonObject }
+  return stored({ paths: { ...paths, ...(more as JsonObject) } })
 }
 
 function isSame(a: ApiGroupVersion, b: ApiGroupVersion): boolean {

@@ -1,0 +1,197 @@
+// The aggregation layer: every APIService that leads to a Service, and what its server serves, as part of this one. Loaded when there is the first.
+import type { Client } from '@fairlead/client'
+import { jsonEqual } from '@fairlead/kube'
+import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { Registry } from '../registry/registry.ts'
+import type { ResourceDefinition } from '../registry/resource.ts'
+import type { ServiceSource } from '../webhooks/service-address.ts'
+import { frontProxyCertificates, publishAuthentication } from './front-proxy.ts'
+import type { FrontProxyCertificates } from './front-proxy.ts'
+import { apiServicesResource } from './gate.ts'
+import { RemoteApi } from './remote-api.ts'
+import { serviceTargets } from './service-target.ts'
+import type { RemoteApiService, Upstream, UpstreamFinder } from './upstream.ts'
+
+/** What the layer lives on. */
+export interface AggregatorOptions extends ServiceSource {
+  readonly registry: Registry
+  /** Writes the status of APIServices. */
+  readonly client: Client
+  /** PEM of who signs certificates of users; extension servers are told. */
+  readonly clientAuthority: () => Promise<string>
+  readonly onError: (error: unknown) => void
+}
+
+interface ApiService extends KubeObject {
+  readonly spec?: {
+    readonly group?: string
+    readonly version?: string
+    readonly service?: { readonly namespace?: string; readonly name?: string; readonly port?: number } | null
+    readonly caBundle?: string
+    readonly insecureSkipTLSVerify?: boolean
+  }
+}
+
+/** All servers behind APIServices. */
+export class Aggregator implements UpstreamFinder, AsyncDisposable {
+  readonly #options: AggregatorOptions
+  readonly #remotes = new Map<string, RemoteApi>()
+  /** What each of them has put into the registry. */
+  readonly #discovered = new Map<string, readonly ResourceDefinition[]>()
+  #following: Promise<void> = Promise.resolve()
+  #disposed = false
+  #frontProxy: FrontProxyCertificates | undefined
+  #localEpoch = 0
+  #local: ReadonlySet<string> = new Set()
+
+  constructor(options: AggregatorOptions) {
+    this.#options = options
+  }
+
+  /** Takes up what the APIServices say now. */
+  follow(): void {
+    this.#following = this.#following.then(() => this.#follow()).catch(this.#options.onError)
+  }
+
+  leadsTo(path: string): Upstream | undefined {
+    if (this.#remotes.size === 0) return undefined
+    const match = /^(?:\/openapi\/v3)?\/apis\/([^/]+)\/([^/]+)(?:\/|$)/.exec(path)
+    if (match === null) return undefined
+    const groupVersion = `${match[1]}/${match[2]}`
+    return this.#locallyServed().has(groupVersion) ? undefined : this.#remotes.get(groupVersion)
+  }
+
+  async openApiPaths(): Promise<Readonly<Record<string, { readonly serverRelativeURL: string }>>> {
+    const local = this.#locallyServed()
+    const remotes = [...this.#remotes].filter(([groupVersion]) => !local.has(groupVersion))
+    const entries = await Promise.all(
+      remotes.map(async ([groupVersion, remote]) => [`apis/${groupVersion}`, await remote.openApiEntry()] as const),
+    )
+    return Object.fromEntries(entries.filter(([, entry]) => isIndexEntry(entry))) as Readonly<
+      Record<string, { readonly serverRelativeURL: string }>
+    >
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true
+    await this.#following
+    for (const remote of this.#remotes.values()) remote[Symbol.dispose]()
+    this.#remotes.clear()
+  }
+
+  async #follow(): Promise<void> {
+    if (this.#disposed) return
+    const wanted = new Map<string, RemoteApiService>()
+    for (const object of this.#options.list(apiServicesResource)) {
+      const api = remoteApiService(object)
+      if (api !== undefined) wanted.set(`${api.group}/${api.version}`, api)
+    }
+    for (const [groupVersion, remote] of this.#remotes) {
+      const api = wanted.get(groupVersion)
+      if (api !== undefined && jsonEqual(api, remote.api)) continue
+      remote[Symbol.dispose]()
+      this.#remotes.delete(groupVersion)
+      if (api === undefined) this.#forget(groupVersion)
+    }
+    const missing = [...wanted].filter(([groupVersion]) => !this.#remotes.has(groupVersion))
+    if (missing.length === 0) return
+    const { client, onError } = this.#options
+    const { client: certificate } = await this.#published()
+    if (this.#disposed) return
+    const addressOf = serviceTargets(this.#options)
+    for (const [groupVersion, api] of missing) {
+      const onDiscovered = (definitions: readonly ResourceDefinition[]): void =>
+        this.#discover(groupVersion, definitions)
+      const remote = new RemoteApi(api, { client, certificate, addressOf, onDiscovered, onError })
+      this.#remotes.set(groupVersion, remote)
+      remote.look()
+    }
+  }
+
+  /** Our certificates, once extension servers can know them. */
+  async #published(): Promise<FrontProxyCertificates> {
+    if (this.#frontProxy !== undefined) return this.#frontProxy
+    const { client, clientAuthority } = this.#options
+    const made = await frontProxyCertificates(client.clock)
+    await publishAuthentication(client, await clientAuthority(), made)
+    return (this.#frontProxy = made)
+  }
+
+  #discover(groupVersion: string, definitions: readonly ResourceDefinition[]): void {
+    const { registry } = this.#options
+    if (jsonEqual(shown(this.#discovered.get(groupVersion) ?? []), shown(definitions))) return
+    this.#forget(groupVersion)
+    const ours = definitions.filter(
+      ({ group, plural }) =>
+        registry.definition(group, plural)?.isRemote !== undefined || registry.definition(group, plural) === undefined,
+    )
+    this.#discovered.set(groupVersion, definitions)
+    if (ours.length > 0) registry.put(...this.#merged(ours))
+  }
+
+  /** A resource that several servers, or one in several versions, serve has all those versions. */
+  #merged(definitions: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
+    const { registry } = this.#options
+    return definitions.map((definition) => {
+      const known = registry.definition(definition.group, definition.plural)
+      if (known === undefined) return definition
+      const names = new Set(definition.versions.map(({ name }) => name))
+      return {
+        ...definition,
+        versions: [...definition.versions, ...known.versions.filter(({ name }) => !names.has(name))],
+      }
+    })
+  }
+
+  #forget(groupVersion: string): void {
+    const { registry } = this.#options
+    for (const { group, plural, storageVersion } of this.#discovered.get(groupVersion) ?? []) {
+      const known = registry.definition(group, plural)
+      if (known?.isRemote !== true) continue
+      const versions = known.versions.filter(({ name }) => name !== storageVersion)
+      if (versions.length === 0) registry.remove(group, plural)
+      else registry.put({ ...known, versions, storageVersion: versions[0]!.name })
+    }
+    this.#discovered.delete(groupVersion)
+  }
+
+  /** Groups in versions that this server serves itself: those are nobody else's. */
+  #locallyServed(): ReadonlySet<string> {
+    const { registry } = this.#options
+    if (this.#localEpoch !== registry.epoch) {
+      const local = new Set<string>()
+      for (const { group, versions, isRemote } of registry.definitions) {
+        if (isRemote !== true) for (const { name, served } of versions) if (served) local.add(`${group}/${name}`)
+      }
+      this.#local = local
+      this.#localEpoch = registry.epoch
+    }
+    return this.#local
+  }
+}
+
+/** The part of an APIService that leads elsewhere; undefined for one that does not. */
+function remoteApiService({ metadata, spec }: ApiService): RemoteApiService | undefined {
+  const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify = false } = spec ?? {}
+  if (service === undefined || service === null || group === '' || version === '') return undefined
+  return {
+    name: metadata.name ?? '',
+    group,
+    version,
+    service: { namespace: service.namespace ?? '', name: service.name ?? '', port: service.port ?? 443 },
+    ca: caBundle === '' ? undefined : Buffer.from(caBundle, 'base64').toString(),
+    insecure: insecureSkipTLSVerify,
+  }
+}
+
+/** What of definitions clients can see. */
+function shown(definitions: readonly ResourceDefinition[]): JsonValue {
+  return definitions.map(({ strategy: _strategy, versions, ...definition }) => ({
+    ...definition,
+    versions: versions.map(({ name, verbs, subresources }) => ({ name, verbs, subresources })),
+  })) as unknown as JsonValue
+}
+
+function isIndexEntry(entry: JsonValue | undefined): boolean {
+  return typeof (entry as { serverRelativeURL?: unknown } | undefined)?.serverRelativeURL === 'string'
+}

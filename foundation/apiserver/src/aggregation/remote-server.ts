@@ -1,0 +1,267 @@
+// Requests to one server behind an APIService: found by its Service, with our certificate and the caller's identity, streamed both ways.
+import { Agent, request as httpsRequest } from 'node:https'
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
+import { deepFreeze, parseJson, stringifyJson } from '@fairlead/kube'
+import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { KeyPair, UpgradedConnection } from '@fairlead/controller'
+import type { UserInfo } from '../auth/user.ts'
+import { encodeJsonEvent } from '../endpoints/watch.ts'
+import type { TakeOver } from '../handler.ts'
+import type { ServedEvent, ServerRequest, ServerResponse } from '../http/message.ts'
+import { answerText } from '../request/response.ts'
+import { identityHeaders } from './front-proxy.ts'
+import type { RemoteApiService } from './upstream.ts'
+
+/** Where a server is. Throws an Error that says why nobody knows. */
+export type AddressOf = (api: RemoteApiService) => Promise<{ readonly host: string; readonly port: number }>
+
+/** What is said to one connection alone, and what names the caller to us. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'connection',
+  'cookie',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+/** A refusal of a change of protocol is read so far. Bytes. */
+const refusalLimit = 1024 * 1024
+/** A connection that stands, or can be had, within this time; after it the answer may take as long as it likes. Milliseconds. */
+const connectTime = 30_000
+
+/** One server. */
+export class RemoteServer implements Disposable {
+  readonly api: RemoteApiService
+  readonly #address: AddressOf
+  readonly #agent: Agent
+  readonly #onFailure: () => void
+
+  /** `onFailure` is called when it cannot be reached. */
+  constructor(api: RemoteApiService, certificate: KeyPair, address: AddressOf, onFailure: () => void) {
+    this.api = api
+    this.#address = address
+    this.#onFailure = onFailure
+    this.#agent = new Agent({
+      keepAlive: true,
+      keepAliveMsecs: 30_000,
+      maxFreeSockets: 64,
+      timeout: connectTime,
+      ...certificate,
+      ...(api.ca === undefined ? {} : { ca: api.ca }),
+      rejectUnauthorized: !api.insecure,
+      servername: `${api.service.name}.${api.service.namespace}.svc`,
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+  }
+
+  /** Hands a request on and its answer back; 503 when that is not possible. */
+  async answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
+    try {
+      const answer = await this.#send(request, user, {})
+      if (request.method === 'HEAD') answer.resume()
+      return request.takesValue === true ? await valueOf(answer, request) : streamOf(answer)
+    } catch (error) {
+      request.signal.throwIfAborted()
+      this.#onFailure()
+      return answerText(503, `${messageOf(error)}\n`)
+    }
+  }
+
+  /** Changes the protocol there, and then here. */
+  async upgrade(request: ServerRequest, user: UserInfo): Promise<TakeOver | ServerResponse> {
+    try {
+      const upgraded = await new Promise<TakeOver | IncomingMessage>((resolve, reject) => {
+        const headers = { connection: 'Upgrade', upgrade: String(request.headers['upgrade'] ?? '') }
+        const listen = (sent: ClientRequest): void =>
+          void sent.once('upgrade', (answer, socket, head) => resolve(joining(answer, socket, head, request.signal)))
+        this.#send({ ...request, body: undefined }, user, headers, listen).then(resolve, reject)
+      })
+      return typeof upgraded === 'function' ? upgraded : await refusalOf(upgraded)
+    } catch (error) {
+      request.signal.throwIfAborted()
+      this.#onFailure()
+      return answerText(503, `${messageOf(error)}\n`)
+    }
+  }
+
+  /** A document, for the cluster itself. Throws an Error that says what came instead. */
+  async document(path: string, user: UserInfo, signal: AbortSignal): Promise<JsonValue> {
+    const headers = { accept: 'application/json' }
+    const answer = await this.#send({ method: 'GET', path, query: new URLSearchParams(), headers, signal }, user, {})
+    const text = await textOf(answer, Number.POSITIVE_INFINITY)
+    if (answer.statusCode !== 200) throw new Error(`bad status from ${path}: ${answer.statusCode}`)
+    return parseJson(text)
+  }
+
+  async #send(
+    request: Pick<ServerRequest, 'method' | 'path' | 'query' | 'headers' | 'signal'> &
+      Partial<Pick<ServerRequest, 'body' | 'stream' | 'takesValue' | 'credentials'>>,
+    user: UserInfo,
+    headers: OutgoingHttpHeaders,
+    listen: (sent: ClientRequest) => void = () => undefined,
+  ): Promise<IncomingMessage> {
+    const { method, path, query, signal } = request
+    const { host, port } = await this.#address(this.api)
+    signal.throwIfAborted()
+    const bytes = bytesOf(request.body)
+    const asked = query.toString()
+    const isChunked = request.headers['transfer-encoding'] !== undefined
+    return new Promise((resolve, reject) => {
+      const sent = httpsRequest({
+        host,
+        port,
+        method,
+        path: asked === '' ? path : `${path}?${asked}`,
+        agent: this.#agent,
+        signal,
+        headers: {
+          ...passedOn(request),
+          host: `${this.api.service.name}.${this.api.service.namespace}.svc`,
+          ...(bytes === undefined ? {} : { 'content-length': bytes.length }),
+          ...(isChunked ? { 'transfer-encoding': 'chunked' } : {}),
+          ...identityHeaders(user),
+          ...headers,
+        },
+      })
+      sent.on('socket', (socket) => {
+        const patience = setTimeoutOf(socket)
+        sent.once('timeout', () => socket.connecting && sent.destroy(new Error('no connection in time')))
+        sent.once('response', patience)
+      })
+      listen(sent)
+      sent.once('response', resolve)
+      // After the answer has come it speaks for itself.
+      sent.on('error', reject)
+      if (request.stream === undefined) return void sent.end(bytes)
+      const source = Readable.from(request.stream)
+      source.on('error', (error) => sent.destroy(error))
+      sent.once('close', () => source.destroy())
+      source.pipe(sent)
+    })
+  }
+}
+
+/** Once the server answers, watches may be silent for as long as they like. */
+function setTimeoutOf(socket: Duplex & { setTimeout?(ms: number): unknown }): () => void {
+  return () => void socket.setTimeout?.(0)
+}
+
+function passedOn({
+  headers,
+  takesValue,
+}: Pick<ServerRequest, 'headers'> & { takesValue?: boolean | undefined }): OutgoingHttpHeaders {
+  const kept: OutgoingHttpHeaders = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || ownHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
+      continue
+    // Who takes values takes them as they are.
+    if (takesValue === true && name === 'accept-encoding') continue
+    kept[name] = typeof value === 'string' ? value : [...value]
+  }
+  return kept
+}
+
+function bytesOf(body: ServerRequest['body']): Uint8Array | undefined {
+  if (body === undefined || body instanceof Uint8Array) return body
+  return Buffer.from(stringifyJson(body.json))
+}
+
+function headersOf(answer: IncomingMessage): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = {}
+  for (const [name, values] of Object.entries(answer.headersDistinct)) {
+    if (values === undefined || ownHeaders.has(name)) continue
+    headers[name] = values.length === 1 ? values[0]! : values
+  }
+  return headers
+}
+
+function streamOf(answer: IncomingMessage): ServerResponse {
+  return {
+    status: answer.statusCode ?? 502,
+    headers: headersOf(answer),
+    body: { kind: 'stream', chunks: answer as AsyncIterable<Uint8Array> },
+  }
+}
+
+/** For callers in this process, who want objects and events. */
+async function valueOf(answer: IncomingMessage, { query }: ServerRequest): Promise<ServerResponse> {
+  const plain = streamOf(answer)
+  const isJson = answer.headers['content-type']?.includes('json') === true
+  if (!isJson) return plain
+  const { 'content-length': _length, ...headers } = plain.headers
+  if (plain.status === 200 && ['1', 'true'].includes(query.get('watch') ?? ''))
+    return { ...plain, headers, body: { kind: 'watch', events: eventsOf(answer), encode: encodeJsonEvent } }
+  const value = deepFreeze(parseJson(await textOf(answer, Number.POSITIVE_INFINITY)))
+  return { ...plain, headers, body: { kind: 'json', value } }
+}
+
+async function* eventsOf(answer: IncomingMessage): AsyncGenerator<ServedEvent> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (line === '') continue
+        const { type, object } = deepFreeze(parseJson(line)) as unknown as ServedEvent
+        yield { type, object: object as KubeObject }
+      }
+    }
+  } finally {
+    answer.destroy()
+  }
+}
+
+async function textOf(answer: IncomingMessage, limit: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > limit) break
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** Joins the two connections; the end of one is the end of the other. */
+function joining(answer: IncomingMessage, remote: Duplex, head: Buffer, signal: AbortSignal): TakeOver {
+  return ({ socket, head: sentAlready }: UpgradedConnection) => {
+    const end = (): void => {
+      socket.destroy()
+      remote.destroy()
+    }
+    for (const side of [socket, remote]) side.on('error', end).on('close', end)
+    signal.addEventListener('abort', end, { once: true })
+    const headers = answer.rawHeaders.flatMap((name, index, all) =>
+      index % 2 === 0 ? [`${name}: ${all[index + 1]}`] : [],
+    )
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\n${headers.join('\r\n')}\r\n\r\n`)
+    if (head.length > 0) socket.write(head)
+    if (sentAlready.length > 0) remote.write(sentAlready)
+    socket.pipe(remote)
+    remote.pipe(socket)
+  }
+}
+
+async function refusalOf(answer: IncomingMessage): Promise<ServerResponse> {
+  const { 'content-length': _length, ...headers } = headersOf(answer)
+  const bytes = Buffer.from(await textOf(answer, refusalLimit))
+  return { status: answer.statusCode ?? 502, headers, body: { kind: 'bytes', bytes } }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

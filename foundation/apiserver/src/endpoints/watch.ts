@@ -40,7 +40,7 @@ export async function openWatch(
   options: ListOptions,
   selection: Selection,
   transform: Transform | undefined,
-): Promise<AsyncIterable<ServedEvent>> {
+): Promise<AsyncIterable<readonly ServedEvent[]>> {
   const { store } = environment
   const since = options.resourceVersion === '' ? 0 : parseResourceVersion(options.resourceVersion)
   if (since === undefined) throw unknownError(resourceVersionSyntax(options.resourceVersion))
@@ -68,7 +68,7 @@ class Feed {
   readonly call: ResourceCall
   readonly prefix: string
   refusal: Status | undefined
-  readonly #queue: Change[] = []
+  #queue: Change[] = []
   readonly #resources = new DisposableStack()
   #wake: (() => void) | undefined
   #ended = false
@@ -112,11 +112,14 @@ class Feed {
     this.#wake?.()
   }
 
-  /** The next thing to send: a change, the revision of a bookmark (nothing before it is missing), or undefined at the end. */
-  async next(): Promise<Change | number | undefined> {
+  /** What is to be sent next: changes, the revision of a bookmark (nothing before it is missing), or undefined at the end. */
+  async next(): Promise<readonly Change[] | number | undefined> {
     for (;;) {
-      const change = this.#queue.shift()
-      if (change !== undefined && !this.call.signal.aborted) return change
+      const changes = this.#queue
+      if (changes.length > 0 && !this.call.signal.aborted) {
+        this.#queue = []
+        return changes
+      }
       if (this.#ended) return undefined
       if (this.#bookmarkDue) {
         this.#bookmarkDue = false
@@ -131,7 +134,7 @@ class Feed {
   #push(change: Change): void {
     if (this.#ended || !change.entry.key.startsWith(this.prefix)) return
     if (this.#queue.length >= maxQueuedChanges) {
-      this.#queue.length = 0
+      this.#queue = []
       this.#fail(expiredStatus('the watch fell too far behind the changes'))
       return
     }
@@ -166,35 +169,42 @@ async function* events(
   shape: EventShape,
   initial: Page | undefined,
   options: ListOptions,
-): AsyncGenerator<ServedEvent> {
+): AsyncGenerator<readonly ServedEvent[]> {
   const { views } = feed.environment
+  // What has to be sent before anything is waited for.
+  let ready: ServedEvent[] = []
   try {
     if (initial !== undefined) {
       for (const view of await views.all(initial.entries, resource)) {
-        if (selection.matches(view.object)) yield shape.event('ADDED', view, true)
+        if (selection.matches(view.object)) yield [shape.event('ADDED', view, true)]
       }
-      if (options.sendInitialEvents && options.allowWatchBookmarks) yield shape.bookmark(initial.revision, true)
+      if (options.sendInitialEvents && options.allowWatchBookmarks) yield [shape.bookmark(initial.revision, true)]
     }
     for (;;) {
       const next = await feed.next()
       if (next === undefined) break
       if (typeof next === 'number') {
-        yield shape.bookmark(next, false)
+        yield [shape.bookmark(next, false)]
         continue
       }
-      // Awaiting what is there already would cost every watcher of a busy resource two turns for each change.
-      const step = selection.isEverything
-        ? plainStep(next)
-        : await selectedStep(next, selection, resource, feed.environment)
-      if (step === undefined) continue
-      const view = views.of(step.entry, resource)
-      yield shape.event(step.type, view instanceof Promise ? await view : view)
+      for (const change of next) {
+        // Awaiting what is there already would cost every watcher of a busy resource two turns for each change.
+        const step = selection.isEverything
+          ? plainStep(change)
+          : await selectedStep(change, selection, resource, feed.environment)
+        if (step === undefined) continue
+        const view = views.of(step.entry, resource)
+        ready.push(shape.event(step.type, view instanceof Promise ? await view : view))
+      }
+      if (ready.length === 0) continue
+      yield ready
+      ready = []
     }
-    if (feed.refusal !== undefined) yield { type: 'ERROR', object: feed.refusal as unknown as KubeObject }
+    if (feed.refusal !== undefined) yield [{ type: 'ERROR', object: feed.refusal as unknown as KubeObject }]
   } catch (error) {
     // A conversion webhook failed: the watcher cannot be shown this change, and must not be shown later ones.
     if (!(error instanceof StatusError)) throw error
-    yield { type: 'ERROR', object: error.status as unknown as KubeObject }
+    yield [...ready, { type: 'ERROR', object: error.status as unknown as KubeObject }]
   } finally {
     feed.end()
   }
@@ -239,14 +249,7 @@ function eventShape(environment: Environment, call: ResourceCall, transform: Tra
   })
   if (transform === undefined) {
     return {
-      event: (type, view, initial = false) => ({
-        type,
-        object: view.object,
-        initial,
-        get bytes() {
-          return view.bytes
-        },
-      }),
+      event: (type, view, initial = false) => (initial ? new ViewEvent(type, view, true) : sharedEvent(type, view)),
       bookmark: (revision, ends) => ({ type: 'BOOKMARK', object: bookmark(revision, ends) }),
     }
   }
@@ -281,27 +284,51 @@ function expiredStatus(message: string): Status {
 const encoder = new TextEncoder()
 const newline = encoder.encode('}\n')
 
-/** A line that was just made, for the other watchers of the same change. */
-interface RecentLine {
+/** An event of a stored object, with its line in JSON. */
+class ViewEvent implements ServedEvent {
   readonly type: ServedEvent['type']
-  readonly bytes: Uint8Array
-  readonly line: Uint8Array
+  readonly initial: boolean
+  readonly #view: View
+  #line: Uint8Array | undefined
+
+  constructor(type: ServedEvent['type'], view: View, initial: boolean) {
+    this.type = type
+    this.initial = initial
+    this.#view = view
+  }
+
+  get object(): KubeObject {
+    return this.#view.object
+  }
+
+  get bytes(): Uint8Array {
+    return this.#view.bytes
+  }
+
+  get line(): Uint8Array {
+    return (this.#line ??= lineOf(this.type, this.bytes))
+  }
 }
 
-/** Watchers run close behind each other: a few lines are enough to make each of them once. */
-const recentLines: (RecentLine | undefined)[] = Array.from({ length: 16 })
-let nextRecent = 0
+/** Watchers run close behind each other: events that were just made, for the other watchers of the same changes. The oldest go first. */
+const recentEvents = new Map<ServedEvent['type'], Map<View, ViewEvent>>()
+const recentLimit = 1000
 
-/** One line of a watch in JSON. The bytes of a shared object give one shared line. */
-export function encodeJsonEvent({ type, object, bytes, initial }: ServedEvent): Uint8Array {
-  if (bytes === undefined) return lineOf(type, encoder.encode(stringifyJson(asJson(object))))
-  if (initial) return lineOf(type, bytes)
-  const recent = recentLines.find((candidate) => candidate?.bytes === bytes && candidate.type === type)
-  if (recent !== undefined) return recent.line
-  const line = lineOf(type, bytes)
-  recentLines[nextRecent] = { type, bytes, line }
-  nextRecent = (nextRecent + 1) % recentLines.length
-  return line
+function sharedEvent(type: ServedEvent['type'], view: View): ViewEvent {
+  let events = recentEvents.get(type)
+  if (events === undefined) recentEvents.set(type, (events = new Map<View, ViewEvent>()))
+  let event = events.get(view)
+  if (event === undefined) {
+    if (events.size >= recentLimit) events.delete(events.keys().next().value!)
+    events.set(view, (event = new ViewEvent(type, view, false)))
+  }
+  return event
+}
+
+/** One line of a watch in JSON. Watchers of one object share the line. */
+export function encodeJsonEvent(event: ServedEvent): Uint8Array {
+  if (event instanceof ViewEvent) return event.line
+  return lineOf(event.type, event.bytes ?? encoder.encode(stringifyJson(asJson(event.object))))
 }
 
 function lineOf(type: ServedEvent['type'], object: Uint8Array): Uint8Array {

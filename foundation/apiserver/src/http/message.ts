@@ -38,10 +38,10 @@ export type ServerBody =
   /** JSON that the door encodes (bytes of the object when they are already there); in-process callers get the frozen value itself. */
   | { readonly kind: 'json'; readonly value: JsonValue | KubeObject; readonly bytes?: Uint8Array }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** A watch: the door pulls events until the iterable ends, and closes it when the client goes. */
+  /** A watch: the door pulls events, those together that are there at once, until the iterable ends, and closes it when the client goes. */
   | {
       readonly kind: 'watch'
-      readonly events: AsyncIterable<ServedEvent>
+      readonly events: AsyncIterable<readonly ServedEvent[]>
       readonly encode: (event: ServedEvent) => Uint8Array
     }
   /** Any other stream (logs). */

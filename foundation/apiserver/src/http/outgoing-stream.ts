@@ -21,12 +21,18 @@ export class OutgoingStream {
   #stalled: Disposable | undefined
   #resume: (() => void) | undefined
 
+  /** `response` has sent its head. */
   constructor(response: HttpResponse, clock: Clock) {
     this.#response = response
     this.#clock = clock
     const drained = (): void => this.#drained()
+    const { socket } = response
+    socket?.on('drain', drained)
     response.on('drain', drained)
-    response.on('close', drained)
+    response.on('close', () => {
+      socket?.off('drain', drained)
+      drained()
+    })
   }
 
   /** Nobody reads any more. */
@@ -57,12 +63,22 @@ export class OutgoingStream {
 
   #flush(): void {
     if (this.#batched === 0) return
-    const bytes = this.#batch.length === 1 ? this.#batch[0]! : joined(this.#batch, this.#batched)
+    const pieces = this.#batch
+    const length = this.#batched
     this.#batch = []
     this.#batched = 0
-    if (this.isGone || this.#response.write(bytes)) return
+    if (this.isGone || this.#write(pieces, length)) return
     if (this.#response.writableLength > unsentLimit) return void this.#response.destroy()
     this.#stalled ??= this.#clock.timer(drainLimit, () => this.#response.destroy())
+  }
+
+  /** False when the connection has more to send than it should hold. */
+  #write(pieces: readonly Uint8Array[], length: number): boolean {
+    const { socket, chunkedEncoding } = this.#response
+    // A response that waits for the one before it on its connection, or a client that knows no chunks.
+    if (socket === null || !chunkedEncoding) return this.#response.write(Buffer.concat(pieces, length))
+    // node:http would frame each copy anew, and hand it on in three parts.
+    return socket.write(chunkOf(pieces, length))
   }
 
   #drained(): void {
@@ -73,14 +89,16 @@ export class OutgoingStream {
   }
 }
 
+const lineEnd = Buffer.from('\r\n')
 let lastPieces: readonly Uint8Array[] = []
-let lastJoined: Uint8Array = new Uint8Array()
+let lastChunk: Uint8Array = new Uint8Array()
 
-/** The pieces as one. Watches of one resource send the same pieces one after the other: they are joined once for all of them. */
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+/** The pieces as one chunk of HTTP. Watches of one resource send the same pieces one after the other: they are joined once for all of them. */
+function chunkOf(pieces: readonly Uint8Array[], length: number): Uint8Array {
   if (pieces.length !== lastPieces.length || pieces.some((piece, index) => piece !== lastPieces[index])) {
-    lastJoined = Buffer.concat(pieces, length)
+    const size = Buffer.from(`${length.toString(16)}\r\n`)
+    lastChunk = Buffer.concat([size, ...pieces, lineEnd], size.length + length + lineEnd.length)
     lastPieces = pieces
   }
-  return lastJoined
+  return lastChunk
 }

@@ -90,10 +90,10 @@ async function writeStream(
       if (room !== undefined) await room
     }
   } else {
-    for await (const event of body.events) {
+    for await (const events of body.events) {
       if (out.isGone) return
-      out.push(body.encode(event))
-      if (!event.initial) continue
+      for (const event of events) out.push(body.encode(event))
+      if (!events.at(-1)?.initial) continue
       const room = out.room
       if (room !== undefined) await room
     }

@@ -61,7 +61,7 @@ async function readBody(body: ServerBody): Promise<Uint8Array> {
       return body.bytes
     default: {
       const chunks: Uint8Array[] = []
-      if (body.kind === 'watch') for await (const event of body.events) chunks.push(body.encode(event))
+      if (body.kind === 'watch') for await (const events of body.events) chunks.push(...events.map(body.encode))
       else for await (const chunk of body.chunks) chunks.push(chunk)
       return Buffer.concat(chunks)
     }

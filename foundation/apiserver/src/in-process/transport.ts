@@ -108,7 +108,7 @@ async function valueOf({ body, headers }: ServerResponse): Promise<JsonValue> {
 
 async function collected(body: Extract<ServerBody, { kind: 'watch' | 'stream' }>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
-  if (body.kind === 'watch') for await (const event of body.events) chunks.push(body.encode(event))
+  if (body.kind === 'watch') for await (const events of body.events) chunks.push(...events.map(body.encode))
   else for await (const chunk of body.chunks) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
@@ -126,7 +126,7 @@ async function* eventsUntilLeft(
   stop: AbortController,
 ): AsyncGenerator<WatchEvent> {
   try {
-    for await (const { type, object } of body.events) yield { type, object }
+    for await (const events of body.events) for (const { type, object } of events) yield { type, object }
   } finally {
     stop.abort(new Error('the watch was left'))
   }

@@ -7,7 +7,7 @@ import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { systemClock } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
 import { listen, ListenError, makeCertificates, readCredentials } from '@fairlead/apiserver'
@@ -326,11 +326,13 @@ function channel(initial = false): {
           while (!signal.aborted) {
             const text = waiting.shift()
             if (text !== undefined)
-              yield {
-                type: 'ADDED' as const,
-                initial,
-                object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: text } },
-              }
+              yield [
+                {
+                  type: 'ADDED' as const,
+                  initial,
+                  object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: text } },
+                },
+              ]
             else if (ended) return
             else
               await new Promise<void>((resolve) => {
@@ -361,6 +363,35 @@ test('opens a watch at once, streams its events, and ends it', async () => {
   let rest = ''
   for await (const chunk of response as AsyncIterable<Buffer>) rest += chunk.toString()
   expect(rest).toBe('two\n')
+})
+
+test('frames the pieces of a watch as its client and its connection take them', async () => {
+  const slow = Promise.withResolvers<ServerResponse>()
+  const watched = [channel(), channel(), channel()]
+  await using door = await open(async ({ path, signal }) =>
+    path === '/slow' ? slow.promise : watched[Number(path.slice(1))]!.response(signal),
+  )
+  const chunked = await raw(door)
+  chunked.write('GET /0 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  await once(chunked, 'data')
+  const plain = await raw(door)
+  plain.write('GET /1 HTTP/1.0\r\n\r\n')
+  await once(plain, 'data')
+  const behind = await raw(door)
+  behind.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  const texts = [chunked, plain, behind].map(readAll)
+  for (const { push } of watched) for (const text of ['one', 'two']) push(text)
+  await vi.waitFor(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
+  for (const { push, end } of watched) {
+    push('three')
+    end()
+  }
+  await vi.waitFor(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
+  slow.resolve(json({ slow: true }))
+  const [first, second, third] = (await Promise.all(texts)) as [string, string, string]
+  expect(first).toBe('8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n')
+  expect(second).toBe('one\ntwo\nthree\n')
+  expect(third).toMatch(/^HTTP[^]*\{"slow":true\}HTTP[^]*\r\n\r\n8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n$/)
 })
 
 test('tells the handler when a client goes', async () => {

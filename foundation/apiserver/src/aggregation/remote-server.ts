@@ -207,22 +207,23 @@ async function valueOf(answer: IncomingMessage, { query }: ServerRequest): Promi
   return { ...plain, headers, body: { kind: 'json', value } }
 }
 
-async function* eventsOf(answer: IncomingMessage): AsyncGenerator<ServedEvent> {
+async function* eventsOf(answer: IncomingMessage): AsyncGenerator<readonly ServedEvent[]> {
   const decoder = new TextDecoder()
   let rest = ''
   try {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) {
-        if (line === '') continue
-        const { type, object } = deepFreeze(parseJson(line)) as unknown as ServedEvent
-        yield { type, object: object as KubeObject }
-      }
+      yield lines.filter((line) => line !== '').map(eventOf)
     }
   } finally {
     answer.destroy()
   }
+}
+
+function eventOf(line: string): ServedEvent {
+  const { type, object } = deepFreeze(parseJson(line)) as unknown as ServedEvent
+  return { type, object: object as KubeObject }
 }
 
 async function textOf(answer: IncomingMessage, limit: number): Promise<string> {

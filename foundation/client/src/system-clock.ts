@@ -24,6 +24,12 @@ export const systemClock: Clock = {
   timer: systemTimer,
 }
 
+/** Keeps the process alive: somebody waits for what only timers, or a server in this process, will bring about. */
+export function keepAlive(): Disposable {
+  const handle = setInterval(() => {}, longestTimer)
+  return { [Symbol.dispose]: () => clearInterval(handle) }
+}
+
 /** Never early: Node counts from the start of the turn that set the timer, which may be long ago, so what is left is waited for again. */
 function systemTimer(ms: number, run: () => void): Disposable {
   const due = performance.now() + Math.max(0, ms)

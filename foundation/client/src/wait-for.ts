@@ -6,6 +6,7 @@ import { ClientError } from './client-error.ts'
 import { toKey } from './kind.ts'
 import type { KeyLike, KindLike } from './kind.ts'
 import type { CallOptions } from './options.ts'
+import { keepAlive } from './system-clock.ts'
 
 /** How long to wait. */
 export interface WaitOptions extends CallOptions {
@@ -57,6 +58,7 @@ async function follow<T extends KubeObject>(
   options.signal?.throwIfAborted()
   options.signal?.addEventListener('abort', abort, { once: true })
   using _timer = client.clock.timer(timeout, () => stop.abort())
+  using _alive = keepAlive()
   let last: T | undefined
   let trouble: unknown
   try {

@@ -46,6 +46,7 @@ import { upgrades } from './http/upgrade.ts'
 import { injectRequest } from './in-process/inject.ts'
 import type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 import { InProcessTransport } from './in-process/transport.ts'
+import { publishService } from './kubernetes-service.ts'
 import { metricsRoute } from './metrics/metrics-route.ts'
 import { RequestMetrics } from './metrics/request-metrics.ts'
 import { ObjectIndex } from './objects/object-index.ts'
@@ -347,6 +348,7 @@ export class ApiServer implements AsyncDisposable {
     })
     this.#resources.use(listener)
     this.#resources.defer(() => closed.abort(new Error('The server is closing.')))
+    await publishService(this.client({ manager: 'kube-apiserver' }), listener)
     const kubeconfig = kubeconfigText({
       name: 'fairlead',
       server: listener.url,

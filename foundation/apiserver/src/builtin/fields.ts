@@ -24,9 +24,9 @@ export function stringsAt(value: unknown, ...path: readonly string[]): readonly 
   return (valueAt(value, path) ?? []) as readonly string[]
 }
 
-/** The map of strings under a path (labels, data); empty when absent. */
+/** The map of strings under a path (labels, data); empty when absent. A copy without a prototype: its keys come from users, `constructor` included. */
 export function mapAt(value: unknown, ...path: readonly string[]): Readonly<Record<string, string>> {
-  return (valueAt(value, path) ?? {}) as Readonly<Record<string, string>>
+  return Object.assign(Object.create(null) as Record<string, string>, valueAt(value, path))
 }
 
 /** The string under a path; '' when absent. */

@@ -1,0 +1,54 @@
+// Service `kubernetes` in `default`: where clients inside a cluster look for the API server. Written when a port opens, as the real server does.
+import { isIPv4 } from 'node:net'
+import { Service, kind } from '@fairlead/client'
+import type { Client, KindLike } from '@fairlead/client'
+import { isNotFound } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+
+const name = 'kubernetes'
+const namespace = 'default'
+const clusterIP = '10.0.0.1'
+const servicePort = 443
+
+const Endpoints = kind('v1', 'Endpoints')
+const EndpointSlice = kind('discovery.k8s.io/v1', 'EndpointSlice')
+
+/**
+ * Makes the Service lead to the port that was opened. Its endpoints are written where others can reach the address: loopback is none that an
+ * endpoint may have. Needs a client that may do everything.
+ */
+export async function publishService(client: Client, address: { host: string; port: number }): Promise<void> {
+  const { host, port } = address
+  await write(client, Service, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace, labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: { clusterIP, ports: [{ name: 'https', port: servicePort, protocol: 'TCP', targetPort: port }] },
+  })
+  if (!isIPv4(host) || host.startsWith('127.') || host === '0.0.0.0') return
+  await write(client, Endpoints, {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name, namespace, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    subsets: [{ addresses: [{ ip: host }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+  })
+  await write(client, EndpointSlice, {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name, namespace, labels: { 'kubernetes.io/service-name': name } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [host], conditions: { ready: true } }],
+    ports: [{ name: 'https', port, protocol: 'TCP' }],
+  })
+}
+
+/** Brings the object of an earlier port to what it says, or creates it. */
+async function write(client: Client, target: KindLike<KubeObject>, object: KubeObject): Promise<void> {
+  const { metadata: _, ...content } = object
+  try {
+    await client.patch(target, `${namespace}/${name}`, { merge: content as JsonObject })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    await client.create(object)
+  }
+}

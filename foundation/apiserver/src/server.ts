@@ -85,6 +85,8 @@ export interface ApiServerOptions {
   readonly admission?: readonly AdmissionLink[]
   /** Where webhooks and extension servers are that are named by a Service (`name.namespace.svc`); asked before the Service's EndpointSlices. */
   readonly resolve?: HookResolver
+  /** Whether requests for the groups of APIServices that lead to Services are handed on to those; true when left out. */
+  readonly aggregation?: boolean
   /** Where `kubectl logs` reads from. */
   readonly podLogs?: PodLogs
   /** Further links of the chain that finds out who calls, after certificates and tokens. */
@@ -239,7 +241,7 @@ export class ApiServer implements AsyncDisposable {
       authorizer,
       routes: [
         discoveryRoute(registry),
-        openApiRoute(registry, clock, { openApiPaths: () => gate.openApiPaths() }),
+        openApiRoute(registry, clock, { openApiPaths: async () => (await gate?.openApiPaths()) ?? {} }),
         openApiV2Route(),
         issuerRoute(tokens),
         healthRoute([{ name: 'ping', check: () => undefined }]),
@@ -259,27 +261,30 @@ export class ApiServer implements AsyncDisposable {
         delegated.route(),
         ...(options.routes ?? []),
       ],
-      upstreams: { leadsTo: (path) => gate.leadsTo(path) },
+      upstreams: { leadsTo: (path) => gate?.leadsTo(path) },
       protobuf: protobufCodec,
       metrics,
       onError,
     })
-    const gate = resources.use(
-      new AggregationGate({
-        store,
-        registry,
-        client: new Client({
-          transport: new InProcessTransport(handler, apiServerUser, 'kube-apiserver'),
-          clock,
-          manager: 'kube-apiserver',
-        }),
-        clientAuthority: async () => (await certificates()).ca.cert,
-        onError,
-        read,
-        list,
-        resolve: options.resolve,
-      }),
-    )
+    const gate =
+      options.aggregation === false
+        ? undefined
+        : resources.use(
+            new AggregationGate({
+              store,
+              registry,
+              client: new Client({
+                transport: new InProcessTransport(handler, apiServerUser, 'kube-apiserver'),
+                clock,
+                manager: 'kube-apiserver',
+              }),
+              clientAuthority: async () => (await certificates()).ca.cert,
+              onError,
+              read,
+              list,
+              resolve: options.resolve,
+            }),
+          )
     const controllers = internalControllers.filter((name) => runs(options, name))
     if (controllers.length > 0) {
       const transport = new InProcessTransport(handler, controllerManager, 'kube-controller-manager')

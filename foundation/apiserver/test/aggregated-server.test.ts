@@ -105,6 +105,8 @@ beforeEach(async () => {
   proxy = frontProxy.client('front-proxy-client')
   cluster = await TestApi.start({
     authorization: 'RBAC',
+    // Whom to trust is published by this test.
+    aggregation: false,
     tokens: [{ token, user: { name: 'tom', groups: ['writers'], extra: { team: ['red'] } } }],
   })
   const client = cluster.server.client()

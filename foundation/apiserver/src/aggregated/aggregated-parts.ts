@@ -10,7 +10,7 @@ import type { Environment } from '../endpoints/environment.ts'
 import { Turns } from '../endpoints/turns.ts'
 import { Handler } from '../handler.ts'
 import { listen } from '../http/listener.ts'
-import type { Listener, ListenerTls } from '../http/listener.ts'
+import type { Listener, ListenerTls, ListenOptions } from '../http/listener.ts'
 import { metricsRoute } from '../metrics/metrics-route.ts'
 import { RequestMetrics } from '../metrics/request-metrics.ts'
 import { protobufCodec } from '../protobuf/protobuf-codec.ts'
@@ -114,12 +114,11 @@ export async function startParts(options: AggregatedServerOptions): Promise<Aggr
     return { ...certificates.current.serving, clientCa: pems.filter((pem) => pem !== '') }
   }
   const listener = resources.use(
-    await listen({
+    await listenOn(serving.host, {
       tls: tls(),
       handle: (request) => handler.handle(request),
       bodyLimit: (_method, path) => handler.bodyLimit(path),
       clock,
-      host: serving.host ?? '::',
       port: serving.port ?? defaultPort,
     }),
   )
@@ -139,6 +138,18 @@ export async function startParts(options: AggregatedServerOptions): Promise<Aggr
     await started.disposeAsync()
   }
   return { listener, certificates, checks, stop }
+}
+
+/** On every address when none is named: of IPv6 and IPv4, or of IPv4 alone where there is nothing else. */
+async function listenOn(host: string | undefined, options: ListenOptions): Promise<Listener> {
+  if (host !== undefined) return listen({ ...options, host })
+  try {
+    return await listen({ ...options, host: '::' })
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+    if (code !== 'EAFNOSUPPORT' && code !== 'EADDRNOTAVAIL') throw error
+    return listen({ ...options, host: '0.0.0.0' })
+  }
 }
 
 /**

@@ -35,7 +35,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ])
 /** A refusal of a change of protocol is read so far. Bytes. */
 const refusalLimit = 1024 * 1024
-/** A connection that stands, or can be had, within this time; after it the answer may take as long as it likes. Milliseconds. */
+/** A connection has to be there within this time, and is kept for as long without a request. Milliseconds. */
 const connectTime = 30_000
 
 /** One server. */
@@ -105,57 +105,71 @@ export class RemoteServer implements Disposable {
     return parseJson(text)
   }
 
+  /** Sends a request; once more where a connection that had been kept turns out to be closed. */
   async #send(
-    request: Pick<ServerRequest, 'method' | 'path' | 'query' | 'headers' | 'signal'> &
-      Partial<Pick<ServerRequest, 'body' | 'stream' | 'takesValue' | 'credentials'>>,
+    request: Sent,
     user: UserInfo,
     headers: OutgoingHttpHeaders,
     listen: (sent: ClientRequest) => void = () => undefined,
   ): Promise<IncomingMessage> {
-    const { method, path, query, signal } = request
     const { host, port } = await this.#address(this.api)
-    signal.throwIfAborted()
-    const bytes = bytesOf(request.body)
+    const { method, path, query, signal } = request
     const asked = query.toString()
-    const isChunked = request.headers['transfer-encoding'] !== undefined
-    return new Promise((resolve, reject) => {
-      const sent = httpsRequest({
-        host,
-        port,
-        method,
-        path: asked === '' ? path : `${path}?${asked}`,
-        agent: this.#agent,
-        signal,
-        headers: {
-          ...passedOn(request),
-          host: `${this.api.service.name}.${this.api.service.namespace}.svc`,
-          ...(bytes === undefined ? {} : { 'content-length': bytes.length }),
-          ...(isChunked ? { 'transfer-encoding': 'chunked' } : {}),
-          ...identityHeaders(user),
-          ...headers,
-        },
-      })
-      sent.on('socket', (socket) => {
-        const patience = setTimeoutOf(socket)
-        sent.once('timeout', () => socket.connecting && sent.destroy(new Error('no connection in time')))
-        sent.once('response', patience)
-      })
+    const target = { host, port, method, path: asked === '' ? path : `${path}?${asked}`, agent: this.#agent, signal }
+    const bytes = bytesOf(request.body)
+    const stream = hasBody(request.headers) ? request.stream : undefined
+    const sentHeaders = {
+      ...passedOn(request),
+      host: `${this.api.service.name}.${this.api.service.namespace}.svc`,
+      ...(bytes === undefined ? {} : { 'content-length': bytes.length }),
+      ...(request.headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }),
+      ...identityHeaders(user),
+      ...headers,
+    }
+    for (;;) {
+      signal.throwIfAborted()
+      const sent = httpsRequest({ ...target, headers: sentHeaders })
       listen(sent)
-      sent.once('response', resolve)
-      // After the answer has come it speaks for itself.
-      sent.on('error', reject)
-      if (request.stream === undefined) return void sent.end(bytes)
-      const source = Readable.from(request.stream)
-      source.on('error', (error) => sent.destroy(error))
-      sent.once('close', () => source.destroy())
-      source.pipe(sent)
-    })
+      try {
+        return await answerTo(sent, bytes, stream)
+      } catch (error) {
+        const isStale = sent.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+        if (!isStale || stream !== undefined || !['GET', 'HEAD'].includes(method)) throw error
+      }
+    }
   }
 }
 
-/** Once the server answers, watches may be silent for as long as they like. */
-function setTimeoutOf(socket: Duplex & { setTimeout?(ms: number): unknown }): () => void {
-  return () => void socket.setTimeout?.(0)
+/** What a request needs to have to be sent. */
+type Sent = Pick<ServerRequest, 'method' | 'path' | 'query' | 'headers' | 'signal'> &
+  Partial<Pick<ServerRequest, 'body' | 'stream' | 'takesValue'>>
+
+/** Rejects when there is none; what happens after it has come is told by the answer itself. */
+function answerTo(
+  sent: ClientRequest,
+  bytes: Uint8Array | undefined,
+  stream: AsyncIterable<Uint8Array> | undefined,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent.on('timeout', () => {
+      if (sent.socket?.connecting === true) sent.destroy(new Error('no connection in time'))
+    })
+    sent.once('response', (answer) => {
+      // A watch may be silent for as long as it likes.
+      sent.socket?.setTimeout(0)
+      resolve(answer)
+    })
+    sent.on('error', reject)
+    if (stream === undefined) return void sent.end(bytes)
+    const source = Readable.from(stream)
+    source.on('error', (error) => sent.destroy(error))
+    sent.once('close', () => source.destroy())
+    source.pipe(sent)
+  })
+}
+
+function hasBody(headers: ServerRequest['headers']): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function passedOn({

@@ -68,6 +68,8 @@ export async function ask(method: string, path: string, asking: Asking): Promise
       ...headers,
     },
   })
+  // A server that has answered need not read the rest.
+  sent.on('error', () => undefined)
   sent.end(bytes)
   const [answer] = (await once(sent, 'response')) as [IncomingMessage]
   let text = ''

@@ -38,7 +38,7 @@ class Hosted implements AsyncDisposable {
   readonly ready: Promise<{ readonly caBundle: string }>
 
   constructor(kubeconfig: string, port: number) {
-    const program = new URL('support/hosted-notes.ts', import.meta.url).pathname
+    const program = new URL('fixtures/hosted-notes.ts', import.meta.url).pathname
     const args = ['--conditions=@fairlead/source', program, kubeconfig, serviceAccount.namespace, String(port)]
     this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.ready = once(this.#child.stdout!, 'data').then(([line]) => JSON.parse(String(line)) as { caBundle: string })

@@ -5,7 +5,8 @@ import type { GeneratedFile } from '../generate/generated-file.ts'
 import { apiPages } from './api-pages.ts'
 import { DoorLinks } from './door-links.ts'
 import { errorPage } from './error-page.ts'
-import { cliPage, crdsPage, metricsPage } from './other-pages.ts'
+import { metricsPage } from './metrics-page.ts'
+import { cliPage, crdsPage } from './other-pages.ts'
 import { Workspace } from './workspace.ts'
 
 /** All pages; names are relative to docs/reference. */

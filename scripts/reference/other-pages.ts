@@ -1,9 +1,6 @@
-// docs/reference/{cli,crds,metrics}.md: from the tree of commands, the CRDs, and the registries of managers that run.
+// docs/reference/{cli,crds}.md: from the tree of commands, and the CRDs.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ApiServer } from '@fairlead/apiserver'
-import { createLogger, installDefinitions, Manager } from '@fairlead/controller'
-import type { Capability } from '@fairlead/controller'
 import { isJsonObject, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { program } from 'fairlead'
@@ -18,7 +15,8 @@ export function cliPage(root: Command): GeneratedFile {
   const text = page(
     'Command line',
     'the tree of commands',
-    `${root.description()} Exit codes: 0, 1 error, 2 usage, 3 not ready.`,
+    `${root.description()} Exit codes: 0, 1 error, 2 usage, 3 not ready; \`fairlead up\` ends with 130 when a second Ctrl-C cuts its stopping short.`,
+    'Environment: `KUBECONFIG` as for kubectl; `NO_COLOR`; `FAIRLEAD_LOG_LEVEL` is `debug`, `info`, `warn` (default) or `error`; `FAIRLEAD_DEBUG=1` shows where an error comes from.',
     ...sections,
   )
   return { name: 'cli.md', text }
@@ -45,10 +43,11 @@ function commandSection(path: string, command: Command): string[] {
     return argument.required ? `<${name}>` : `[${name}]`
   })
   const group = command.commands.length > 0
+  const usage = [path, ...(options.length > 0 ? ['[flags]'] : []), ...names].join(' ')
   return [
     `${path.split(' ').length === 2 ? '##' : '###'} ${path}`,
     `${sentence(command.description())}`,
-    ...(group ? [] : [block('sh', [path, ...(options.length > 0 ? ['[flags]'] : []), ...names].join(' '))]),
+    ...(group ? [] : [block('sh', [usage, ...examplesOf(command)].join('\n'))]),
     ...(registeredArguments.length === 0 || group
       ? []
       : [
@@ -70,6 +69,23 @@ function commandSection(path: string, command: Command): string[] {
           ),
         ]),
   ]
+}
+
+/** What its help begins with. */
+function examplesOf(command: Command): string[] {
+  let text = ''
+  command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
+  const examples = /^Examples:\n((?:  .*\n)+)/.exec(text)?.[1]
+  return examples === undefined
+    ? []
+    : [
+        '',
+        '# for example',
+        ...examples
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.trim()),
+      ]
 }
 
 function sentence(text: string): string {
@@ -165,61 +181,4 @@ function object(value: JsonValue | undefined): JsonObject {
 
 function list(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : []
-}
-
-interface Metric {
-  readonly name: string
-  readonly help: string
-  readonly type: string
-  readonly labelNames: readonly string[]
-}
-
-/** What a manager measures with each capability set up. */
-export async function metricsPage(capabilities: readonly Capability[]): Promise<GeneratedFile> {
-  const common = await metricsOf(undefined)
-  const known = new Set(common.map(({ name }) => name))
-  const sections: string[] = []
-  for (const capability of capabilities) {
-    const own = (await metricsOf(capability)).filter(({ name }) => !known.has(name))
-    if (own.length > 0) sections.push(`## ${capability.name}`, metricTable(own))
-  }
-  const intro =
-    'Every manager serves these at `/metrics`, in the names that dashboards of controller-runtime and client-go know; each capability adds its own.'
-  return {
-    name: 'metrics.md',
-    text: page('Metrics', 'the registries of managers', intro, '## Every controller', metricTable(common), ...sections),
-  }
-}
-
-function metricTable(metrics: readonly Metric[]): string {
-  return table(
-    ['metric', 'type', 'labels', ''],
-    metrics.map(({ name, type, labelNames, help }) => [code(name), type, labelNames.map(code).join(', '), prose(help)]),
-  )
-}
-
-async function metricsOf(capability: Capability | undefined): Promise<Metric[]> {
-  await using server = await ApiServer.start()
-  const client = server.client()
-  const stop = new AbortController()
-  if (capability !== undefined) await installDefinitions(client, capability.crds)
-  await using manager = await Manager.start({
-    client,
-    logger: await createLogger({ level: 'error', write: () => undefined }),
-    setup: async (started) => {
-      await capability?.setup(started, { resolve: new Map(), signal: stop.signal })
-    },
-  })
-  const metrics = manager.metrics.registry.getMetricsAsArray() as unknown as (Metric & {
-    readonly constructor: { readonly name: string }
-  })[]
-  stop.abort()
-  return metrics
-    .map(({ name, help, labelNames, constructor }) => ({
-      name,
-      help,
-      labelNames,
-      type: constructor.name.toLowerCase(),
-    }))
-    .toSorted((left, right) => (left.name < right.name ? -1 : 1))
 }

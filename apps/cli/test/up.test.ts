@@ -190,6 +190,16 @@ test('a second up on a data folder says who holds it, and the first goes on', ()
           ),
         ),
       )
+      const kubeconfig = readFileSync(first.kubeconfig, 'utf8')
+      expect(await fairlead(['up', '--data', folder, '--in-memory', '--port', '0'])).toEqual(
+        failed(
+          1,
+          new RegExp(
+            `^fairlead: the data folder ${folder} is in use by process ${first.pid}, started \\d{4}-.*Z\\. Stop it, or name another folder with --data\\.\\n$`,
+          ),
+        ),
+      )
+      expect(readFileSync(first.kubeconfig, 'utf8')).toBe(kubeconfig)
       const client = await connect({ file: first.kubeconfig })
       expect((await client.get({ apiVersion: 'v1', kind: 'Namespace' }, 'default')).kind).toBe('Namespace')
       await client.transport[Symbol.asyncDispose]()

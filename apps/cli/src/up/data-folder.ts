@@ -1,5 +1,5 @@
 // The folder that `fairlead up` keeps everything in: store and kubeconfig. Ignored by git, readable by its owner only.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -22,6 +22,32 @@ export function openDataFolder(path: string | undefined): DataFolder {
     [Symbol.dispose]() {
       if (path === undefined) rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** Whoever keeps nothing takes no lock, and must not take the kubeconfig of one that holds it. Throws CliError that names the other. */
+export function refuseHeld({ path, store }: DataFolder): void {
+  const owner = ownerOf(join(store, 'owner.json'))
+  if (owner === undefined || !isAlive(owner.pid)) return
+  throw new CliError(
+    `the data folder ${path} is in use by process ${owner.pid}, started ${owner.startedAt}. Stop it, or name another folder with --data.`,
+  )
+}
+
+/** What the store of a running server says about its process. */
+function ownerOf(file: string): { readonly pid: number; readonly startedAt: string } | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as { pid: number; startedAt: string }
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -7,7 +7,7 @@ import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
 import { CliError, usageError } from '../error.ts'
-import { openDataFolder, writeKubeconfig } from './data-folder.ts'
+import { openDataFolder, refuseHeld, writeKubeconfig } from './data-folder.ts'
 import type { DataFolder } from './data-folder.ts'
 import { readExample } from './example.ts'
 import type { Example } from './example.ts'
@@ -50,6 +50,7 @@ async function start(
   signal: AbortSignal,
 ): Promise<void> {
   const data = resources.use(openDataFolder(options.data))
+  if (options.inMemory) refuseHeld(data)
   // Before anything is started that would have to be stopped again.
   const port = await choosePort(options.port)
   const [logger, loaded] = await Promise.all([

@@ -1,0 +1,101 @@
+// docs/reference/metrics.md: from the registries of managers that run, and from what an API server shows.
+import { ApiServer } from '@fairlead/apiserver'
+import { createLogger, installDefinitions, Manager } from '@fairlead/controller'
+import type { Capability } from '@fairlead/controller'
+import type { GeneratedFile } from '../generate/generated-file.ts'
+import { code, page, prose, table } from './markdown.ts'
+
+interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  readonly labelNames: readonly string[]
+}
+
+/** What a manager measures with each capability set up. */
+export async function metricsPage(capabilities: readonly Capability[]): Promise<GeneratedFile> {
+  const common = await metricsOf(undefined)
+  const known = new Set(common.map(({ name }) => name))
+  const sections: string[] = []
+  for (const capability of capabilities) {
+    const own = (await metricsOf(capability)).filter(({ name }) => !known.has(name))
+    if (own.length > 0) sections.push(`## ${capability.name}`, metricTable(own))
+  }
+  const intro =
+    'What is served at `/metrics` by a manager that has a server, in the names that dashboards of controller-runtime and client-go know; each capability adds its own. The API server has a `/metrics` of its own.'
+  return {
+    name: 'metrics.md',
+    text: page(
+      'Metrics',
+      'the registries of managers',
+      intro,
+      '## Every controller',
+      metricTable(common),
+      ...sections,
+      '## API server',
+      ...(await serverSection()),
+    ),
+  }
+}
+
+function metricTable(metrics: readonly Metric[]): string {
+  return table(
+    ['metric', 'type', 'labels', ''],
+    metrics.map(({ name, type, labelNames, help }) => [code(name), type, labelNames.map(code).join(', '), prose(help)]),
+  )
+}
+
+async function metricsOf(capability: Capability | undefined): Promise<Metric[]> {
+  await using server = await ApiServer.start()
+  const client = server.client()
+  const stop = new AbortController()
+  if (capability !== undefined) await installDefinitions(client, capability.crds)
+  await using manager = await Manager.start({
+    client,
+    logger: await createLogger({ level: 'error', write: () => undefined }),
+    setup: async (started) => {
+      await capability?.setup(started, { resolve: new Map(), signal: stop.signal })
+    },
+  })
+  const metrics = manager.metrics.registry.getMetricsAsArray() as unknown as (Metric & {
+    readonly constructor: { readonly name: string }
+  })[]
+  stop.abort()
+  return metrics
+    .map(({ name, help, labelNames, constructor }) => ({
+      name,
+      help,
+      labelNames,
+      type: constructor.name.toLowerCase(),
+    }))
+    .toSorted((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+/** What is served at `/metrics`, with labels as they stand on the samples. */
+async function serverSection(): Promise<string[]> {
+  await using server = await ApiServer.start()
+  await server.client().send({ method: 'GET', path: '/api/v1/namespaces' })
+  const text = (
+    await server.inject({ method: 'GET', path: '/metrics', user: { name: 'reference', groups: ['system:masters'] } })
+  ).body
+  const metrics = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)].map(
+    ([, name = '', help = '', type = '']) => ({
+      name,
+      help,
+      type,
+      labelNames: labelsOf(name, text),
+    }),
+  )
+  const own = metrics.filter(({ name }) => !/^(process|nodejs)_/.test(name))
+  return [
+    'For whoever may GET `/metrics` there, beside the numbers of the process that `prom-client` collects (`process_*`, `nodejs_*`).',
+    metricTable(own.toSorted((left, right) => (left.name < right.name ? -1 : 1))),
+  ]
+}
+
+function labelsOf(name: string, text: string): readonly string[] {
+  const labels = [...text.matchAll(new RegExp(`^${name}(?:_bucket)?\\{(.*)\\} `, 'gm'))].flatMap(([, sample = '']) =>
+    [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label!),
+  )
+  return [...new Set(labels)].filter((label) => label !== 'le')
+}

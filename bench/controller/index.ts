@@ -1,11 +1,12 @@
 // `npm run bench -- controller`: the figures of specs/foundation.md §3, reached beside asked. Over HTTPS the server is a process of its own.
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { PerformanceObserver, monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Client, ConfigMap, HttpsTransport } from '@fairlead/client'
-import type { Transport } from '@fairlead/client'
+import { Client, ConfigMap, HttpsTransport, View } from '@fairlead/client'
+import type { Transport, ViewEvent } from '@fairlead/client'
 import { InformerPool, Manager } from '@fairlead/controller'
 import { loadedServer, machineNow, nameOf, publications, token } from './loaded-server.ts'
 import type { ServerReady } from './loaded-server.ts'
@@ -28,6 +29,8 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'latency-in-process': latencyInProcess,
   'latency-https': latencyOverHttps,
   'no-op': noOpReconciles,
+  'pauses-in-process': pausesInProcess,
+  'pauses-https': pausesOverHttps,
 }
 
 /** Runs the scenarios named, all of them without names. */
@@ -178,6 +181,68 @@ async function noOpReconciles(): Promise<Row[]> {
       holds: requests.count === 0,
     },
   ]
+}
+
+async function pausesInProcess(): Promise<Row[]> {
+  await using server = await loadedServer(objects)
+  // The first reader of an object has its view built, which the others share.
+  await synced(server.client())
+  return pauses(server.client(), 'in-process')
+}
+
+async function pausesOverHttps(): Promise<Row[]> {
+  await using server = await ServerProcess.start(objects)
+  return pauses(server.client(), 'HTTPS')
+}
+
+/** How long everything else waits at most while large caches are filled, compared with a new list, and watched by one more controller. */
+async function pauses(client: Client, door: string): Promise<Row[]> {
+  await using manager = await Manager.start({ client })
+  const loop = manager.loop<string>({ name: 'heard', id: (item) => item, run: () => {} })
+  const view = new View<ConfigMap>(() => {})
+  const list = async (): Promise<void> => {
+    const stop = new AbortController()
+    const listener = (event: ViewEvent<ConfigMap>): void => {
+      view.take(event)
+      if (event.type === 'replaced') stop.abort()
+    }
+    await client.reflector(ConfigMap, {}, listener).run(stop.signal)
+  }
+  const use = manager.use(ConfigMap)
+  await use.informer.settled()
+  const heard = async (): Promise<void> => {
+    using _watch = loop.watch(ConfigMap, ({ metadata }) => [metadata.name!])
+    while (loop.queue.length < objects) await delay(10)
+  }
+  return [
+    await pauseOf(`the first list of ${objects} objects, ${door}`, list),
+    await pauseOf(`another list of ${objects} objects, ${door}`, list),
+    await pauseOf(`one more controller of ${objects} objects, ${door}`, heard),
+  ]
+}
+
+/** The longest time in which no timer fired while `run` went on, the collection of garbage told apart. */
+async function pauseOf(what: string, run: () => Promise<void>): Promise<Row> {
+  let collecting = 0
+  const observer = new PerformanceObserver((entries) => {
+    for (const { duration } of entries.getEntries()) collecting = Math.max(collecting, duration)
+  })
+  observer.observe({ entryTypes: ['gc'] })
+  const histogram = monitorEventLoopDelay({ resolution: 1 })
+  histogram.enable()
+  await delay(20)
+  histogram.reset()
+  await run()
+  await delay(20)
+  histogram.disable()
+  observer.disconnect()
+  const longest = histogram.max / 1e6
+  return {
+    figure: `longest pause in ${what}`,
+    reached: `${longest.toFixed(1)} ms, the longest collection ${collecting.toFixed(1)} ms`,
+    asked: '20 ms beside collections',
+    holds: longest - collecting <= 20,
+  }
 }
 
 /** A server in a process of its own, with so many objects. */

@@ -72,8 +72,11 @@ export class OwnerController {
           (change.type !== 'changed' || change.object.metadata.generation !== change.previous.metadata.generation),
       })
       .with({ keepReady: false, concurrency })
-      .gone(({ key }) => this.#metrics.owner(ownerKind, formatKey(key), undefined))
-      .reconcile((context) => this.#reconcile(context))
+      .gone(({ key }) => {
+        this.#metrics.owner(ownerKind, formatKey(key), undefined)
+        this.#kinds.forget(formatKey(key))
+      })
+      .reconcile((context) => this.#kinds.during(context.object, () => this.#reconcile(context)))
     this.#kinds = new StampedKinds({
       loop: this.controller.loop,
       owner: pair.owner as Kind,

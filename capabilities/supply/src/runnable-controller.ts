@@ -66,8 +66,11 @@ export class RunnableController {
       .controller('runnable')
       .for(runnableKind)
       .with({ keepReady: false, concurrency })
-      .gone(({ key }) => metrics.owner('Runnable', formatKey(key), undefined))
-      .reconcile((context) => this.#reconcile(context))
+      .gone(({ key }) => {
+        metrics.owner('Runnable', formatKey(key), undefined)
+        this.#kinds.forget(formatKey(key))
+      })
+      .reconcile((context) => this.#kinds.during(context.object, () => this.#reconcile(context)))
     this.#kinds = new StampedKinds({
       loop: this.controller.loop,
       owner: runnableKind as Kind,

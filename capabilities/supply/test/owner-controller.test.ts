@@ -1,5 +1,6 @@
-import { controllerOf } from '@fairlead/kube'
+import { FakeClock, controllerOf } from '@fairlead/kube'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { turns, until } from '../../../test/support/until.ts'
 import {
   Stage,
   chain,
@@ -224,4 +225,26 @@ describe('what comes later', () => {
     )
     expect(conditionsOf(rejected)['Ready']?.[2]).toContain('the server serves no Late in late.test/v1')
   })
+})
+
+it('watches a kind for as long as owners stamp it, and a minute more', async () => {
+  const gone = async (): Promise<void> => {
+    await stage.client.delete(workload, 'team-a/app')
+    await stage.client.waitForDeletion(thing, 'team-a/app-source')
+  }
+  await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+  await gone()
+  await stage.stopControllers()
+  const clock = new FakeClock()
+  const { informers } = await stage.startControllers(clock)
+  await until('everything is listed', () => informers.syncing().length === 0)
+  const before = informers.size
+  await stage.apply(workloadOf('app', 'web', git))
+  await stage.client.waitFor(thing, 'team-a/app-source', () => true)
+  await gone()
+  await turns()
+  await clock.advance(59_000)
+  expect(informers.size).toBeGreaterThan(before)
+  await clock.advance(1000)
+  expect(informers.size).toBe(before)
 })

@@ -1,9 +1,9 @@
 // A cluster for tests of supply chains: the embedded server with RBAC, the controllers with exactly the rights they declare, a kind Thing to
 // stamp, and a namespace per tenant whose service account `builder` may write what its role says.
 import { ApiServer, memory } from '@fairlead/apiserver'
-import type { Client } from '@fairlead/client'
+import { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
 import { crds, startControllers, supply, validators } from '@fairlead/supply'
 import type { Blueprint, Owner, Template } from '@fairlead/supply'
 
@@ -75,9 +75,11 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Starts the controllers, as a process that starts does. */
-  async startControllers(): Promise<void> {
-    const client = this.server.client({ as: account })
+  async startControllers(clock?: Clock): Promise<Manager> {
+    const { transport } = this.server.client({ as: account })
+    const client = new Client({ transport, clock })
     this.#manager = await Manager.start({ client, setup: (manager) => startControllers(manager) })
+    return this.#manager
   }
 
   /** Stops them. */

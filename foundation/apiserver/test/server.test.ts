@@ -51,6 +51,38 @@ test('the typed client works in process, and both doors show the same object', a
   expect(JSON.parse(body)).toEqual(created)
 })
 
+test.each(['client', 'inject'])(
+  'calls in this process without a pause leave room for timers and connections (%s)',
+  async (door) => {
+    await using server = await ApiServer.start({ controllers: false })
+    const client = server.client()
+    await client.create(configMap('a'))
+    const { url } = await server.listen()
+    const call = (): Promise<unknown> =>
+      door === 'client'
+        ? client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a')
+        : server.inject({ method: 'GET', path: '/healthz' })
+    const order: string[] = []
+    const others = Promise.all([
+      new Promise<void>((resolve) => setTimeout(resolve, 10)).then(() => order.push('timer')),
+      new Promise<void>((resolve, reject) => {
+        const asked = request(`${url}/healthz`, { rejectUnauthorized: false }, (answer) =>
+          answer.resume().on('end', resolve),
+        )
+        asked.on('error', reject).end()
+      }).then(() => order.push('connection')),
+      client.create(configMap('b')).then(() => order.push('write')),
+    ])
+    // So many that none of the others could wait for the end of them.
+    const busy = async (): Promise<void> => {
+      for (const end = performance.now() + 5000; order.length < 3 && performance.now() < end;) await call()
+      order.push('calls')
+    }
+    await Promise.all([others, busy()])
+    expect([order.toSorted(), order.at(-1)]).toEqual([['calls', 'connection', 'timer', 'write'], 'calls'])
+  },
+)
+
 test('what goes in is copied and what comes out is frozen and shared', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const client = server.client()

@@ -98,7 +98,14 @@ describe('the watch state machine', () => {
     run.source.put('c')
     await pass(run, 60_000)
     expect([names(run.view.objects.values()), run.source.lists]).toEqual([['a', 'b', 'c'], 1])
-    expect(run.events.map((event) => event.type)).toEqual(['replaced', 'set', 'interrupted', 'resumed', 'set'])
+    expect(run.events.map((event) => event.type)).toEqual([
+      'listing',
+      'replaced',
+      'set',
+      'interrupted',
+      'resumed',
+      'set',
+    ])
   })
 
   test('an expired revision gives a new list, of which only the differences are told', async () => {
@@ -141,7 +148,7 @@ describe('the watch state machine', () => {
     await run.clock.advance(0)
     expect(run.source.lists).toBe(2)
     await pass(run, 10_000)
-    expect(run.events.map((event) => event.type)).toEqual(['interrupted', 'interrupted', 'replaced'])
+    expect(run.events.map((event) => event.type)).toEqual(['interrupted', 'interrupted', 'listing', 'replaced'])
   })
 
   test('a token that expires between pages gives one list in one piece', async () => {
@@ -153,6 +160,45 @@ describe('the watch state machine', () => {
     }
     await run.clock.advance(0)
     expect([names(run.view.objects.values()), run.source.lists]).toEqual([['a', 'b', 'c'], 3])
+  })
+
+  test('what a list named that broke off says nothing: an object that went before the next list is taken out', async () => {
+    await using run = start({ pageSize: 1, prepare: (source) => ['a', 'b', 'c'].forEach((name) => source.put(name)) })
+    await pass(run, 5000)
+    run.changes.length = 0
+    const list = run.source.list.bind(run.source)
+    let broken = false
+    run.source.list = async (request) => {
+      if (request.continue !== undefined && !broken) {
+        broken = true
+        run.source.remove('a')
+        throw new ClientError('ConnectionFailed', 'no answer')
+      }
+      return list(request)
+    }
+    run.source.hang(true)
+    run.source.put('d')
+    run.source.expire()
+    run.source.end('closed')
+    await pass(run, 60_000)
+    expect([names(run.view.objects.values()), told(run.changes)]).toEqual([
+      ['b', 'c', 'd'],
+      ['interrupted', 'added d', 'removed a', 'synced'],
+    ])
+  })
+
+  test.each([
+    ['pages of any size', { pageSize: 0 }],
+    ['streams', { streaming: true }],
+  ])('large lists are told in pieces, with turns for others in between (%s)', async (_, options) => {
+    await using run = start({
+      ...options,
+      prepare: (source) => Array.from({ length: 1200 }, (_each, index) => source.put(`n${index}`)),
+    })
+    await run.clock.advance(0)
+    await expect.poll(() => run.reflector.state).toBe('Watching')
+    const sizes = run.events.map((event) => ('objects' in event ? event.objects.length : event.type))
+    expect([sizes, run.view.objects.size]).toEqual([['listing', 500, 500, 200], 1200])
   })
 
   test('a silent connection is given up after the time that bookmarks teach', async () => {

@@ -1,7 +1,8 @@
 import { ApiServer } from '@fairlead/apiserver'
-import { ConfigMap } from '@fairlead/client'
+import { Client, ConfigMap } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { WorkLoop } from '@fairlead/controller'
+import { FakeClock } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { turns, until } from '../../../test/support/until.ts'
 
@@ -74,4 +75,61 @@ test('a loop that is stopped gives its name free', async () => {
   expect(() => manager.loop(options)).toThrow('There is a controller "one" already')
   await first.stop()
   await manager.loop(options).stop()
+})
+
+test('a watch that is disposed wakes nobody; its cache ends a minute after the last user', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const clock = new FakeClock()
+  await using manager = await Manager.start({
+    client: new Client({ transport: server.client().transport, clock }),
+    clock,
+  })
+  const runs: string[] = []
+  const loop = manager.loop<string>({ name: 'one', id: (item) => item, run: (item) => void runs.push(item) })
+  const before = manager.informers.size
+  const scope = { labelSelector: 'mine=1' }
+  const one = loop.watch(ConfigMap, ({ metadata }) => [`one ${metadata.name}`], scope)
+  const other = loop.watch(ConfigMap, ({ metadata }) => [`other ${metadata.name}`], scope)
+  await one.informer.settled()
+  const put = async (name: string): Promise<void> => {
+    const metadata = { namespace: 'default', name, labels: { mine: '1' } }
+    await server.client().create({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
+    await until('it is cached', () => other.informer.get(`default/${name}`))
+    await turns()
+  }
+  await put('a')
+  one[Symbol.dispose]()
+  one[Symbol.dispose]()
+  await put('b')
+  expect([runs, manager.informers.size - before]).toEqual([['one a', 'other a', 'other b'], 1])
+  other[Symbol.dispose]()
+  await clock.advance(59_000)
+  expect(manager.informers.size - before).toBe(1)
+  await clock.advance(1000)
+  expect(manager.informers.size - before).toBe(0)
+})
+
+test('a loop that begins to watch a large cache hears of all its objects, with turns for others in between', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const client = server.client()
+  const count = 1200
+  const made = Array.from({ length: count }, (_, index) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'default', name: `n${index}` },
+  }))
+  await Promise.all(made.map((object) => client.create(object)))
+  await using manager = await Manager.start({ client })
+  using use = manager.use(ConfigMap)
+  await use.informer.settled()
+  const runs = new Set<string>()
+  const loop = manager.loop<string>({ name: 'one', id: (item) => item, run: (item) => void runs.add(item) })
+  let heard = 0
+  loop.watch(ConfigMap, ({ metadata }) => {
+    heard++
+    return [metadata.name!]
+  })
+  const atOnce = heard
+  await until('all ran', () => runs.size === count)
+  expect([atOnce, heard]).toEqual([500, count])
 })

@@ -4,6 +4,7 @@ import type { JsonValue, KubeObject } from '@fairlead/kube'
 import type { UserInfo } from '../auth/user.ts'
 import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest } from '../http/message.ts'
+import { laterTurn } from './later-turn.ts'
 
 /** A request. `path` holds the query. A body that is no text or bytes is sent as JSON. */
 export interface InjectedRequest {
@@ -42,6 +43,7 @@ export async function injectRequest(handler: Handler, request: InjectedRequest):
     ...(request.user === undefined ? {} : { user: request.user }),
     signal: request.signal ?? new AbortController().signal,
   }
+  await laterTurn()
   const { status, headers: answered, body } = await handler.handle(message)
   const bytes = await readBody(body)
   const text = new TextDecoder().decode(bytes)

@@ -8,6 +8,10 @@ import type { UserInfo } from '../auth/user.ts'
 import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest, ServerResponse } from '../http/message.ts'
 import { jsonType } from '../request/media-type.ts'
+import { laterTurn } from './later-turn.ts'
+
+/** A watch that has much to tell lets others have a turn after so many events. */
+const eventsPerTurn = 250
 
 type Headers = Readonly<Record<string, string | readonly string[]>>
 
@@ -52,8 +56,9 @@ export class InProcessTransport implements Transport {
 
   async #send(request: ApiRequest, signal: AbortSignal): Promise<ServerResponse> {
     signal.throwIfAborted()
-    // A later turn: a caller that delivers an event never runs into the middle of its own write.
-    await Promise.resolve()
+    // A caller that delivers an event never runs into the middle of its own write, and one that calls without a pause leaves room for others.
+    await laterTurn()
+    signal.throwIfAborted()
     const headers: Record<string, string | readonly string[]> = {
       ...this.#impersonation,
       'user-agent': this.#userAgent,
@@ -126,7 +131,13 @@ async function* eventsUntilLeft(
   stop: AbortController,
 ): AsyncGenerator<WatchEvent> {
   try {
-    for await (const events of body.events) for (const { type, object } of events) yield { type, object }
+    let taken = 0
+    for await (const events of body.events) {
+      for (const { type, object } of events) {
+        if (++taken % eventsPerTurn === 0) await laterTurn()
+        yield { type, object }
+      }
+    }
   } finally {
     stop.abort(new Error('the watch was left'))
   }

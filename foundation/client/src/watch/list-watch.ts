@@ -1,5 +1,4 @@
 // Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its place.
-import { setImmediate } from 'node:timers/promises'
 import { asJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject, StatusError } from '@fairlead/kube'
 import { statusErrorOf } from '../answer.ts'
@@ -51,8 +50,6 @@ export function listWatchOf<T extends KubeObject>(
       const resource = await client.discovery.resource(kind)
       const query = { ...scope, limit: page.limit || undefined, continue: page.continue }
       const path = collectionPath(resource, options.namespace)
-      // Between pages others get a turn, also where the answers come from this very process.
-      if (page.continue !== undefined) await setImmediate()
       const body = await client.send({
         method: 'GET',
         path,

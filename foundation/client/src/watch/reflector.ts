@@ -1,5 +1,6 @@
 // The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers do.
 // Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { isNoSuchResource } from '../answer.ts'
@@ -12,11 +13,11 @@ import type { ListWatch } from './list-watch.ts'
 import type { InterruptionReason, ViewEvent } from './view-event.ts'
 
 /** Where a reflector stands. */
-export type ReflectorState<T> =
+export type ReflectorState =
   /** Nothing is known, or what was known has expired: everything must be read. */
   | { readonly name: 'Empty' }
-  /** Pages are being read; `items` are those so far, told as `listed`. */
-  | { readonly name: 'Listing'; readonly items: T[]; readonly next: string | undefined; readonly limit: number }
+  /** Pages are being read; those before `next` have been told as `listed`. */
+  | { readonly name: 'Listing'; readonly next: string | undefined; readonly limit: number }
   /** Everything up to `resourceVersion` has been told; changes are followed from there. */
   | { readonly name: 'Watching'; readonly resourceVersion: string }
 
@@ -32,6 +33,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly streaming?: boolean
 }
 
+/** So many objects are told at once, so that nothing else waits long for a large list. */
+const piece = 500
 /** A watch is ended by the server after 290 s (as kube-rs asks), plus up to a quarter so that watches spread out. */
 const watchSeconds = 290
 /** A watch that ended sooner than this without an event was not really open: wait before the next. Milliseconds. */
@@ -52,7 +55,7 @@ export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>
   readonly #retries: Backoff
   readonly #standstill: Backoff
-  #state: ReflectorState<T> = { name: 'Empty' }
+  #state: ReflectorState = { name: 'Empty' }
   #streaming: boolean
   /** Streaming lists that broke before they were complete. */
   #brokenStreams = 0
@@ -68,7 +71,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** Where it stands now. */
-  get state(): ReflectorState<T>['name'] {
+  get state(): ReflectorState['name'] {
     return this.#state.name
   }
 
@@ -89,16 +92,13 @@ export class Reflector<T extends KubeObject> {
     for (const waker of this.#wakers.splice(0)) waker()
   }
 
-  #step(signal: AbortSignal): Promise<ReflectorState<T>> {
+  #step(signal: AbortSignal): Promise<ReflectorState> {
     const state = this.#state
     switch (state.name) {
       case 'Empty':
         return this.#streaming
           ? this.#streamList(signal)
-          : this.#listFrom(
-              { name: 'Listing', items: [], next: undefined, limit: this.#options.pageSize ?? 500 },
-              signal,
-            )
+          : this.#listFrom({ name: 'Listing', next: undefined, limit: this.#options.pageSize ?? 500 }, signal)
       case 'Listing':
         return this.#listFrom(state, signal)
       case 'Watching':
@@ -106,26 +106,41 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  async #listFrom(state: ReflectorState<T> & { name: 'Listing' }, signal: AbortSignal): Promise<ReflectorState<T>> {
+  async #listFrom(state: ReflectorState & { name: 'Listing' }, signal: AbortSignal): Promise<ReflectorState> {
     this.#state = state
     const page = await this.#options.source.list({ limit: state.limit, continue: state.next }, signal)
     signal.throwIfAborted()
-    const first = state.items.length === 0
-    if (!first) for (const item of page.items) state.items.push(item)
-    const items = first ? (page.items as T[]) : state.items
+    if (state.next === undefined) this.#options.listener({ type: 'listing' })
+    const last = await this.#tellPieces(page.items, signal)
     if (page.next !== undefined) {
-      this.#options.listener({ type: 'listed', objects: page.items })
-      return { ...state, items: first ? [...items] : items, next: page.next }
+      this.#options.listener({ type: 'listed', objects: last })
+      return { ...state, next: page.next }
     }
-    this.#tellAll(items, page.resourceVersion)
+    this.#tellAll(last, page.resourceVersion)
     return { name: 'Watching', resourceVersion: page.resourceVersion }
   }
 
+  /** Tells all but the last piece; between pieces others get a turn. */
+  async #tellPieces(objects: readonly T[], signal: AbortSignal): Promise<readonly T[]> {
+    let told = 0
+    for (; objects.length - told > piece; told += piece) {
+      this.#options.listener({ type: 'listed', objects: objects.slice(told, told + piece) })
+      await nextTurn()
+      signal.throwIfAborted()
+    }
+    return told === 0 ? objects : objects.slice(told)
+  }
+
   /** WatchList: the state arrives as events, and the same stream goes on with the changes. */
-  async #streamList(signal: AbortSignal): Promise<ReflectorState<T>> {
-    const initial = new Map<string, T>()
+  async #streamList(signal: AbortSignal): Promise<ReflectorState> {
+    let gathered: T[] = []
     let listed = false
+    const tellGathered = (): void => {
+      if (gathered.length > 0) this.#options.listener({ type: 'listed', objects: gathered })
+      gathered = []
+    }
     try {
+      this.#options.listener({ type: 'listing' })
       const next = await this.#follow('', true, signal, (event) => {
         if (listed) return this.#tell(event)
         if (event.type === 'BOOKMARK') {
@@ -133,12 +148,13 @@ export class Reflector<T extends KubeObject> {
           listed = true
           this.#brokenStreams = 0
           const resourceVersion = event.object.metadata.resourceVersion ?? ''
-          this.#tellAll([...initial.values()], resourceVersion)
+          this.#tellAll(gathered, resourceVersion)
           return resourceVersion
         }
-        const key = `${event.object.metadata.namespace ?? ''}/${event.object.metadata.name}`
-        if (event.type === 'DELETED') initial.delete(key)
-        else initial.set(key, event.object as T)
+        if (event.type === 'DELETED') {
+          tellGathered()
+          this.#options.listener({ type: 'gone', object: event.object as T })
+        } else if (gathered.push(event.object as T) >= piece) tellGathered()
         return undefined
       })
       // The stream ended, or fell silent, before the state was complete: the server does not know what was asked of it.
@@ -153,7 +169,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  #watchFrom(resourceVersion: string, signal: AbortSignal): Promise<ReflectorState<T>> {
+  #watchFrom(resourceVersion: string, signal: AbortSignal): Promise<ReflectorState> {
     return this.#follow(resourceVersion, false, signal, (event) => this.#tell(event))
   }
 
@@ -163,7 +179,7 @@ export class Reflector<T extends KubeObject> {
     initialEvents: boolean,
     signal: AbortSignal,
     take: (event: WatchEvent) => string | undefined,
-  ): Promise<ReflectorState<T>> {
+  ): Promise<ReflectorState> {
     const { clock, random, source } = this.#options
     const timeoutSeconds = Math.round(watchSeconds * (1 + random() / 4))
     const started = clock.monotonic()
@@ -220,9 +236,7 @@ export class Reflector<T extends KubeObject> {
     if (this.#state.name === 'Listing') {
       // A token that expired while paging: large lists on busy servers only come through in one piece.
       this.#state =
-        expired && this.#state.next !== undefined
-          ? { name: 'Listing', items: [], next: undefined, limit: 0 }
-          : { name: 'Empty' }
+        expired && this.#state.next !== undefined ? { name: 'Listing', next: undefined, limit: 0 } : { name: 'Empty' }
     } else if (this.#state.name === 'Watching' && error instanceof StatusError && !passing.has(error.code)) {
       // The server will not go on from here (410, a revision from its future, an internal error): only a new list helps.
       this.#state = { name: 'Empty' }

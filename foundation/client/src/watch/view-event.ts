@@ -11,9 +11,11 @@ export type InterruptionReason = 'Forbidden' | 'Absent' | 'Failed'
 
 /** What to do with the copy. Events come in order, one at a time; a listener must not throw. */
 export type ViewEvent<T extends KubeObject> =
-  /** Put these objects in; more pages follow, and a `replaced` with all of them. So large lists are taken in piece by piece. */
+  /** A list begins: what earlier `listed` have told of an unfinished one says nothing about what exists. */
+  | { readonly type: 'listing' }
+  /** Put these objects in; more follow. So large lists are taken in piece by piece. */
   | { readonly type: 'listed'; readonly objects: readonly T[] }
-  /** Make the copy exactly these objects, at once. The copy is complete from here on, until an interruption. */
+  /** Put these objects in, the last of the list, and take out what the list did not name. The copy is complete from here on, until an interruption. */
   | { readonly type: 'replaced'; readonly objects: readonly T[]; readonly resourceVersion: string }
   /** Put the object in the place of its key. */
   | { readonly type: 'set'; readonly object: T }

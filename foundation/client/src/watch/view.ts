@@ -25,6 +25,8 @@ export function viewKey(object: KubeObject): string {
 /** Keeps the copy and computes the changes. A relist gives only the differences, told by resourceVersion. */
 export class View<T extends KubeObject> {
   readonly objects: Map<string, T> = new Map()
+  /** Keys that a list under way has named, where there may be others to take out after it. */
+  #listed: Set<string> | undefined
   readonly #changed: (change: ViewChange<T>) => void
 
   constructor(changed: (change: ViewChange<T>) => void) {
@@ -34,11 +36,13 @@ export class View<T extends KubeObject> {
   /** Takes one event of a reflector. */
   take(event: ViewEvent<T>): void {
     switch (event.type) {
+      case 'listing':
+        this.#listed = this.objects.size === 0 ? undefined : new Set()
+        return
+      case 'listed':
+        return this.#list(event.objects)
       case 'replaced':
         return this.#replace(event.objects, event.resourceVersion)
-      case 'listed':
-        for (const object of event.objects) this.#set(viewKey(object), object)
-        return
       case 'set':
         return this.#set(viewKey(event.object), event.object)
       case 'gone':
@@ -67,15 +71,23 @@ export class View<T extends KubeObject> {
     const previous = this.objects.get(key)
     if (previous === undefined) return
     this.objects.delete(key)
+    this.#listed?.delete(key)
     this.#changed({ type: 'removed', object: last ?? previous, previous })
   }
 
-  #replace(objects: readonly T[], resourceVersion: string): void {
-    for (const object of objects) this.#set(viewKey(object), object)
-    if (this.objects.size > objects.length) {
-      const listed = new Set(objects.map(viewKey))
-      for (const key of this.objects.keys()) if (!listed.has(key)) this.#remove(key)
+  #list(objects: readonly T[]): void {
+    for (const object of objects) {
+      const key = viewKey(object)
+      this.#listed?.add(key)
+      this.#set(key, object)
     }
+  }
+
+  #replace(objects: readonly T[], resourceVersion: string): void {
+    this.#list(objects)
+    if (this.#listed !== undefined && this.objects.size > this.#listed.size)
+      for (const key of this.objects.keys()) if (!this.#listed.has(key)) this.#remove(key)
+    this.#listed = undefined
     this.#changed({ type: 'synced', resourceVersion })
   }
 }

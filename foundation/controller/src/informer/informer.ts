@@ -65,6 +65,8 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.scope = scope
     this.#view = new View<T>((change) => this.#take(change))
     this.#reflector = client.reflector<T>(kind, scope, (event) => this.#hear(event))
+    // From the start: made at the first question it would hold everything up while it reads a large cache.
+    if (kind.namespaced !== false && scope.namespace === undefined) this.addIndex(byNamespace, namespaceOf)
   }
 
   /** What is known of the kind. */
@@ -170,8 +172,8 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 
   #inNamespace(namespace: string): Iterable<T> {
-    if (!this.#indexes.has(byNamespace)) this.addIndex(byNamespace, namespaceOf)
-    return this.byIndex(byNamespace, namespace)
+    if (this.#indexes.has(byNamespace)) return this.byIndex(byNamespace, namespace)
+    return this.scope.namespace === namespace ? this.#view.objects.values() : []
   }
 
   #hear(event: ViewEvent<T>): void {

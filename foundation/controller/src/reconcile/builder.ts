@@ -144,7 +144,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
       ...(this.#primary.when === undefined ? [] : [this.#primary.when]),
       ...(predicates as readonly Predicate<T>[]),
     ])
-    primary = loop.watch(kind, (object) => [keyText(object)], { ...this.#primary, when })
+    primary = loop.watch(kind, (object) => [keyText(object)], { ...this.#primary, when }).informer
     for (const { kind: watched, options, keysOf } of this.#sources) {
       const keys = keysOf ?? ((object: KubeObject) => ownerKeys(kind, object, (key) => primary.get(key) !== undefined))
       loop.watch(

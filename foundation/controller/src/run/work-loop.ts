@@ -5,7 +5,7 @@ import type { Client, Kind, KindLike, WriteObserver } from '@fairlead/client'
 import { formatKey, keyOf } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import type { Informer, InformerScope, ObjectChange } from '../informer/informer.ts'
-import type { InformerPool } from '../informer/informer-pool.ts'
+import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
 import type { Logger } from '../logger.ts'
 import type { ControllerMetrics } from '../metrics.ts'
 import type { Endpoints } from '../queue/endpoints.ts'
@@ -87,6 +87,15 @@ export interface WatchOptions<O extends KubeObject> extends InformerScope {
   readonly when?: (change: ObjectChange<O>) => boolean
 }
 
+interface Watch<T> extends Disposable {
+  disposed: boolean
+  /** Asks again for the items that the watched objects concern and that are wanted. */
+  replay(wanted: (item: T) => boolean): void
+}
+
+/** Objects that are looked at in one go. */
+const piece = 500
+
 /** The loop. Make it with {@link Manager.loop}. */
 export class WorkLoop<T> implements AsyncDisposable {
   readonly name: string
@@ -99,7 +108,7 @@ export class WorkLoop<T> implements AsyncDisposable {
   readonly #dependencies = new Dependencies()
   readonly #heard = new HeardKinds()
   readonly #caches: ReadCaches
-  readonly #uses: Disposable[] = []
+  readonly #watches = new Set<Watch<T>>()
   /** Items by id, as long as they read something: dependencies know ids only. */
   readonly #items = new Map<string, T>()
   readonly #abort = new AbortController()
@@ -107,8 +116,6 @@ export class WorkLoop<T> implements AsyncDisposable {
   /** The change that is being told, and the items that have heard it. */
   #lastChange: ObjectChange | undefined
   readonly #told = new Set<string>()
-  /** Asks again for what a watched kind concerns, one function per watch. */
-  readonly #replays: ((wanted: (item: T) => boolean) => void)[] = []
   /** Runs under way, by shard. */
   readonly #underWay = new Map<number, Set<Promise<void>>>()
   #workers: Promise<void>[] = []
@@ -156,11 +163,18 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.queue.add(item, priority)
   }
 
-  /** Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change itself. Returns the informer. */
-  watch<O extends KubeObject>(like: KindLike<O>, itemsOf: ItemsOf<T, O>, options: WatchOptions<O> = {}): Informer<O> {
+  /**
+   * Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change itself. Until the loop stops, or
+   * what it returns is disposed.
+   */
+  watch<O extends KubeObject>(
+    like: KindLike<O>,
+    itemsOf: ItemsOf<T, O>,
+    options: WatchOptions<O> = {},
+  ): InformerUse<O> {
     const { when, ...scope } = options
     const use = this.#host.informers.use(like, scope)
-    const informer = use.informer
+    const { informer } = use
     const hear = (change: ObjectChange<O>): void => {
       if (when !== undefined && !when(change)) return
       const items = new Map<string, T>()
@@ -170,19 +184,32 @@ export class WorkLoop<T> implements AsyncDisposable {
       }
       for (const [id, item] of items) this.#wake(informer.kind, item, id, change)
     }
-    this.#replays.push((wanted) => {
-      for (const object of informer.objects.values())
-        for (const item of itemsOf(object)) if (wanted(item)) this.queue.add(item, 'low')
-    })
+    const watch: Watch<T> = {
+      disposed: false,
+      replay: (wanted) =>
+        this.#inPieces(watch, informer, (object) => {
+          for (const item of itemsOf(object)) if (wanted(item)) this.queue.add(item, 'low')
+        }),
+      [Symbol.dispose]: () => {
+        if (watch.disposed) return
+        watch.disposed = true
+        this.#watches.delete(watch)
+        listening[Symbol.dispose]()
+        this.#heard.remove(informer as unknown as Informer)
+        use[Symbol.dispose]()
+      },
+    }
+    this.#watches.add(watch)
     this.#heard.add(informer as unknown as Informer)
-    this.#uses.push(informer.subscribe({ changed: hear }), use)
-    return informer
+    const listening = informer.subscribe({ changed: hear }, { replay: false })
+    this.#inPieces(watch, informer, (object) => hear({ type: 'added', object, previous: undefined, initial: true }))
+    return { informer, [Symbol.dispose]: () => watch[Symbol.dispose]() }
   }
 
   /** The shard is ours now: asks for all its items that watched objects concern. */
   shardGained(shard: number): void {
     if (this.#options.shardGained !== undefined) return this.#options.shardGained(shard)
-    for (const replay of this.#replays) replay((item) => this.#shardOf(item) === shard)
+    for (const watch of this.#watches) watch.replay((item) => this.#shardOf(item) === shard)
   }
 
   /** Resolves when no item of the shard is at work. */
@@ -213,7 +240,7 @@ export class WorkLoop<T> implements AsyncDisposable {
   }
 
   async #end(grace: number): Promise<void> {
-    for (const use of this.#uses.splice(0).toReversed()) use[Symbol.dispose]()
+    for (const watch of [...this.#watches].toReversed()) watch[Symbol.dispose]()
     using _timer = this.#host.clock.timer(grace, () =>
       this.#abort.abort(new DOMException(`Controller ${this.name} was stopped`, 'AbortError')),
     )
@@ -245,6 +272,21 @@ export class WorkLoop<T> implements AsyncDisposable {
         this.queue.done(item)
       }
     }
+  }
+
+  /** Visits the objects of a cache; large ones piece by piece, with a turn for others in between. What changes meanwhile comes by its event. */
+  #inPieces<O extends KubeObject>(watch: Watch<T>, informer: Informer<O>, visit: (object: O) => void): void {
+    const keys = informer.objects.keys()
+    const visitSome = (): void => {
+      for (let visited = 0; visited < piece && !watch.disposed; visited++) {
+        const { value: key, done } = keys.next()
+        if (done) return
+        const object = informer.get(key)
+        if (object !== undefined) visit(object)
+      }
+      if (!watch.disposed) setImmediate(visitSome)
+    }
+    visitSome()
   }
 
   #shardOf(item: T): number {

@@ -57,7 +57,7 @@ export function keepCaBundles(
   for (const target of targets)
     caches.set(
       target,
-      loop.watch(kinds[target.kind], () => [target], { fieldSelector: `metadata.name=${target.name}` }),
+      loop.watch(kinds[target.kind], () => [target], { fieldSelector: `metadata.name=${target.name}` }).informer,
     )
   return loop
 }

@@ -5,10 +5,12 @@ import type { JsonValue } from './object.ts'
 
 /** JSON as Go's json.Marshal writes a map: keys sorted, `<`, `>` and `&` escaped. */
 export function marshalGoJson(value: JsonValue): string {
-  return stringifyJson(sortKeys(value)).replace(
-    /[<>&\u2028\u2029]/g,
-    (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'),
-  )
+  return escapeHtml(stringifyJson(sortKeys(value)))
+}
+
+/** Escapes in JSON what Go's json.Marshal does not leave as it is. */
+export function escapeHtml(json: string): string {
+  return json.replace(/[<>&\u2028\u2029]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'))
 }
 
 /** The value with the keys of every object in order, as Go marshals maps. */

@@ -306,7 +306,7 @@ describe('compileRules', () => {
 
   test('rules that do not compile are refused in the words of cel-go', () => {
     expect(problems(ruled({ type: 'object', properties: { a: integer } }, { rule: 'self.b > 1' }))).toEqual([
-      `${at}.rule: Invalid value: {"Rule":"self.b > 1","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^`,
+      `${at}.rule: Invalid value: {"Rule":"self.b \\u003e 1","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^`,
     ])
   })
 

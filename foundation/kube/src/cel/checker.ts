@@ -1,9 +1,11 @@
-// The types of an expression: every name is declared, every call has an overload. Messages are cel-go's.
+// The types of an expression: every name is declared, every call has an overload. All errors are told, in cel-go's words.
 import { CelCompileError } from './errors.ts'
+import type { Finding } from './errors.ts'
 import type { Library, Overload } from './library.ts'
 import type { Expr } from './syntax.ts'
-import type { Bindings, CelType } from './types.ts'
-import { formatType, isAssignable, join, listOf, mapOf, optionalOf, substitute, typeNames, types } from './types.ts'
+import type { CelType } from './types.ts'
+import { formatType, listOf, mapOf, optionalOf, parseType, typeNames, types } from './types.ts'
+import { Unifier, isSame, mostGeneral } from './unification.ts'
 import { typeName } from './values.ts'
 import type { CelValue } from './values.ts'
 
@@ -16,214 +18,271 @@ export interface CheckedExpr {
   overloadsOf(expr: Expr): readonly Overload[]
 }
 
+/** What there is to speak of, and how strictly. */
+export interface CheckedEnvironment {
+  readonly variables: ReadonlyMap<string, CelType>
+  readonly library: Library
+  /** Elements of a list, and keys and values of a map, may have types that do not go together. */
+  readonly mixedLiterals: boolean
+}
+
 /**
  * Checks an expression against the variables and functions there are.
  * @throws CelCompileError `CelType`
  */
-export function checkExpression(
-  root: Expr,
-  text: string,
-  variables: ReadonlyMap<string, CelType>,
-  library: Library,
-): CheckedExpr {
-  const checker = new Checker(text, library)
-  const type = checker.check(root, new Map(variables))
-  return {
-    root,
-    type,
-    typeOf: (expr) => checker.types.get(expr) ?? types.dyn,
-    overloadsOf: (expr) => checker.overloads.get(expr) ?? [],
-  }
+export function checkExpression(root: Expr, text: string, environment: CheckedEnvironment): CheckedExpr {
+  const checker = new Checker(environment)
+  checker.check(root, environment.variables)
+  if (checker.findings.length > 0) throw new CelCompileError('CelType', checker.findings, text)
+  const typeOf = (expr: Expr): CelType => checker.typeOf(expr)
+  return { root, type: typeOf(root), typeOf, overloadsOf: (expr) => checker.overloads.get(expr) ?? [] }
 }
 
 type Scope = ReadonlyMap<string, CelType>
 
-class Checker {
-  readonly types = new Map<Expr, CelType>()
-  readonly overloads = new Map<Expr, readonly Overload[]>()
-  readonly #text: string
-  readonly #library: Library
+/** A form that a call can have: its parameters, and what it gives. */
+type Signature = Pick<Overload, 'parameters' | 'result'>
 
-  constructor(text: string, library: Library) {
-    this.#text = text
-    this.#library = library
+const signature = (parameters: readonly string[], result: string): Signature => ({
+  parameters: parameters.map(parseType),
+  result: parseType(result),
+})
+
+const conditional = [signature(['bool', 'A', 'A'], 'A')]
+const indexing = [
+  signature(['list<A>', 'int'], 'A'),
+  signature(['map<A, B>', 'A'], 'B'),
+  signature(['optional<list<A>>', 'int'], 'optional<A>'),
+  signature(['optional<map<A, B>>', 'A'], 'optional<B>'),
+]
+const optionalIndexing = [
+  signature(['list<A>', 'int'], 'optional<A>'),
+  signature(['optional<list<A>>', 'int'], 'optional<A>'),
+  signature(['map<A, B>', 'A'], 'optional<B>'),
+  signature(['optional<map<A, B>>', 'A'], 'optional<B>'),
+]
+const entryInsertion = [signature(['map<A, B>', 'map<A, B>'], 'map<A, B>')]
+
+class Checker {
+  readonly findings: Finding[] = []
+  readonly overloads = new Map<Expr, readonly Overload[]>()
+  readonly #types = new Map<Expr, CelType>()
+  readonly #unifier = new Unifier()
+  readonly #environment: CheckedEnvironment
+
+  constructor(environment: CheckedEnvironment) {
+    this.#environment = environment
+  }
+
+  /** What is known of a type at the end; what is not counts as dyn. */
+  typeOf(expr: Expr): CelType {
+    return this.#unifier.resolve(this.#types.get(expr) ?? types.dyn, true)
   }
 
   check(expr: Expr, scope: Scope): CelType {
     const type = this.#typeOf(expr, scope)
-    this.types.set(expr, type)
+    this.#types.set(expr, type)
     return type
   }
 
-  #error(summary: string, expr: Expr): CelCompileError {
-    return new CelCompileError('CelType', summary, this.#text, expr.at)
+  #fail(summary: string, { at }: Expr): CelType {
+    this.findings.push({ summary, at })
+    return types.error
   }
 
   #typeOf(expr: Expr, scope: Scope): CelType {
     switch (expr.kind) {
       case 'literal':
         return literalType(expr.value)
-      case 'name': {
-        const type = scope.get(expr.name)
-        if (type !== undefined) return type
-        if (typeNames.has(expr.name)) return types.type
-        throw this.#error(`undeclared reference to '${expr.name}' (in container '')`, expr)
-      }
+      case 'name':
+        return scope.get(expr.name) ?? (typeNames.has(expr.name) ? types.type : this.#undeclared(expr.name, expr))
       case 'select':
         return this.#select(expr, scope)
-      case 'index':
-        return this.#index(expr, scope)
+      case 'index': {
+        const args = [this.check(expr.operand, scope), this.check(expr.index, scope)]
+        return expr.optional
+          ? this.#resolve(expr, '_[?_]', optionalIndexing, args, false)
+          : this.#resolve(expr, '_[_]', indexing, args, false)
+      }
       case 'call':
         return this.#call(expr, scope)
       case 'logic': {
-        const left = this.check(expr.left, scope)
-        const right = this.check(expr.right, scope)
-        if (isAssignable(types.bool, left) && isAssignable(types.bool, right)) return types.bool
-        throw this.#noOverload(expr, `_${expr.operator}_`, [left, right], false)
+        const sides = [expr.left, expr.right].map((side) => [side, this.check(side, scope)] as const)
+        const fit = sides.map(([side, type]) => this.#expect(types.bool, type, side))
+        return fit.every(Boolean) ? types.bool : types.error
       }
       case 'conditional': {
-        const test = this.check(expr.test, scope)
-        const whenTrue = this.check(expr.whenTrue, scope)
-        const whenFalse = this.check(expr.whenFalse, scope)
-        const joined = isAssignable(types.bool, test) ? join(whenTrue, whenFalse) : undefined
-        if (joined === undefined) throw this.#noOverload(expr, '_?_:_', [test, whenTrue, whenFalse], false)
-        return joined
+        const args = [expr.test, expr.whenTrue, expr.whenFalse].map((part) => this.check(part, scope))
+        return this.#resolve(expr, '_?_:_', conditional, args, false)
       }
       case 'list':
         return listOf(this.#joined(expr.items, scope))
-      case 'map': {
-        const keys = expr.entries.map(([key]) => key)
-        const values = expr.entries.map(([, value]) => value)
-        return mapOf(this.#joined(keys, scope), this.#joined(values, scope))
-      }
+      case 'map':
+        return this.#map(expr, scope)
       case 'fold':
         return this.#fold(expr, scope)
       case 'bind': {
         const value = this.check(expr.value, scope)
         return this.check(expr.body, new Map(scope).set(expr.name, value))
       }
-      case 'optMap': {
-        const target = this.check(expr.target, scope)
-        if (target.kind !== 'optional' && target.kind !== 'dyn') {
-          throw this.#noOverload(expr, expr.flat ? 'optFlatMap' : 'optMap', [target], true)
-        }
-        const inner = target.kind === 'optional' ? target.of : types.dyn
-        const body = this.check(expr.body, new Map(scope).set(expr.name, inner))
-        return expr.flat ? body : optionalOf(body)
-      }
+      case 'optMap':
+        return this.#optMap(expr, scope)
     }
   }
 
-  /** What the parts of a literal have in common; dyn when that is nothing. */
+  #undeclared(name: string, expr: Expr): CelType {
+    return this.#fail(`undeclared reference to '${name}' (in container '')`, expr)
+  }
+
+  /** Whether a type fits; an error at the expression when not. */
+  #expect(wanted: CelType, actual: CelType, expr: Expr): boolean {
+    if (this.#unifier.assign(wanted, actual)) return true
+    this.#fail(`expected type '${formatType(wanted)}' but found '${formatType(actual)}'`, expr)
+    return false
+  }
+
+  /** What the parts of a literal have in common. */
   #joined(parts: readonly Expr[], scope: Scope): CelType {
-    const found = parts.map((part) => this.check(part, scope))
-    return found.reduce<CelType>(
-      (a, b) => join(a, b) ?? types.dyn,
-      found.length === 0 ? { kind: 'param', name: 'T' } : found[0]!,
-    )
+    let joined: CelType | undefined
+    for (const part of parts) joined = this.#join(joined, this.check(part, scope), part)
+    return joined ?? this.#unifier.variable()
+  }
+
+  #join(before: CelType | undefined, type: CelType, expr: Expr): CelType {
+    if (before === undefined) return type
+    if (this.#unifier.assign(before, type)) return mostGeneral(before, type)
+    if (this.#environment.mixedLiterals) return types.dyn
+    return this.#fail(`expected type '${formatType(before)}' but found '${formatType(type)}'`, expr)
+  }
+
+  #map(expr: Expr & { kind: 'map' }, scope: Scope): CelType {
+    let key: CelType | undefined
+    let value: CelType | undefined
+    for (const [keyExpr, valueExpr] of expr.entries) {
+      key = this.#join(key, this.check(keyExpr, scope), keyExpr)
+      value = this.#join(value, this.check(valueExpr, scope), valueExpr)
+    }
+    return mapOf(key ?? this.#unifier.variable(), value ?? this.#unifier.variable())
   }
 
   #select(expr: Expr & { kind: 'select' }, scope: Scope): CelType {
-    const operand = this.check(expr.operand, scope)
-    const inner = operand.kind === 'optional' ? operand.of : operand
-    const field = this.#field(inner, expr)
+    const operand = this.#unifier.resolve(this.check(expr.operand, scope))
+    const field = this.#field(operand.kind === 'optional' ? operand.of : operand, expr)
     if (expr.test) return types.bool
-    if (expr.optional || operand.kind === 'optional') return field.kind === 'optional' ? field : optionalOf(field)
-    return field
+    return this.#unifier.resolve(expr.optional || operand.kind === 'optional' ? optionalOf(field) : field)
   }
 
   #field(operand: CelType, expr: Expr & { kind: 'select' }): CelType {
     switch (operand.kind) {
-      case 'object': {
-        const field = operand.fields.get(expr.field)
-        if (field === undefined) throw this.#error(`undefined field '${expr.field}'`, expr)
-        return field
-      }
+      case 'object':
+        return operand.fields.get(expr.field) ?? this.#fail(`undefined field '${expr.field}'`, expr)
       case 'map':
         return operand.value
-      case 'dyn':
       case 'param':
+        this.#unifier.assign(types.dyn, operand)
+        return types.dyn
+      case 'dyn':
+      case 'error':
         return types.dyn
       default:
-        throw this.#error(`type '${formatType(operand)}' does not support field selection`, expr)
-    }
-  }
-
-  #index(expr: Expr & { kind: 'index' }, scope: Scope): CelType {
-    const operand = this.check(expr.operand, scope)
-    const index = this.check(expr.index, scope)
-    const inner = operand.kind === 'optional' ? operand.of : operand
-    const element = this.#element(inner, index)
-    if (element === undefined) throw this.#noOverload(expr, expr.optional ? '_[?_]' : '_[_]', [operand, index], false)
-    return expr.optional || operand.kind === 'optional' ? optionalOf(element) : element
-  }
-
-  #element(operand: CelType, index: CelType): CelType | undefined {
-    switch (operand.kind) {
-      case 'list':
-        return isAssignable(types.int, index) || isAssignable(types.uint, index) || isAssignable(types.double, index)
-          ? operand.element
-          : undefined
-      case 'map':
-        return isAssignable(operand.key, index) ? operand.value : undefined
-      case 'object':
-        return undefined
-      default:
-        return operand.kind === 'dyn' || operand.kind === 'param' ? types.dyn : undefined
+        this.#fail(`type '${formatType(operand)}' does not support field selection`, expr)
+        return types.dyn
     }
   }
 
   #call(expr: Expr & { kind: 'call' }, scope: Scope): CelType {
-    const args = expr.args.map((arg) => this.check(arg, scope))
-    if (!this.#library.has(expr.name))
-      throw this.#error(`undeclared reference to '${expr.name}' (in container '')`, expr)
-    const found = this.#library.candidates(expr.name, expr.member, args)
-    if (found.length === 0) throw this.#noOverload(expr, expr.name, args, expr.member)
+    const { library } = this.#environment
+    // Arguments are looked at before the receiver.
+    const [first, ...rest] = expr.args
+    if (!expr.member || first === undefined) expr.args.forEach((arg) => this.check(arg, scope))
+    else [...rest, first].forEach((arg) => this.check(arg, scope))
+    if (!library.has(expr.name)) return this.#undeclared(expr.name, expr)
+    const args = expr.args.map((arg) => this.#types.get(arg)!)
+    const candidates = library.overloads(expr.name).filter(({ member }) => member === expr.member)
+    const found: Overload[] = []
+    const type = this.#resolve(expr, expr.name, candidates, args, expr.member, (overload) => found.push(overload))
     this.overloads.set(expr, found)
-    const results = found.map((overload) => {
-      const bindings: Bindings = new Map()
-      overload.parameters.forEach((parameter, i) => isAssignable(parameter, args[i]!, bindings))
-      return substitute(overload.result, bindings)
-    })
-    const [first] = results.map(formatType)
-    return results.every((result) => formatType(result) === first) ? results[0]! : types.dyn
+    return type
   }
 
-  #noOverload(expr: Expr, name: string, args: readonly CelType[], member: boolean): CelCompileError {
-    const texts = args.map(formatType)
+  /** What a call gives whose arguments fit at least one of its forms. */
+  #resolve<T extends Signature>(
+    expr: Expr,
+    name: string,
+    forms: readonly T[],
+    args: readonly CelType[],
+    member: boolean,
+    chosen?: (form: T) => void,
+  ): CelType {
+    let result: CelType | undefined
+    for (const form of forms) {
+      const [formResult, ...parameters] = this.#unifier.instantiate([form.result, ...form.parameters])
+      if (!this.#unifier.assignAll(args, parameters)) continue
+      chosen?.(form)
+      const resolved = this.#unifier.resolve(formResult!)
+      if (result === undefined) result = resolved
+      else if (result.kind !== 'dyn' && !isSame(resolved, result)) result = types.dyn
+    }
+    if (result !== undefined) return result
+    const texts = args.map((type) => formatType(this.#unifier.resolve(type, true)))
     const applied = member ? `${texts[0]}.(${texts.slice(1).join(', ')})` : `(${texts.join(', ')})`
-    return this.#error(`found no matching overload for '${name}' applied to '${applied}'`, expr)
+    return this.#fail(`found no matching overload for '${name}' applied to '${applied}'`, expr)
+  }
+
+  #optMap(expr: Expr & { kind: 'optMap' }, scope: Scope): CelType {
+    const target = this.check(expr.target, scope)
+    const inner = this.#unifier.variable()
+    let type: CelType = inner
+    if (!this.#unifier.assign(target, optionalOf(inner))) {
+      // The macro asks the target twice.
+      const applied = `${formatType(this.#unifier.resolve(target, true))}.()`
+      for (const name of ['hasValue', 'value'])
+        type = this.#fail(`found no matching overload for '${name}' applied to '${applied}'`, expr)
+    }
+    const body = this.check(expr.body, new Map(scope).set(expr.name, this.#unifier.resolve(type)))
+    if (!expr.flat) return this.#unifier.resolve(optionalOf(body))
+    const none = optionalOf(this.#unifier.variable())
+    return this.#resolve(expr, '_?_:_', conditional, [types.bool, body, none], false)
   }
 
   #fold(expr: Expr & { kind: 'fold' }, scope: Scope): CelType {
-    const range = this.check(expr.range, scope)
+    const range = this.#unifier.resolve(this.check(expr.range, scope))
     const [first, second] = this.#iterated(range, expr)
     const inner = new Map(scope)
     if (expr.names.length === 2) inner.set(expr.names[0]!, first).set(expr.names[1]!, second)
-    else inner.set(expr.names[0]!, range.kind === 'list' ? second : first)
-    if (expr.filter !== undefined) this.#condition(expr.filter, inner)
+    else inner.set(expr.names[0]!, range.kind === 'map' ? first : second)
+    const { filter } = expr
+    const test = filter === undefined ? undefined : this.check(filter, inner)
+    const body = this.check(expr.body, inner)
+    /** The step of a macro that leaves elements out. */
+    const step = (condition: CelType, result: CelType): CelType =>
+      this.#resolve(expr, '_?_:_', conditional, [condition, result, result], false)
+    const filtered = (result: CelType): CelType => (test === undefined ? result : step(test, result))
     switch (expr.macro) {
       case 'all':
       case 'exists':
+        this.#expect(types.bool, body, expr.body)
+        return types.bool
       case 'exists_one':
-        this.#condition(expr.body, inner)
+        step(body, types.int)
         return types.bool
       case 'filter':
-        this.#condition(expr.body, inner)
-        return listOf(inner.get(expr.names[0]!)!)
+        return this.#unifier.resolve(step(body, listOf(inner.get(expr.names[0]!)!)))
       case 'map':
       case 'transformList':
-        return listOf(this.check(expr.body, inner))
+        return this.#unifier.resolve(filtered(listOf(body)))
       case 'transformMap':
-        return mapOf(first, this.check(expr.body, inner))
+        return this.#unifier.resolve(filtered(mapOf(first, body)))
       case 'transformMapEntry': {
-        const body = this.check(expr.body, inner)
-        if (body.kind === 'map' || body.kind === 'dyn') return body
-        throw this.#noOverload(expr.body, 'cel.@mapInsert', [mapOf(types.dyn, types.dyn), body], false)
+        const empty = mapOf(this.#unifier.variable(), this.#unifier.variable())
+        return this.#unifier.resolve(
+          filtered(this.#resolve(expr, 'cel.@mapInsert', entryInsertion, [empty, body], false)),
+        )
       }
     }
   }
 
+  /** Types of the two variables: index or key, and element or value. */
   #iterated(range: CelType, expr: Expr & { kind: 'fold' }): readonly [CelType, CelType] {
     switch (range.kind) {
       case 'list':
@@ -231,20 +290,15 @@ class Checker {
       case 'map':
         return [range.key, range.value]
       case 'dyn':
+      case 'error':
       case 'param':
+        this.#unifier.assign(types.dyn, range)
         return [types.dyn, types.dyn]
-      default:
-        throw this.#error(
-          `expression of type '${formatType(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
-          expr.range,
-        )
-    }
-  }
-
-  #condition(expr: Expr, scope: Scope): void {
-    const type = this.check(expr, scope)
-    if (!isAssignable(types.bool, type)) {
-      throw this.#error(`expected type 'bool' but found '${formatType(type)}'`, expr)
+      default: {
+        const summary = `expression of type '${formatType(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`
+        this.#fail(summary, expr.range)
+        return [types.error, types.error]
+      }
     }
   }
 }

@@ -7,10 +7,10 @@ import type { SchemaNode, TypeSchema, ValidationRule } from '../schema/schema-no
 import { compile } from './compile.ts'
 import { estimateCost, ruleCostLimit, schemaCostLimit } from './cost.ts'
 import { CelCompileError } from './errors.ts'
-import { compileRule, ruleVariables, showRule, validateRules } from './rules.ts'
+import { compileRule, ruleEnvironment, showRule, validateRules } from './rules.ts'
 import { declarationOf } from './schema-types.ts'
 import type { Declaration } from './schema-types.ts'
-import { formatType, isAssignable, types } from './types.ts'
+import { formatType } from './types.ts'
 
 /** Errors are told for this many of the rules that make a schema too expensive. */
 const tellExpensive = 4
@@ -102,7 +102,7 @@ class Acceptance {
     ])
     try {
       const { program, isTransition } = compileRule(rule, declaration)
-      if (!isAssignable(types.bool, program.type)) return invalid('rule', 'cel expression must evaluate to a bool')
+      if (program.type.kind !== 'bool') return invalid('rule', 'cel expression must evaluate to a bool')
       if (isTransition && place.uncorrelated !== undefined) {
         const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated}`
         this.errors.push(fieldErrors.invalid(`${path}.rule`, rule.rule, detail))
@@ -122,7 +122,7 @@ class Acceptance {
     }
     if (!rule.messageExpression) return
     try {
-      const program = compile(rule.messageExpression, { variables: ruleVariables(rule, declaration) })
+      const program = compile(rule.messageExpression, ruleEnvironment(rule, declaration))
       if (formatType(program.type) !== 'string')
         return invalid('messageExpression', 'messageExpression must evaluate to a string')
       const cost = estimateCost(program.checked, variables) * place.cardinality

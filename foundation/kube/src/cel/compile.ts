@@ -15,7 +15,8 @@ import { stringsLibrary } from './library/strings.ts'
 import { timesLibrary } from './library/times.ts'
 import { parseExpression } from './syntax.ts'
 import type { CelType } from './types.ts'
-import { formatType, isAssignable, types } from './types.ts'
+import { formatType, types } from './types.ts'
+import { Unifier } from './unification.ts'
 import { fromTypedJson } from './typed-json.ts'
 import { Timestamp } from './values.ts'
 import type { CelValue } from './values.ts'
@@ -26,6 +27,8 @@ export interface CelEnvironment {
   readonly variables: Readonly<Record<string, CelType>>
   /** There is a variable `now`, the time of the evaluation. */
   readonly now?: boolean
+  /** Whether lists and maps may be written with parts of different types; Kubernetes' rules may not. Default true. */
+  readonly mixedLiterals?: boolean
 }
 
 /** How to run an expression. */
@@ -84,10 +87,10 @@ export function compile(text: string, environment: CelEnvironment, resultType: C
   const variables = new Map(Object.entries(environment.variables))
   if (environment.now === true) variables.set('now', types.timestamp)
   const root = parseExpression(text, (name) => library.has(name))
-  const checked = checkExpression(root, text, variables, library)
-  if (!isAssignable(resultType, checked.type)) {
+  const checked = checkExpression(root, text, { variables, library, mixedLiterals: environment.mixedLiterals ?? true })
+  if (!new Unifier().assign(resultType, checked.type)) {
     const summary = `expected type '${formatType(resultType)}' but found '${formatType(checked.type)}'`
-    throw new CelCompileError('CelType', summary, text, root.at)
+    throw new CelCompileError('CelType', [{ summary, at: root.at }], text)
   }
   const names = [...variables.keys()]
   const step = compileSteps(checked, names)

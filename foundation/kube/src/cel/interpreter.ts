@@ -132,8 +132,10 @@ class Compiler {
       const isOptional = value instanceof Optional
       const inner = isOptional ? value.value : value
       if (inner === undefined) return test ? false : value
-      if (!(inner instanceof MapValue))
-        throw new CelError(inner === null && test ? 'no such overload' : `no such key: ${field}`)
+      if (!(inner instanceof MapValue)) {
+        if (test) return false
+        throw new CelError(`no such key: ${field}`)
+      }
       const member = inner.get(field)
       if (test) return member !== undefined
       if (optional || isOptional) return new Optional(member)

@@ -1,7 +1,7 @@
 // The functions an expression may call: a table by name, each with its overloads, declared by signature.
 import type { CallCost } from './call-cost.ts'
 import type { CelType } from './types.ts'
-import { isAssignable, parseType, splitTypes } from './types.ts'
+import { parseType, splitTypes } from './types.ts'
 import type { CelValue } from './values.ts'
 
 /** What a function does; it gets as many values as its signature has parameters, of those types. */
@@ -67,13 +67,9 @@ export class Library {
     return this.#overloads.has(name)
   }
 
-  /** The overloads that arguments of these types may call. */
-  candidates(name: string, member: boolean, args: readonly CelType[]): readonly Overload[] {
-    return (this.#overloads.get(name) ?? []).filter((overload) => {
-      if (overload.member !== member || overload.parameters.length !== args.length) return false
-      const bindings = new Map<string, CelType>()
-      return overload.parameters.every((parameter, i) => isAssignable(parameter, args[i]!, bindings))
-    })
+  /** All overloads of a function. */
+  overloads(name: string): readonly Overload[] {
+    return this.#overloads.get(name) ?? []
   }
 }
 

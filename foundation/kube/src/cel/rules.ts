@@ -1,6 +1,7 @@
 // `x-kubernetes-validations` of structural schemas: compiled when a CRD is accepted, run when an object is written.
 import { fieldErrors } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
+import { escapeHtml } from '../go-json.ts'
 import { jsonEqual, stringifyJson } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
 import type { JsonValue } from '../object.ts'
@@ -8,12 +9,11 @@ import { correlateItem } from '../schema/correlation.ts'
 import { additionalOf, propertyOf, resolveNode } from '../schema/resolve.ts'
 import type { SchemaNode, TypeSchema, ValidationRule } from '../schema/schema-node.ts'
 import { compile, defaultCelBudget } from './compile.ts'
-import type { CelProgram } from './compile.ts'
+import type { CelEnvironment, CelProgram } from './compile.ts'
 import { CelBudgetError, CelCompileError, CelError } from './errors.ts'
 import { declarationOf } from './schema-types.ts'
 import type { Declaration } from './schema-types.ts'
 import { freeNames } from './free-names.ts'
-import type { CelType } from './types.ts'
 import { optionalOf, types } from './types.ts'
 import { Optional } from './values.ts'
 import type { CelValue } from './values.ts'
@@ -251,17 +251,17 @@ function ready(source: ValidationRule, declaration: Declaration): Rule {
 function messageOf(source: ValidationRule, declaration: Declaration): CelProgram | undefined {
   if (!source.messageExpression) return undefined
   try {
-    return compile(source.messageExpression, { variables: ruleVariables(source, declaration) }, types.string)
+    return compile(source.messageExpression, ruleEnvironment(source, declaration), types.string)
   } catch (error) {
     if (error instanceof CelCompileError) return undefined
     throw error
   }
 }
 
-/** The variables of a rule: self, and oldSelf as itself or as an optional. */
-export function ruleVariables(source: ValidationRule, declaration: Declaration): Readonly<Record<string, CelType>> {
-  const { type } = declaration
-  return { self: type, oldSelf: source.optionalOldSelf === true ? optionalOf(type) : type }
+/** What a rule knows: self, and oldSelf as itself or as an optional. */
+export function ruleEnvironment(source: ValidationRule, { type }: Declaration): CelEnvironment {
+  const oldSelf = source.optionalOldSelf === true ? optionalOf(type) : type
+  return { variables: { self: type, oldSelf }, mixedLiterals: false }
 }
 
 /** Compiles the expression of a rule. @throws CelCompileError */
@@ -269,7 +269,7 @@ export function compileRule(
   source: ValidationRule,
   declaration: Declaration,
 ): { program: CelProgram; isTransition: boolean } {
-  const program = compile(source.rule, { variables: ruleVariables(source, declaration) })
+  const program = compile(source.rule, ruleEnvironment(source, declaration))
   return { program, isTransition: freeNames(program.checked.root).has('oldSelf') }
 }
 
@@ -282,12 +282,13 @@ export function showRule({
   fieldPath,
   optionalOldSelf,
 }: ValidationRule): string {
-  return stringifyJson({
+  const shown = {
     Rule: rule,
     Message: message ?? '',
     MessageExpression: messageExpression ?? '',
     Reason: reason ?? null,
     FieldPath: fieldPath ?? '',
     OptionalOldSelf: optionalOldSelf ?? null,
-  })
+  }
+  return escapeHtml(stringifyJson(shown))
 }

@@ -77,12 +77,8 @@ const parser = new CelJs({ unlistedVariablesAreDyn: true, enableOptionalTypes: t
  */
 export function parseExpression(text: string, isFunction: (name: string) => boolean): Expr {
   if (text.length > maxExpressionLength) {
-    throw new CelCompileError(
-      'CelSyntax',
-      `expression code point size exceeds limit: size: ${text.length}, limit ${maxExpressionLength}`,
-      '',
-      0,
-    )
+    const summary = `expression code point size exceeds limit: size: ${text.length}, limit ${maxExpressionLength}`
+    throw new CelCompileError('CelSyntax', [{ summary, at: 0 }], '')
   }
   let root: Node
   try {
@@ -90,9 +86,13 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
   } catch (error) {
     const { code, summary, range } = error as { code?: string; summary?: string; range?: { start?: number } }
     const offset = Math.min(range?.start ?? text.length, text.length)
-    if (code === 'invalid_macro_argument') throw new CelCompileError('CelSyntax', notAName, text, offset)
+    if (code === 'invalid_macro_argument') {
+      // A selection is where its dot is.
+      const at = text[offset - 1] === '.' ? offset - 1 : offset
+      throw new CelCompileError('CelSyntax', [{ summary: notAName, at }], text)
+    }
     const message = summary ?? (error instanceof Error ? error.message : String(error))
-    throw new CelCompileError('CelSyntax', `Syntax error: ${message}`, text, offset)
+    throw new CelCompileError('CelSyntax', [{ summary: `Syntax error: ${message}`, at: offset }], text)
   }
   return new Converter(text, isFunction).expression(root)
 }
@@ -144,7 +144,7 @@ class Converter {
         const [operand, index] = parts as readonly [Node, Node]
         return {
           kind: 'index',
-          at,
+          at: this.#text.indexOf('[', endOf(parts[0]!)),
           operand: this.expression(operand),
           index: this.expression(index),
           optional: node.op === '[?]',
@@ -170,7 +170,7 @@ class Converter {
       case '?:':
         return {
           kind: 'conditional',
-          at,
+          at: this.#text.indexOf('?', endOf(parts[0]!)),
           test: this.expression(parts[0]!),
           whenTrue: this.expression(parts[1]!),
           whenFalse: this.expression(parts[2]!),
@@ -208,8 +208,11 @@ class Converter {
   #call(node: Node, name: string, args: readonly Node[]): Expr {
     if (name === 'has' && args.length === 1) {
       const selected = this.expression(args[0]!)
-      if (selected.kind !== 'select') throw this.#error('invalid argument to has() macro', args[0]!)
-      return { ...selected, test: true }
+      if (selected.kind !== 'select' || selected.optional) {
+        const finding = { summary: 'invalid argument to has() macro', at: selected.at }
+        throw new CelCompileError('CelSyntax', [finding], this.#text)
+      }
+      return { ...selected, at: operatorOffset(this.#text, node.start, '('), test: true }
     }
     return {
       kind: 'call',
@@ -266,7 +269,7 @@ class Converter {
     const form = foldForms.get(name)?.find(({ arity }) => arity === args.length)
     if (form === undefined) return undefined
     const names = args.slice(0, form.names).map((arg) => this.#variable(arg))
-    if (new Set(names).size < names.length) throw this.#error('iteration variables must be distinct', args[1]!)
+    if (names.length === 2 && names[0] === names[1]) throw this.#error(`duplicate variable name: ${names[0]}`, args[1]!)
     const rest = args.slice(form.names).map((arg) => this.expression(arg))
     return {
       kind: 'fold',
@@ -280,12 +283,13 @@ class Converter {
   }
 
   #variable(node: Node): string {
-    if (node.op === 'id') return node.args as string
-    throw this.#error(notAName, node)
+    if (node.op !== 'id') throw this.#error(notAName, node)
+    if (node.args === '__result__') throw this.#error('iteration variable overwrites accumulator variable', node)
+    return node.args as string
   }
 
   #error(summary: string, node: Node): CelCompileError {
-    return new CelCompileError('CelSyntax', summary, this.#text, node.pos)
+    return new CelCompileError('CelSyntax', [{ summary, at: node.pos }], this.#text)
   }
 }
 

@@ -1,6 +1,9 @@
 // The types of CEL: what the checker reasons about. Types are compared by structure; objects by name.
 
-/** A type of CEL. `param` stands for a type variable in the signature of a function; `opaque` for types of libraries (`net.IP`). */
+/**
+ * A type of CEL. `param` is a type variable, `opaque` a type of a library (`net.IP`),
+ * `error` what an expression has that was found wrong.
+ */
 export type CelType =
   | {
       readonly kind:
@@ -15,6 +18,7 @@ export type CelType =
         | 'timestamp'
         | 'duration'
         | 'type'
+        | 'error'
     }
   | { readonly kind: 'list'; readonly element: CelType }
   | { readonly kind: 'map'; readonly key: CelType; readonly value: CelType }
@@ -26,7 +30,18 @@ export type CelType =
 /** The types without parts. */
 export const types: Readonly<
   Record<
-    'bool' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'null' | 'dyn' | 'timestamp' | 'duration' | 'type',
+    | 'bool'
+    | 'int'
+    | 'uint'
+    | 'double'
+    | 'string'
+    | 'bytes'
+    | 'null'
+    | 'dyn'
+    | 'timestamp'
+    | 'duration'
+    | 'type'
+    | 'error',
     CelType
   >
 > = {
@@ -41,6 +56,7 @@ export const types: Readonly<
   timestamp: { kind: 'timestamp' },
   duration: { kind: 'duration' },
   type: { kind: 'type' },
+  error: { kind: 'error' },
 }
 
 /** Names that stand for types as values. */
@@ -75,7 +91,7 @@ export function opaque(name: string): CelType {
   return { kind: 'opaque', name }
 }
 
-/** A type as cel-go prints it. */
+/** A type as messages of the checker name it. */
 export function formatType(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -88,93 +104,30 @@ export function formatType(type: CelType): string {
     case 'opaque':
     case 'param':
       return type.name
-    case 'timestamp':
-      return 'google.protobuf.Timestamp'
-    case 'duration':
-      return 'google.protobuf.Duration'
+    case 'error':
+      return '!error!'
     default:
       return type.kind
   }
 }
 
-/** What type variables stand for, while a call is matched with a signature. */
-export type Bindings = Map<string, CelType>
-
-/** A value of type `actual` can stand where `wanted` is asked for; type variables of `wanted` are bound on the way. */
-export function isAssignable(wanted: CelType, actual: CelType, bindings: Bindings = new Map()): boolean {
-  if (wanted.kind === 'param') {
-    const bound = bindings.get(wanted.name)
-    if (bound === undefined || (bound.kind === 'dyn' && actual.kind !== 'dyn')) {
-      bindings.set(wanted.name, actual)
-      return true
-    }
-    const joined = join(bound, actual)
-    if (joined === undefined) return false
-    bindings.set(wanted.name, joined)
-    return true
-  }
-  if (wanted.kind === 'dyn' || actual.kind === 'dyn' || actual.kind === 'param') return true
-  if (actual.kind === 'null') return wanted.kind === 'null' || isNullable(wanted)
-  switch (wanted.kind) {
-    case 'list':
-      return actual.kind === 'list' && isAssignable(wanted.element, actual.element, bindings)
-    case 'map':
-      if (actual.kind === 'object')
-        return isAssignable(wanted.key, types.string, bindings) && isAssignable(wanted.value, types.dyn, bindings)
-      return (
-        actual.kind === 'map' &&
-        isAssignable(wanted.key, actual.key, bindings) &&
-        isAssignable(wanted.value, actual.value, bindings)
-      )
-    case 'optional':
-      return actual.kind === 'optional' && isAssignable(wanted.of, actual.of, bindings)
-    case 'object':
-      return actual.kind === 'map' || (actual.kind === 'object' && actual.name === wanted.name)
-    case 'opaque':
-      return (actual.kind === 'opaque' || actual.kind === 'object') && actual.name === wanted.name
-    default:
-      return actual.kind === wanted.kind
-  }
+const valueTypeNames: Readonly<Partial<Record<CelType['kind'], string>>> = {
+  null: 'null_type',
+  timestamp: 'google.protobuf.Timestamp',
+  duration: 'google.protobuf.Duration',
 }
 
-function isNullable(type: CelType): boolean {
-  return ['object', 'timestamp', 'duration', 'opaque', 'optional'].includes(type.kind)
-}
-
-/** The type that both can be seen as; undefined when they have nothing in common. */
-export function join(a: CelType, b: CelType): CelType | undefined {
-  if (a.kind === 'param') return b
-  if (b.kind === 'param') return a
-  if (a.kind === 'dyn' || b.kind === 'dyn') return types.dyn
-  if (a.kind === 'null' && isNullable(b)) return b
-  if (b.kind === 'null' && isNullable(a)) return a
-  if (a.kind === 'list' && b.kind === 'list') return wrapped(join(a.element, b.element), listOf)
-  if (a.kind === 'optional' && b.kind === 'optional') return wrapped(join(a.of, b.of), optionalOf)
-  if (a.kind === 'map' && b.kind === 'map') {
-    const key = join(a.key, b.key)
-    const value = join(a.value, b.value)
-    return key === undefined || value === undefined ? undefined : mapOf(key, value)
-  }
-  return isAssignable(a, b) ? a : isAssignable(b, a) ? b : undefined
-}
-
-function wrapped(type: CelType | undefined, wrap: (type: CelType) => CelType): CelType | undefined {
-  return type === undefined ? undefined : wrap(type)
-}
-
-/** The type with its variables replaced; those that nothing binds become dyn. */
-export function substitute(type: CelType, bindings: Bindings): CelType {
+/** A type by the name that it has as a value (`type(x)`); cel-go tells results by it, where its checker has shorter names. */
+export function typeText(type: CelType): string {
   switch (type.kind) {
-    case 'param':
-      return bindings.get(type.name) ?? types.dyn
     case 'list':
-      return listOf(substitute(type.element, bindings))
+      return `list(${typeText(type.element)})`
     case 'map':
-      return mapOf(substitute(type.key, bindings), substitute(type.value, bindings))
+      return `map(${typeText(type.key)}, ${typeText(type.value)})`
     case 'optional':
-      return optionalOf(substitute(type.of, bindings))
+      return `optional_type(${typeText(type.of)})`
     default:
-      return type
+      return valueTypeNames[type.kind] ?? formatType(type)
   }
 }
 

@@ -315,7 +315,8 @@ const latest = 253402300800n * second
 export function parseTimestamp(text: string): Timestamp {
   const match = timestampForm.exec(text)
   const milliseconds = match === null ? NaN : Date.parse(`${match[1]}T${match[2]}${match[4]!.toUpperCase()}`)
-  if (Number.isNaN(milliseconds)) throw new CelError(`invalid timestamp: parsing time ${JSON.stringify(text)}`)
+  if (Number.isNaN(milliseconds))
+    throw new CelError("type conversion error from 'string' to 'google.protobuf.Timestamp'")
   const nanos = BigInt(milliseconds) * 1_000_000n + BigInt((match![3] ?? '').padEnd(9, '0'))
   return checkedTimestamp(nanos)
 }

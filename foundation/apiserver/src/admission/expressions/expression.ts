@@ -1,6 +1,6 @@
 // Expressions of policies and webhooks: compiled once, run within the budget of their group. An expression that does not compile is one that always fails:
 // it was stored before anyone looked, or by a server of another version.
-import { CelBudgetError, CelCompileError, CelError, compile, defaultCelBudget, formatType } from '@fairlead/kube/cel'
+import { CelBudgetError, CelCompileError, CelError, compile, defaultCelBudget, typeText } from '@fairlead/kube/cel'
 import type { CelProgram, CelType, CelValue } from '@fairlead/kube/cel'
 import type { Declarations } from './variables.ts'
 
@@ -18,7 +18,7 @@ export class Expression {
   constructor(text: string, declarations: Declarations, results?: readonly CelType[]) {
     this.text = text
     try {
-      const program = compile(text, { variables: declarations })
+      const program = compile(text, { variables: declarations, mixedLiterals: false })
       this.problem = results === undefined ? undefined : wrongResult(program.type, results)
       this.program = this.problem === undefined ? program : undefined
     } catch (error) {
@@ -30,11 +30,11 @@ export class Expression {
 }
 
 function wrongResult(type: CelType, results: readonly CelType[]): string | undefined {
-  const texts = results.map(formatType)
-  if (texts.includes(formatType(type))) return undefined
+  const texts = results.map(typeText)
+  if (texts.includes(typeText(type))) return undefined
   return texts.length === 1
-    ? `must evaluate to ${texts[0]} but got ${formatType(type)}`
-    : `must evaluate to one of [${texts.join(' ')}]`
+    ? `must evaluate to ${texts[0]} but got ${typeText(type)}`
+    : `must evaluate to one of [${texts.join(' ')}] but got ${typeText(type)}`
 }
 
 /**

@@ -104,6 +104,9 @@ export function authorizationLibrary(): Library {
     .define(`${decision}.reason(): string`, ({ value }: OpaqueValue<AccessAnswer>) => value.reason)
     .define(`${decision}.errored(): bool`, ({ value }: OpaqueValue<AccessAnswer>) => value.error !== undefined)
     .define(`${decision}.error(): string`, ({ value }: OpaqueValue<AccessAnswer>) => value.error ?? '')
+  // No authorizer here looks at selectors: they narrow nothing.
+  for (const selector of ['fieldSelector', 'labelSelector'])
+    library.define(`${resourceCheck}.${selector}(string): ${resourceCheck}`, (question: Question) => question)
   for (const field of ['subresource', 'namespace', 'name'] as const) {
     library.define(`${resourceCheck}.${field}(string): ${resourceCheck}`, (question: Question, text: string) =>
       narrow(question, { [field]: text }),

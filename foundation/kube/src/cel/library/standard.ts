@@ -159,10 +159,16 @@ function texts(library: Library): void {
     .define('matches(string, string): bool', matches, match)
 }
 
-function parseInteger(text: string, parser: string, check: (value: bigint) => boolean): bigint {
-  if (!/^[-+]?\d+$/.test(text)) throw new CelError(`strconv.${parser}: parsing ${JSON.stringify(text)}: invalid syntax`)
+/** What a text is that is not of the type wanted. */
+function notOfType(type: string): CelError {
+  return new CelError(`type conversion error from 'string' to '${type}'`)
+}
+
+function parseInteger(text: string, type: 'int' | 'uint', check: (value: bigint) => boolean): bigint {
+  // Unsigned numbers take no sign.
+  if (!(type === 'int' ? /^[-+]?\d+$/ : /^\d+$/).test(text)) throw notOfType(type)
   const value = BigInt(text.replace('+', ''))
-  if (!check(value)) throw new CelError(`strconv.${parser}: parsing ${JSON.stringify(text)}: value out of range`)
+  if (!check(value)) throw notOfType(type)
   return value
 }
 
@@ -177,7 +183,7 @@ const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE'
 function parseBool(text: string): boolean {
   if (trueTexts.has(text)) return true
   if (falseTexts.has(text)) return false
-  throw new CelError(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`)
+  throw notOfType('bool')
 }
 
 function parseDouble(text: string): number {
@@ -191,9 +197,7 @@ function parseDouble(text: string): number {
   }
   const known = special[text.toLowerCase()]
   if (known !== undefined) return known
-  if (!/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) {
-    throw new CelError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`)
-  }
+  if (!/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) throw notOfType('double')
   return Number(text)
 }
 
@@ -201,8 +205,8 @@ function parseDouble(text: string): number {
 export function parseDuration(text: string): Duration {
   try {
     return new Duration(parseGoDurationNanoseconds(text))
-  } catch (error) {
-    throw new CelError((error as Error).message)
+  } catch {
+    throw notOfType('google.protobuf.Duration')
   }
 }
 
@@ -230,13 +234,13 @@ function conversions(library: Library): void {
     .define('int(int): int', (a: bigint) => a)
     .define('int(uint): int', (a: Uint) => checkedInt(a.value))
     .define('int(double): int', (a: number) => truncated(a, -(2 ** 63), 2 ** 63))
-    .define('int(string): int', (a: string) => parseInteger(a, 'ParseInt', inInt))
+    .define('int(string): int', (a: string) => parseInteger(a, 'int', inInt))
     .define('int(timestamp): int', (a: Timestamp) => floorDivide(a.nanos, 1_000_000_000n))
     .define('int(duration): int', (a: Duration) => a.nanos)
     .define('uint(uint): uint', (a: Uint) => a)
     .define('uint(int): uint', (a: bigint) => checkedUint(a))
     .define('uint(double): uint', (a: number) => new Uint(truncated(a, -1, 2 ** 64)))
-    .define('uint(string): uint', (a: string) => new Uint(parseInteger(a, 'ParseUint', inUint)))
+    .define('uint(string): uint', (a: string) => new Uint(parseInteger(a, 'uint', inUint)))
     .define('double(double): double', (a: number) => a)
     .define('double(int): double', (a: bigint) => Number(a))
     .define('double(uint): double', (a: Uint) => Number(a.value))

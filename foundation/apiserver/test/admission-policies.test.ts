@@ -160,7 +160,6 @@ describe('messages', () => {
   })
 
   test.each([
-    ['Unauthorized', 401],
     ['Forbidden', 403],
     ['Invalid', 422],
     ['RequestEntityTooLarge', 413],
@@ -388,7 +387,7 @@ describe('policies that cannot be', () => {
     [
       'a variable without a proper name',
       { validations: [{ expression: 'true' }], variables: [{ name: 'a-b', expression: '1' }] },
-      'spec.variables[0].name: Invalid value: "a-b": name is not a valid CEL identifier',
+      'spec.variables[0].name: Invalid value: "a-b": must be a valid CEL identifier',
     ],
     [
       'an unknown reason',
@@ -398,7 +397,7 @@ describe('policies that cannot be', () => {
     [
       'a message of two lines',
       { validations: [{ expression: 'true', message: 'a\nb' }] },
-      'spec.validations[0].message: Invalid value: "a\\nb": message must not contain line breaks',
+      'spec.validations[0].message: Invalid value: "a\\nb": must not contain line breaks',
     ],
   ]
   test.each(cases)('%s', async (_name, spec, message) => {

@@ -22,6 +22,8 @@ export * from './conditions.ts'
 export * from './owner-references.ts'
 export * from './status.ts'
 export * from './field-error.ts'
+export { webhookServiceErrors, webhookUrlErrors } from './webhook-client-config.ts'
+export type { WebhookService } from './webhook-client-config.ts'
 
 // quantities and durations
 export * from './quantity.ts'

@@ -82,8 +82,8 @@ export function labelErrors(field: string, labels: Readonly<Record<string, strin
 
 const selectorOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist']
 
-/** A LabelSelector as clients give it. */
-export function labelSelectorErrors(field: string, selector: JsonObject): FieldError[] {
+/** A LabelSelector as clients give it; `allowsLabelValues`: values that no label can have are tolerated. */
+export function labelSelectorErrors(field: string, selector: JsonObject, allowsLabelValues = false): FieldError[] {
   const labels = Object.entries(mapAt(selector, 'matchLabels')).flatMap(([key, value]) => [
     ...invalidWith(fieldPath(field, 'matchLabels'), key, qualifiedName(key)),
     ...invalidWith(fieldPath(field, 'matchLabels'), value, labelValue(value)),
@@ -110,7 +110,10 @@ export function labelSelectorErrors(field: string, selector: JsonObject): FieldE
     errors.push(
       ...invalidWith(fieldPath(path, 'key'), stringAt(requirement, 'key'), qualifiedName(stringAt(requirement, 'key'))),
     )
-    errors.push(...values.flatMap((value, at) => invalidWith(fieldPath(path, 'values', at), value, labelValue(value))))
+    if (!allowsLabelValues)
+      errors.push(
+        ...values.flatMap((value, at) => invalidWith(fieldPath(path, 'values', at), value, labelValue(value))),
+      )
     return errors
   })
   return [...labels, ...expressions]

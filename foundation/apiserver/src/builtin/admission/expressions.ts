@@ -14,7 +14,7 @@ import { has, objectsAt, stringAt } from '../fields.ts'
 const maxConditions = 64
 const maxAnnotations = 20
 const maxAnnotationBytes = 5 * 1024
-const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized']
+const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
 const identifier = /^[_a-zA-Z][_a-zA-Z0-9]*$/
 const reserved: ReadonlySet<string> = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
@@ -30,19 +30,29 @@ export function conditionErrors(path: string, webhook: JsonObject): FieldError[]
   })
 }
 
-/** Errors of all expressions of a policy, in the order of its fields. */
-export function policyExpressionErrors(policy: KubeObject, spec: JsonObject): FieldError[] {
+const atLeastOne = 'validations or auditAnnotations must contain at least one item'
+
+/** Errors of all expressions of a policy, in the order of its fields. Conditions that an update leaves alone are not judged anew. */
+export function policyExpressionErrors(policy: KubeObject, spec: JsonObject, sameConditions: boolean): FieldError[] {
   const plain = policyDeclarations(policy as ValidatingAdmissionPolicy)
   const deciding = { ...plain, ...authorizerDeclaration }
+  const [validations, annotations] = [objectsAt(spec, 'validations'), objectsAt(spec, 'auditAnnotations')]
   const { declarations } = compileVariables(objectsAt(spec, 'variables'), deciding)
   const { authorizer: _authorizer, ...telling } = declarations
+  const errors = sameConditions
+    ? []
+    : conditionsErrors('spec.matchConditions', objectsAt(spec, 'matchConditions'), deciding)
+  errors.push(...variablesErrors(objectsAt(spec, 'variables'), deciding))
+  if (validations.length === 0 && annotations.length === 0) {
+    const fields = ['spec.validations', 'spec.auditAnnotations']
+    return [...errors, ...fields.map((field) => fieldErrors.required(field, atLeastOne))]
+  }
   return [
-    ...conditionsErrors('spec.matchConditions', objectsAt(spec, 'matchConditions'), deciding),
-    ...variablesErrors(objectsAt(spec, 'variables'), deciding),
-    ...objectsAt(spec, 'validations').flatMap((validation, index) =>
+    ...errors,
+    ...validations.flatMap((validation, index) =>
       validationErrors(fieldPath('spec.validations', index), validation, declarations, telling),
     ),
-    ...annotationsErrors(policy.metadata.name ?? '', objectsAt(spec, 'auditAnnotations'), declarations),
+    ...annotationsErrors(policy.metadata.name ?? '', annotations, declarations),
   ]
 }
 
@@ -70,9 +80,9 @@ function variablesErrors(variables: readonly JsonObject[], declarations: Declara
     const name = stringAt(variable, 'name')
     const text = stringAt(variable, 'expression')
     const errors: FieldError[] = []
-    if (name === '') errors.push(fieldErrors.required(`${place}.name`, 'name is not specified'))
+    if (name.trim() === '') errors.push(fieldErrors.required(`${place}.name`, 'name is not specified'))
     else if (!identifier.test(name) || reserved.has(name))
-      errors.push(fieldErrors.invalid(`${place}.name`, name, 'name is not a valid CEL identifier'))
+      errors.push(fieldErrors.invalid(`${place}.name`, name, 'must be a valid CEL identifier'))
     if (text.trim() === '')
       return [...errors, fieldErrors.required(`${place}.expression`, 'expression is not specified')]
     const scope = compileVariables(variables.slice(0, index), declarations).declarations
@@ -98,11 +108,9 @@ function validationErrors(
     errors.push(...expressionErrors(`${path}.messageExpression`, messageExpression, telling, [types.string]))
   }
   if (message !== '' && message.trim() === '')
-    errors.push(fieldErrors.invalid(`${path}.message`, message, 'message must be non-empty if specified'))
+    errors.push(fieldErrors.invalid(`${path}.message`, message, 'must be non-empty if specified'))
   else if (/[\r\n]/.test(message.trim()))
-    errors.push(fieldErrors.invalid(`${path}.message`, message, 'message must not contain line breaks'))
-  else if (message === '' && messageExpression === '' && /[\r\n]/.test(expression.trim()))
-    errors.push(fieldErrors.required(`${path}.message`, 'message must be specified if expression contains line breaks'))
+    errors.push(fieldErrors.invalid(`${path}.message`, message, 'must not contain line breaks'))
   if (has(validation, 'reason')) errors.push(...oneOf(`${path}.reason`, stringAt(validation, 'reason'), reasons))
   return errors
 }

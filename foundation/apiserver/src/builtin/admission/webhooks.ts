@@ -1,6 +1,15 @@
 // Webhook configurations and ValidatingAdmissionPolicies; their expressions have a file of their own.
-import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
+import type { FieldError, JsonObject, KubeObject, MutableJsonObject, WebhookService } from '@fairlead/kube'
+import {
+  dns1035Label,
+  dns1123Subdomain,
+  fieldErrors,
+  fieldPath,
+  jsonEqual,
+  pathSegmentName,
+  webhookServiceErrors,
+  webhookUrlErrors,
+} from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import { invalidWith, labelSelectorErrors, oneOf } from '../checks.ts'
 import {
@@ -8,7 +17,6 @@ import {
   draftsAt,
   ensureAt,
   fill,
-  fillText,
   has,
   numberAt,
   objectAt,
@@ -31,11 +39,11 @@ export const admissionPolicyStrategy: Strategy = {
   allowUnconditionalUpdate: false,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
-    fillText(spec, { failurePolicy: 'Fail' })
+    fill(spec, { failurePolicy: 'Fail' })
     const constraints = draftAt(spec, 'matchConstraints')
     if (constraints !== undefined) defaultMatchResources(constraints)
   },
-  validate: policyErrors,
+  validate: (object) => policyErrors(object),
   validateUpdate: policyErrors,
 }
 
@@ -59,72 +67,115 @@ function webhooksStrategy(mutates: boolean): Strategy {
     applyDefaults(object) {
       for (const webhook of draftsAt(object, 'webhooks')) defaultWebhook(webhook, mutates)
     },
-    validate: webhooksErrors,
-    validateUpdate: webhooksErrors,
+    validate: (object) => webhooksErrors(object, mutates, strict),
+    validateUpdate: (object, old) => webhooksErrors(object, mutates, leniencyOf(object, old)),
   }
 }
 
 function defaultWebhook(webhook: MutableJsonObject, mutates: boolean): void {
-  fillText(webhook, {
+  fill(webhook, {
     failurePolicy: 'Fail',
     matchPolicy: 'Equivalent',
     ...(mutates ? { reinvocationPolicy: 'Never' } : {}),
   })
   fill(webhook, { namespaceSelector: {}, objectSelector: {}, timeoutSeconds: 10 })
   fill(draftAt(webhook, 'clientConfig', 'service'), { port: 443 })
-  for (const rule of draftsAt(webhook, 'rules')) fillText(rule, { scope: '*' })
+  for (const rule of draftsAt(webhook, 'rules')) fill(rule, { scope: '*' })
 }
 
 function defaultMatchResources(resources: MutableJsonObject): void {
-  fillText(resources, { matchPolicy: 'Equivalent' })
+  fill(resources, { matchPolicy: 'Equivalent' })
   fill(resources, { namespaceSelector: {}, objectSelector: {} })
   for (const list of ['resourceRules', 'excludeResourceRules'])
-    for (const rule of draftsAt(resources, list)) fillText(rule, { scope: '*' })
+    for (const rule of draftsAt(resources, list)) fill(rule, { scope: '*' })
 }
 
-function webhooksErrors(object: KubeObject): FieldError[] {
+/** What an update may keep because the configuration had it before. */
+interface Leniency {
+  readonly conditions: boolean
+  readonly sideEffects: boolean
+  readonly reviewVersions: boolean
+  readonly names: boolean
+  readonly labelValues: boolean
+}
+
+const strict: Leniency = {
+  conditions: false,
+  sideEffects: false,
+  reviewVersions: false,
+  names: false,
+  labelValues: false,
+}
+
+function leniencyOf(object: KubeObject, old: KubeObject): Leniency {
+  const [webhooks, before] = [objectsAt(object, 'webhooks'), objectsAt(old, 'webhooks')]
+  const names = before.map((webhook) => stringAt(webhook, 'name'))
+  const conditionsOf = (webhook: JsonObject): readonly JsonObject[] => objectsAt(webhook, 'matchConditions')
+  return {
+    conditions:
+      webhooks.length === before.length &&
+      webhooks.every((webhook, index) => jsonEqual([...conditionsOf(webhook)], [...conditionsOf(before[index]!)])),
+    sideEffects: before.some((webhook) => !noSideEffects.includes(stringAt(webhook, 'sideEffects'))),
+    reviewVersions: before.some((webhook) => {
+      const versions = stringsAt(webhook, 'admissionReviewVersions')
+      return versions.length > 0 && !versions.some((version) => reviewVersions.includes(version))
+    }),
+    names: new Set(names).size < names.length,
+    labelValues: before.some((webhook) => selectorErrors('', webhook).length > 0),
+  }
+}
+
+function webhooksErrors(object: KubeObject, mutates: boolean, leniency: Leniency): FieldError[] {
   const names = new Set<string>()
   return objectsAt(object, 'webhooks').flatMap((webhook, index) => {
     const path = fieldPath('webhooks', index)
     const name = stringAt(webhook, 'name')
-    const errors = webhookErrors(path, webhook)
-    if (names.has(name)) errors.push(fieldErrors.duplicate(`${path}.name`, name))
-    names.add(name)
+    const errors = webhookErrors(path, webhook, mutates, leniency)
+    if (names.has(name) && !leniency.names) errors.push(fieldErrors.duplicate(`${path}.name`, name))
+    if (name !== '') names.add(name)
     return errors
   })
 }
 
-function webhookErrors(path: string, webhook: JsonObject): FieldError[] {
+const noSideEffects = ['None', 'NoneOnDryRun']
+const sideEffectClasses = ['None', 'NoneOnDryRun', 'Some', 'Unknown']
+
+function webhookErrors(path: string, webhook: JsonObject, mutates: boolean, leniency: Leniency): FieldError[] {
   const errors = qualifiedDomain(`${path}.name`, stringAt(webhook, 'name'))
   errors.push(
     ...objectsAt(webhook, 'rules').flatMap((rule, index) => ruleErrors(fieldPath(path, 'rules', index), rule)),
   )
   errors.push(...oneOf(`${path}.failurePolicy`, stringAt(webhook, 'failurePolicy'), ['Fail', 'Ignore']))
   errors.push(...oneOf(`${path}.matchPolicy`, stringAt(webhook, 'matchPolicy'), ['Equivalent', 'Exact']))
-  const sideEffects = stringAt(webhook, 'sideEffects')
+  const classes = leniency.sideEffects ? sideEffectClasses : noSideEffects
   if (!has(webhook, 'sideEffects'))
-    errors.push(fieldErrors.required(`${path}.sideEffects`, 'must specify one of None, NoneOnDryRun'))
-  else errors.push(...oneOf(`${path}.sideEffects`, sideEffects, ['None', 'NoneOnDryRun']))
+    errors.push(fieldErrors.required(`${path}.sideEffects`, `must specify one of ${classes.join(', ')}`))
+  else errors.push(...oneOf(`${path}.sideEffects`, stringAt(webhook, 'sideEffects'), classes))
   const timeout = numberAt(webhook, 'timeoutSeconds')
   if (timeout !== undefined && (timeout > 30 || timeout < 1)) {
     errors.push(
       fieldErrors.invalid(`${path}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds'),
     )
   }
-  for (const selector of ['namespaceSelector', 'objectSelector'])
-    errors.push(...labelSelectorErrors(`${path}.${selector}`, objectAt(webhook, selector)))
+  errors.push(...selectorErrors(path, webhook, leniency.labelValues))
+  if (mutates)
+    errors.push(...oneOf(`${path}.reinvocationPolicy`, stringAt(webhook, 'reinvocationPolicy'), ['IfNeeded', 'Never']))
   errors.push(...clientErrors(`${path}.clientConfig`, objectAt(webhook, 'clientConfig')))
-  return [
-    ...errors,
-    ...reviewVersionErrors(`${path}.admissionReviewVersions`, stringsAt(webhook, 'admissionReviewVersions')),
-    ...conditionErrors(`${path}.matchConditions`, webhook),
-  ]
+  if (!leniency.conditions) errors.push(...conditionErrors(`${path}.matchConditions`, webhook))
+  const versions = stringsAt(webhook, 'admissionReviewVersions')
+  return [...errors, ...reviewVersionErrors(`${path}.admissionReviewVersions`, versions, leniency.reviewVersions)]
+}
+
+function selectorErrors(path: string, owner: JsonObject, allowsLabelValues = false): FieldError[] {
+  return ['namespaceSelector', 'objectSelector'].flatMap((selector) =>
+    labelSelectorErrors(`${path}.${selector}`, objectAt(owner, selector), allowsLabelValues),
+  )
 }
 
 function qualifiedDomain(field: string, name: string): FieldError[] {
   if (name === '') return [fieldErrors.required(field)]
   const messages = dns1123Subdomain(name)
-  if (messages.length > 0) return invalidWith(field, name, messages)
+  if (messages.length > 0) return [fieldErrors.invalid(field, name, messages.join(','))]
   return name.split('.').length < 3
     ? [fieldErrors.invalid(field, name, 'should be a domain with at least three segments separated by dots')]
     : []
@@ -132,108 +183,152 @@ function qualifiedDomain(field: string, name: string): FieldError[] {
 
 const reviewVersions = ['v1', 'v1beta1']
 
-function reviewVersionErrors(field: string, versions: readonly string[]): FieldError[] {
+function reviewVersionErrors(field: string, versions: readonly string[], allowsUnknown: boolean): FieldError[] {
   if (versions.length === 0) return [fieldErrors.required(field, `must specify one of ${reviewVersions.join(', ')}`)]
-  return versions.some((version) => reviewVersions.includes(version))
-    ? []
-    : [fieldErrors.invalid(field, versions, `must include at least one of ${reviewVersions.join(', ')}`)]
+  const errors = versions.flatMap((version, index) =>
+    versions.indexOf(version) < index
+      ? [fieldErrors.invalid(fieldPath(field, index), version, 'duplicate version')]
+      : invalidWith(fieldPath(field, index), version, dns1035Label(version)),
+  )
+  if (!allowsUnknown && !versions.some((version) => reviewVersions.includes(version)))
+    errors.push(fieldErrors.invalid(field, versions, `must include at least one of ${reviewVersions.join(', ')}`))
+  return errors
 }
 
 function clientErrors(path: string, client: JsonObject): FieldError[] {
   if (has(client, 'url') === has(client, 'service'))
     return [fieldErrors.required(path, 'exactly one of url or service is required')]
   return has(client, 'url')
-    ? urlErrors(`${path}.url`, stringAt(client, 'url'))
-    : serviceErrors(`${path}.service`, objectAt(client, 'service'))
-}
-
-const desiredForm = 'desired format: https://host[/path]'
-
-function urlErrors(field: string, text: string): FieldError[] {
-  if (!URL.canParse(text)) return [fieldErrors.invalid(field, text, `url must be a valid URL: ${desiredForm}`)]
-  const url = new URL(text)
-  const scheme = url.protocol.slice(0, -1)
-  const errors: FieldError[] = []
-  if (scheme !== 'https')
-    errors.push(fieldErrors.invalid(field, scheme, `'https' is the only allowed URL scheme; ${desiredForm}`))
-  if (url.host === '') errors.push(fieldErrors.invalid(field, url.host, `host must be specified; ${desiredForm}`))
-  if (url.username !== '')
-    errors.push(fieldErrors.invalid(field, url.username, 'user information is not permitted in the URL'))
-  if (url.hash !== '')
-    errors.push(fieldErrors.invalid(field, url.hash.slice(1), 'fragments are not permitted in the URL'))
-  if (url.search !== '')
-    errors.push(fieldErrors.invalid(field, url.search.slice(1), 'query parameters are not permitted in the URL'))
-  return errors
-}
-
-function serviceErrors(path: string, service: JsonObject): FieldError[] {
-  const errors = ['name', 'namespace']
-    .filter((field) => stringAt(service, field) === '')
-    .map((field) => fieldErrors.required(`${path}.${field}`, `service ${field} is required`))
-  const port = numberAt(service, 'port')
-  if (port !== undefined && (port < 1 || port > 65535))
-    errors.push(fieldErrors.invalid(`${path}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'))
-  const urlPath = stringAt(service, 'path')
-  if (urlPath !== '' && !urlPath.startsWith('/'))
-    errors.push(fieldErrors.invalid(`${path}.path`, urlPath, "must start with a '/'"))
-  return errors
+    ? webhookUrlErrors(`${path}.url`, stringAt(client, 'url'))
+    : webhookServiceErrors(`${path}.service`, objectAt(client, 'service') as WebhookService)
 }
 
 const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
 
 function ruleErrors(path: string, rule: JsonObject): FieldError[] {
-  const errors: FieldError[] = []
-  for (const field of ['operations', 'apiGroups', 'apiVersions', 'resources']) {
-    const values = stringsAt(rule, field)
-    if (values.length === 0) errors.push(fieldErrors.required(`${path}.${field}`))
-    else if (values.length > 1 && values.includes('*') && field !== 'resources') {
-      errors.push(
-        fieldErrors.invalid(
-          `${path}.${field}`,
-          values,
-          "if '*' is present, must not specify other " +
-            (field === 'operations' ? 'operations' : field === 'apiGroups' ? 'API groups' : 'API versions'),
-        ),
-      )
-    }
-  }
+  const errors = listErrors(path, rule, 'operations', 'operations')
   for (const [index, operation] of stringsAt(rule, 'operations').entries()) {
     if (!operations.includes(operation))
       errors.push(fieldErrors.notSupported(fieldPath(path, 'operations', index), operation, operations))
   }
+  errors.push(...listErrors(path, rule, 'apiGroups', 'API groups'))
+  errors.push(...listErrors(path, rule, 'apiVersions', 'API versions'))
+  for (const [index, version] of stringsAt(rule, 'apiVersions').entries())
+    if (version === '') errors.push(fieldErrors.required(fieldPath(path, 'apiVersions', index)))
+  errors.push(...resourcesErrors(`${path}.resources`, stringsAt(rule, 'resources')))
   return has(rule, 'scope')
     ? [...errors, ...oneOf(`${path}.scope`, stringAt(rule, 'scope'), ['*', 'Cluster', 'Namespaced'])]
     : errors
 }
 
-function policyErrors(object: KubeObject): FieldError[] {
-  const spec = objectAt(object, 'spec')
-  const validations = objectsAt(spec, 'validations')
-  const errors: FieldError[] = []
-  errors.push(...oneOf('spec.failurePolicy', stringAt(spec, 'failurePolicy'), ['Fail', 'Ignore']))
-  if (has(spec, 'paramKind')) {
-    for (const field of ['apiVersion', 'kind'])
-      if (stringAt(spec, 'paramKind', field) === '') errors.push(fieldErrors.required(`spec.paramKind.${field}`))
-  }
-  if (!has(spec, 'matchConstraints')) errors.push(fieldErrors.required('spec.matchConstraints'))
-  else errors.push(...matchErrors('spec.matchConstraints', objectAt(spec, 'matchConstraints'), true))
-  if (validations.length === 0 && objectsAt(spec, 'auditAnnotations').length === 0) {
-    errors.push(
-      fieldErrors.required(
-        'spec.validations',
-        'validations or auditAnnotations must be non-empty; neither is provided',
-      ),
-    )
-  }
-  return [...errors, ...policyExpressionErrors(object, spec)]
+/** A list that must not be empty, and in which `*` stands alone. */
+function listErrors(path: string, rule: JsonObject, field: string, things: string): FieldError[] {
+  const values = stringsAt(rule, field)
+  if (values.length === 0) return [fieldErrors.required(`${path}.${field}`)]
+  return values.length > 1 && values.includes('*')
+    ? [fieldErrors.invalid(`${path}.${field}`, values, `if '*' is present, must not specify other ${things}`)]
+    : []
 }
 
-function matchErrors(path: string, match: JsonObject, needsRules: boolean): FieldError[] {
-  const rules = objectsAt(match, 'resourceRules')
-  const errors: FieldError[] = needsRules && rules.length === 0 ? [fieldErrors.required(`${path}.resourceRules`)] : []
-  for (const selector of ['namespaceSelector', 'objectSelector'])
-    errors.push(...labelSelectorErrors(`${path}.${selector}`, objectAt(match, selector)))
-  return [...errors, ...rules.flatMap((rule, index) => ruleErrors(fieldPath(path, 'resourceRules', index), rule))]
+function resourcesErrors(path: string, resources: readonly string[]): FieldError[] {
+  if (resources.length === 0) return [fieldErrors.required(path)]
+  const errors: FieldError[] = []
+  const [wholeResources, wholeSubresources] = [new Set<string>(), new Set<string>()]
+  let hasPlainResource = false
+  for (const [index, text] of resources.entries()) {
+    const field = fieldPath(path, index)
+    if (text === '') {
+      errors.push(fieldErrors.required(field))
+      continue
+    }
+    const slash = text.indexOf('/')
+    if (slash < 0) {
+      // As in Kubernetes, the last of them decides.
+      hasPlainResource = text !== '*'
+      continue
+    }
+    const [resource, subresource] = [text.slice(0, slash), text.slice(slash + 1)]
+    const covers = [
+      ...(wholeResources.has(resource) ? [`${resource}/*`] : []),
+      ...(wholeSubresources.has(subresource) ? [`*/${subresource}`] : []),
+    ]
+    for (const cover of covers)
+      errors.push(fieldErrors.invalid(field, text, `if '${cover}' is present, must not specify ${text}`))
+    if (subresource === '*') wholeResources.add(resource)
+    if (resource === '*') wholeSubresources.add(subresource)
+  }
+  if (resources.length > 1 && resources.includes('*/*'))
+    errors.push(fieldErrors.invalid(path, resources, "if '*/*' is present, must not specify other resources"))
+  if (resources.includes('*') && hasPlainResource) {
+    const detail = "if '*' is present, must not specify other resources without subresources"
+    errors.push(fieldErrors.invalid(path, resources, detail))
+  }
+  return errors
+}
+
+function policyErrors(object: KubeObject, old?: KubeObject): FieldError[] {
+  const spec = objectAt(object, 'spec')
+  const before = old && objectAt(old, 'spec')
+  const errors: FieldError[] = []
+  errors.push(...oneOf('spec.failurePolicy', stringAt(spec, 'failurePolicy'), ['Fail', 'Ignore']))
+  if (has(spec, 'paramKind')) errors.push(...paramKindErrors('spec.paramKind', objectAt(spec, 'paramKind')))
+  if (!has(spec, 'matchConstraints')) errors.push(fieldErrors.required('spec.matchConstraints'))
+  else {
+    const constraints = objectAt(spec, 'matchConstraints')
+    errors.push(...matchErrors('spec.matchConstraints', constraints))
+    if (objectsAt(constraints, 'resourceRules').length === 0)
+      errors.push(fieldErrors.required('spec.matchConstraints.resourceRules'))
+  }
+  const sameConditions =
+    before !== undefined &&
+    ['paramKind', 'matchConditions'].every((field) => jsonEqual(before[field] ?? null, spec[field] ?? null))
+  return [...errors, ...policyExpressionErrors(object, spec, sameConditions)]
+}
+
+function paramKindErrors(path: string, { apiVersion, kind }: JsonObject): FieldError[] {
+  return [
+    ...apiVersionErrors(`${path}.apiVersion`, typeof apiVersion === 'string' ? apiVersion : ''),
+    ...paramKindNameErrors(`${path}.kind`, typeof kind === 'string' ? kind : ''),
+  ]
+}
+
+function apiVersionErrors(field: string, text: string): FieldError[] {
+  if (text === '') return [fieldErrors.required(field)]
+  const parts = text === '/' ? ['', ''] : text.split('/')
+  if (parts.length > 2) return [fieldErrors.invalid(field, text, `unexpected GroupVersion string: ${text}`)]
+  const [version, group] = [parts.at(-1)!, parts.length === 2 ? parts[0]! : '']
+  const groupProblems = group === '' ? [] : dns1123Subdomain(group)
+  const errors = groupProblems.length > 0 ? [fieldErrors.invalid(field, group, groupProblems.join(','))] : []
+  if (version === '') return [...errors, fieldErrors.invalid(field, text, 'version must be specified')]
+  const problems = dns1035Label(version)
+  return problems.length > 0 ? [...errors, fieldErrors.invalid(field, version, problems.join(','))] : errors
+}
+
+function paramKindNameErrors(field: string, kind: string): FieldError[] {
+  if (kind === '') return [fieldErrors.required(field)]
+  const problems = dns1035Label(kind.toLowerCase())
+  const detail = `may have mixed case, but should otherwise match: ${problems.join(',')}`
+  return problems.length > 0 ? [fieldErrors.invalid(field, kind, detail)] : []
+}
+
+function matchErrors(path: string, match: JsonObject): FieldError[] {
+  return [
+    ...oneOf(`${path}.matchPolicy`, stringAt(match, 'matchPolicy'), ['Equivalent', 'Exact']),
+    ...selectorErrors(path, match),
+    ...['resourceRules', 'excludeResourceRules'].flatMap((list) =>
+      objectsAt(match, list).flatMap((rule, index) => namedRuleErrors(fieldPath(path, list, index), rule)),
+    ),
+  ]
+}
+
+function namedRuleErrors(path: string, rule: JsonObject): FieldError[] {
+  const names = stringsAt(rule, 'resourceNames')
+  const errors = names.flatMap((name, index) => {
+    const field = fieldPath(path, 'resourceNames', index)
+    const problems = invalidWith(field, name, pathSegmentName(name))
+    return names.indexOf(name) < index ? [...problems, fieldErrors.duplicate(field, name)] : problems
+  })
+  return [...errors, ...ruleErrors(path, rule)]
 }
 
 const actions = ['Audit', 'Deny', 'Warn']
@@ -242,16 +337,11 @@ function bindingErrors(object: KubeObject): FieldError[] {
   const spec = objectAt(object, 'spec')
   const given = stringsAt(spec, 'validationActions')
   const errors: FieldError[] = []
-  if (stringAt(spec, 'policyName') === '') errors.push(fieldErrors.required('spec.policyName'))
-  if (has(spec, 'paramRef')) {
-    const param = objectAt(spec, 'paramRef')
-    if (stringAt(param, 'name') === '' && !has(param, 'selector'))
-      errors.push(fieldErrors.required('spec.paramRef', 'one of name or selector must be specified'))
-    if (!has(param, 'parameterNotFoundAction'))
-      errors.push(fieldErrors.required('spec.paramRef.parameterNotFoundAction'))
-  }
-  if (has(spec, 'matchResources'))
-    errors.push(...matchErrors('spec.matchResources', objectAt(spec, 'matchResources'), false))
+  const policy = stringAt(spec, 'policyName')
+  if (policy === '') errors.push(fieldErrors.required('spec.policyName'))
+  else errors.push(...invalidWith('spec.policyName', policy, dns1123Subdomain(policy)))
+  if (has(spec, 'paramRef')) errors.push(...paramRefErrors('spec.paramRef', objectAt(spec, 'paramRef')))
+  if (has(spec, 'matchResources')) errors.push(...matchErrors('spec.matchResources', objectAt(spec, 'matchResources')))
   if (given.length === 0)
     return [...errors, fieldErrors.required('spec.validationActions', 'at least one validation action is required')]
   for (const [index, action] of given.entries()) {
@@ -265,5 +355,27 @@ function bindingErrors(object: KubeObject): FieldError[] {
       'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)'
     errors.push(fieldErrors.invalid('spec.validationActions', given, detail))
   }
+  return errors
+}
+
+function paramRefErrors(path: string, param: JsonObject): FieldError[] {
+  const name = stringAt(param, 'name')
+  const hasSelector = has(param, 'selector')
+  const exclusive = 'name and selector are mutually exclusive'
+  const errors: FieldError[] = []
+  if (name !== '') {
+    errors.push(...invalidWith(`${path}.name`, name, pathSegmentName(name)))
+    if (hasSelector) errors.push(fieldErrors.forbidden(`${path}.name`, exclusive))
+  }
+  if (hasSelector) {
+    errors.push(...labelSelectorErrors(`${path}.selector`, objectAt(param, 'selector')))
+    if (name !== '') errors.push(fieldErrors.forbidden(`${path}.selector`, exclusive))
+  }
+  if (name === '' && !hasSelector) errors.push(fieldErrors.required(path, 'one of name or selector must be specified'))
+  const action = stringAt(param, 'parameterNotFoundAction')
+  const actions = ['Deny', 'Allow']
+  if (action === '') errors.push(fieldErrors.required(`${path}.parameterNotFoundAction`))
+  else if (!actions.includes(action))
+    errors.push(fieldErrors.notSupported(`${path}.parameterNotFoundAction`, action, actions))
   return errors
 }

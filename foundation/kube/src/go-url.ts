@@ -1,0 +1,67 @@
+// URLs as Go's net/url reads them, with its error texts: what validation of webhooks quotes.
+import { goQuote } from './go-text.ts'
+
+/** The parts of a URL that validation asks for; `user` as it stands before the `@`, undefined without one. */
+export interface GoUrl {
+  readonly scheme: string
+  readonly user: string | undefined
+  readonly host: string
+  readonly query: string
+  readonly fragment: string
+}
+
+/** The parts of a URL or, when Go would refuse it, its error text (`parse "…": missing protocol scheme`). */
+export function parseGoUrl(text: string): GoUrl | string {
+  const [url, fragment] = cut(text, '#')
+  const parsed = parse(url)
+  return typeof parsed === 'string' ? `parse ${goQuote(url)}: ${parsed}` : { ...parsed, fragment }
+}
+
+function cut(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)]
+}
+
+function parse(text: string): Omit<GoUrl, 'fragment'> | string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\x00-\x1f\x7f]/.test(text)) return 'net/url: invalid control character in URL'
+  if (text.startsWith(':')) return 'missing protocol scheme'
+  const match = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(text)
+  const scheme = (match?.[1] ?? '').toLowerCase()
+  const [rest, query] = cut(text.slice(match?.[0].length ?? 0), '?')
+  const parts = { scheme, user: undefined, host: '', query }
+  if (!rest.startsWith('/')) {
+    if (scheme !== '') return parts
+    return cut(rest, '/')[0].includes(':') ? 'first path segment in URL cannot contain colon' : parts
+  }
+  const hasAuthority = rest.startsWith('//') && (scheme !== '' || !rest.startsWith('///'))
+  const [authority] = hasAuthority ? cut(rest.slice(2), '/') : ['']
+  const path = hasAuthority ? rest.slice(2 + authority.length) : rest
+  const at = authority.lastIndexOf('@')
+  const host = authority.slice(at + 1)
+  const problem = hostProblem(host)
+  if (problem !== undefined) return problem
+  const user = at < 0 ? undefined : authority.slice(0, at)
+  if (user !== undefined && !/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user)) return 'net/url: invalid userinfo'
+  const escape = invalidEscape(user ?? '') ?? invalidEscape(path)
+  return escape ?? { ...parts, user, host }
+}
+
+function hostProblem(host: string): string | undefined {
+  const bracket = host.lastIndexOf('[')
+  if (bracket > 0) return 'invalid IP-literal'
+  const close = host.lastIndexOf(']')
+  if (bracket === 0 && close < 0) return "missing ']' in host"
+  const colon = bracket === 0 ? close + 1 : host.indexOf(':')
+  const port = colon < 0 ? '' : host.slice(colon)
+  if (port !== '' && !/^:\d*$/.test(port)) return `invalid port ${goQuote(port)} after host`
+  const escape = invalidEscape(host)
+  if (escape !== undefined) return escape
+  const odd = /[^A-Za-z0-9\-._~!$&'()*+,;=:<>"[\]%\u0080-\uffff]/.exec(host)
+  return odd === null ? undefined : `invalid character ${goQuote(odd[0])} in host name`
+}
+
+function invalidEscape(text: string): string | undefined {
+  const match = /%(?![0-9a-fA-F]{2}).{0,2}/s.exec(text)
+  return match === null ? undefined : `invalid URL escape ${goQuote(match[0])}`
+}

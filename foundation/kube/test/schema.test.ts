@@ -243,7 +243,7 @@ describe('validateValue', () => {
       [
         'a: Invalid value: "c": a in body should be at least 2 chars long',
         'a: Invalid value: "c": a in body should match \'^b\'',
-        '<nil>: Invalid value: "": "a" must validate all the schemas (allOf)',
+        '<nil>: Invalid value: "": "a" must validate all the schemas (allOf). None validated',
       ],
     ],
     [

@@ -60,6 +60,10 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine: Ru
   const versionOf = (apiVersion: string): VersionRules | undefined => versions.get(parseApiVersion(apiVersion).version)
   return {
     applyDefaults: (object, options) => applyVersion(object, versionOf(asObject(object).apiVersion), options),
+    prune(object) {
+      const version = versionOf(object.apiVersion)
+      return version === undefined ? object : asObject(prune(asJson(object), version.schema).value as JsonObject)
+    },
     prepareForCreate(object) {
       if (metadata.deletionTimestamp === undefined) return
       const detail = 'create not allowed while custom resource definition is terminating'

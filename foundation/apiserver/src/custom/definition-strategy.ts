@@ -28,7 +28,9 @@ export function definitionStrategy(rules: DefinitionRules = celRules): Strategy 
       object['status'] = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: [] }
       addStoredVersion(object)
     },
-    prepareForUpdate: addStoredVersion,
+    prepareForUpdate(object, _old, { subresource }) {
+      if (subresource === '') addStoredVersion(object)
+    },
     prepareForDeletion: beginDeletion,
     validate: (object) => validateCustomResourceDefinition(object, undefined, rules),
     validateUpdate: (object, old) => validateCustomResourceDefinition(object, old, rules),

@@ -4,7 +4,7 @@ import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { resourceName } from '../registry/resource.ts'
 import type { Draft } from '../registry/strategy.ts'
 import { StoreError } from '../storage/store.ts'
-import { servedForm } from '../views/views.ts'
+import { convertToStored, fromStored, servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
 import { checkStoredSize } from '../objects/size-limit.ts'
 import { writeOptionsObject } from '../admission/attributes.ts'
@@ -70,13 +70,20 @@ async function createOnce(
     if ((await environment.store.head(resource, key, call.signal)) !== undefined)
       throw new StoreError('Conflict', `${resource}${key} exists`)
     delete draft.metadata['resourceVersion']
-    return { object: servedForm(asObject(draft), 0, call.resource) }
+    return { object: await throughStorage(asObject(draft), call) }
   }
   const stored = await toStored(draft, call.resource)
   checkStoredSize(stored, call.resource.definition.strategy.maxObjectBytes)
   const entry = await environment.store.write({ resource, key, expected: 0, object: stored }, call)
   const view = await environment.views.of(entry, call.resource)
   return { object: view.object, view }
+}
+
+/** What a dry run answers: the object as it would come back from the store. */
+async function throughStorage(object: KubeObject, { resource }: ResourceCall): Promise<KubeObject> {
+  const [stored] = await convertToStored([object], resource)
+  const [served] = await fromStored([stored!], resource)
+  return servedForm(served!, 0, resource, stored!.apiVersion !== resource.apiVersion)
 }
 
 function isTaken(error: unknown): boolean {

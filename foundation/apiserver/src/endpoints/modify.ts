@@ -7,7 +7,7 @@ import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts
 import { resourceName } from '../registry/resource.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Entry } from '../storage/store.ts'
-import { convert, servedForm } from '../views/views.ts'
+import { fromStored, servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
 import { createObject } from './create.ts'
 import { checkStoredSize } from '../objects/size-limit.ts'
@@ -130,8 +130,8 @@ async function commit(
 
 /** The served form of an object that is not in the store, with the revision it was made from. */
 export async function servedStored(stored: JsonObject, revision: number, call: ResourceCall): Promise<KubeObject> {
-  const [object] = await convert([asObject(stored)], call.resource)
-  return servedForm(object!, revision, call.resource)
+  const [object] = await fromStored([asObject(stored)], call.resource)
+  return servedForm(object!, revision, call.resource, asObject(stored).apiVersion !== call.resource.apiVersion)
 }
 
 /** @throws StatusError 400 */

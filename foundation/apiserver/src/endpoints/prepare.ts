@@ -243,7 +243,9 @@ function keepStatus(draft: Draft, old: JsonObject): void {
 function refuse({ definition }: ServedResource, draft: Draft, errors: readonly FieldError[]): void {
   if (errors.length === 0) return
   const { group } = parseApiVersion(storedApiVersion(definition))
-  throw invalid({ group, kind: definition.kind }, asObject(draft).metadata.name ?? '', errors)
+  // A custom resource is called what it calls itself, even where that is what is wrong.
+  const kind = definition.crd === undefined ? definition.kind : asObject(draft).kind
+  throw invalid({ group, kind }, asObject(draft).metadata.name ?? '', errors)
 }
 
 function warn(call: ResourceCall, draft: Draft, old: KubeObject | undefined): void {

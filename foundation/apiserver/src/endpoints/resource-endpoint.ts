@@ -46,6 +46,7 @@ import type { Exchange } from './exchange.ts'
 import { listObjects, waitFor } from './list.ts'
 import { checkPlace, modifyObject, setNamespace } from './modify.ts'
 import { patchObject, patchTypes } from './patch.ts'
+import { checkCustomRoute } from './custom-route.ts'
 import { scaleEndpoint } from './scale.ts'
 import { connectEndpoint, endpointOf } from './connect.ts'
 import { encodeJsonEvent, openWatch } from './watch.ts'
@@ -87,7 +88,11 @@ export function verbOf(method: string, hasName: boolean, isWatch: boolean): stri
 export async function answerResource(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
   const { call, request } = exchange
   const verb = verbOf(request.method, call.name !== '', false) as Verb
-  checkRoute(call, verb, request)
+  if (call.resource.definition.crd === undefined) checkRoute(call, verb, request)
+  else {
+    const answer = checkCustomRoute(call, verb)
+    if (answer !== undefined) return answer
+  }
   if (call.subresource !== 'log') checkRouteTypes(exchange, verb)
   if (call.subresource === 'scale') return scaleEndpoint(environment, exchange, verb)
   if (
@@ -204,7 +209,8 @@ async function watch(
 }
 
 async function create(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
-  const { call } = exchange
+  // Custom resources take a name in the path, and do without it.
+  const call = exchange.call.name === '' ? exchange.call : { ...exchange.call, name: '' }
   objectForm(exchange)
   const options = writeOptions('CreateOptions', call.query, call.userAgent)
   const object = decodeBody(environment, exchange, options.fieldValidation)

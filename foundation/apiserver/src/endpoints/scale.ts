@@ -72,7 +72,9 @@ export async function scaleEndpoint(
       call.signal,
     )
     if (entry === undefined) throw notFound(call.resource.definition, call.name)
-    return answer((await environment.views.of(entry, call.resource)).object)
+    const { object } = await environment.views.of(entry, call.resource)
+    checkReplicas(object, call)
+    return answer(object)
   }
   const change =
     verb === 'update'
@@ -197,16 +199,14 @@ function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject):
   const { definition, apiVersion, version } = call.resource
   const paths = pathsOf(version)
   const replicas = replicasOf(scale)
-  if (replicas < 0) {
-    if (definition.crd === undefined) {
-      throw invalid({ group: 'autoscaling', kind: 'Scale' }, call.name, [
-        fieldErrors.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
-      ])
-    }
-    throw invalid(definition, call.name, [
-      fieldErrors.invalid(`.${paths.replicas.join('.')}`, replicas, 'should be a non-negative integer'),
+  // A custom resource has its schema to judge what is wanted.
+  if (replicas < 0 && definition.crd === undefined) {
+    throw invalid({ group: 'autoscaling', kind: 'Scale' }, call.name, [
+      fieldErrors.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
     ])
   }
+  if (replicas === unsetReplicas)
+    throw badRequest(`the spec replicas field ${goQuote(`.${paths.replicas.join('.')}`)} cannot be empty`)
   const draft = draftOf(current)
   setPath(draft, paths.replicas, replicas)
   const owners = managedFieldsOfParent(
@@ -222,13 +222,21 @@ function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject):
   return draft
 }
 
-/** The Scale of an object. @throws StatusError 500 where a custom resource has no replicas */
-function scaleOf(object: KubeObject, call: ResourceCall): KubeObject {
+/** What writes see of a custom resource without replicas: the smallest int32. It has to be replaced. */
+const unsetReplicas = -(2 ** 31)
+
+/** @throws StatusError 500 where a custom resource has no replicas */
+function checkReplicas(object: KubeObject, { resource }: ResourceCall): void {
+  const { replicas } = pathsOf(resource.version)
+  if (resource.definition.crd === undefined || valueAt(asJson(object), replicas) !== undefined) return
+  throw internalError(`the spec replicas field ${goQuote(`.${replicas.join('.')}`)} does not exist`)
+}
+
+/** The Scale of an object; `unset` stands for replicas that a custom resource does not have. */
+function scaleOf(object: KubeObject, call: ResourceCall, unset = 0): KubeObject {
   const paths = pathsOf(call.resource.version)
-  const replicas = valueAt(asJson(object), paths.replicas)
-  if (replicas === undefined && call.resource.definition.crd !== undefined) {
-    throw internalError(`the spec replicas field ${goQuote(`.${paths.replicas.join('.')}`)} does not exist`)
-  }
+  const isCustom = call.resource.definition.crd !== undefined
+  const replicas = valueAt(asJson(object), paths.replicas) ?? (isCustom ? unset : undefined)
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const selector = selectorText(valueAt(asJson(object), paths.selector ?? []), call)
   const statusReplicas = valueAt(asJson(object), paths.statusReplicas)
@@ -245,7 +253,7 @@ function scaleOf(object: KubeObject, call: ResourceCall): KubeObject {
 }
 
 function scaleWithOwners(object: KubeObject, call: ResourceCall): KubeObject {
-  const scale = scaleOf(object, call)
+  const scale = scaleOf(object, call, unsetReplicas)
   const managedFields = managedFieldsOfScale(object.metadata.managedFields, replicasPaths(call))
   return managedFields === undefined ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } }
 }

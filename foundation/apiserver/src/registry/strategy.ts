@@ -27,6 +27,8 @@ export interface WriteContext {
 export interface Strategy {
   /** Fills what a client left out, on create, update and for schemas on read. Idempotent. */
   applyDefaults?(object: Draft, options?: { readonly keepsNulls?: boolean }): void
+  /** An object without the fields that its version does not know: what conversion between versions leaves (custom resources). */
+  prune?(object: KubeObject): KubeObject
   /** Before validation of a new object: allocates (cluster IPs), normalises (stringData), drops status. */
   prepareForCreate?(object: Draft, context: WriteContext): void
   /** Before validation of a changed object: carries over what clients may not change. Status has been kept by the handler already where `hasStatus`. */
@@ -56,6 +58,8 @@ export interface Strategy {
   readonly maxObjectBytes?: number
   /** `status` has its own subresource: the main endpoint keeps it, `/status` changes only it. */
   readonly hasStatus?: boolean
+  /** What of metadata a write of `/status` leaves as it was. Default: nothing but what the server keeps there itself. */
+  readonly statusKeeps?: 'labels' | 'metadata'
   /** metadata.generation counts changes of everything but metadata and status. */
   readonly tracksGeneration?: boolean
   /** The fields that clients of the main endpoint, or of a subresource, do not own (`status`; for `/status` all but it). Default: by `hasStatus`. */

@@ -187,7 +187,9 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
   if (apiVersion.split('/').length > 2)
     throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? textOf(body))
   if (expected.isCustom && (body['kind'] === undefined || body['kind'] === '')) {
-    throw badRequest(`Object 'Kind' is missing in '${stringifyJson(body)}'`)
+    const bytes = parsed.bytes ?? textOf(body)
+    const text = typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes)
+    throw unrecognized(expected.kind, `Object 'Kind' is missing in '${text}'`, bytes)
   }
   checkKind(apiVersion, kind, expected, registry)
   return { ...body, apiVersion, kind }

@@ -3,6 +3,7 @@
 import { asJson, asObject, deepFreeze, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { storedApiVersion } from '../registry/resource.ts'
+import type { ResourceDefinition } from '../registry/resource.ts'
 import type { Draft } from '../registry/strategy.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import { withResourceVersion } from '../objects/object-form.ts'
@@ -41,7 +42,7 @@ export class Views {
   of(entry: Entry, resource: ServedResource): View | Promise<View> {
     const known = this.#known(entry, resource)
     if (known !== undefined) return known
-    const objects = convert([asObject(entry.object)], resource)
+    const objects = fromStored([asObject(entry.object)], resource)
     return objects instanceof Promise
       ? objects.then(([object]) => this.#build(entry, object!, resource))
       : this.#build(entry, objects[0]!, resource)
@@ -52,7 +53,7 @@ export class Views {
     const views = entries.map((entry) => this.#known(entry, resource))
     const missing = entries.filter((_entry, index) => views[index] === undefined)
     if (missing.length === 0) return views as View[]
-    const objects = await convert(
+    const objects = await fromStored(
       missing.map((entry) => asObject(entry.object)),
       resource,
     )
@@ -72,28 +73,77 @@ export class Views {
   #build(entry: Entry, object: KubeObject, resource: ServedResource): View {
     const existing = this.#known(entry, resource)
     if (existing !== undefined) return existing
-    const view = new View(servedForm(object, entry.revision, resource), resource)
+    const isConverted = asObject(entry.object).apiVersion !== resource.apiVersion
+    const view = new View(servedForm(object, entry.revision, resource, isConverted), resource)
     const others = this.#views.get(entry)?.filter((other) => other.resource.apiVersion !== resource.apiVersion) ?? []
     this.#views.set(entry, [...others, view])
     return view
   }
 }
 
-/** The served form of one object outside the store (answers to dry runs); `revision` 0 leaves resourceVersion out. */
-export function servedForm(object: KubeObject, revision: number, resource: ServedResource): KubeObject {
-  let out = asJson(object)
-  const { strategy, crd } = resource.definition
-  if (crd !== undefined && strategy.applyDefaults !== undefined) {
-    // Custom resources are defaulted by replacing members at the top; all below is shared with the stored object.
-    const draft = { ...out } as Draft
-    strategy.applyDefaults(draft)
-    out = draft
-  }
+/**
+ * The served form of one object outside the store (answers to dry runs); `revision` 0 leaves resourceVersion out. One that was stored in another
+ * version (`isConverted`) has got its defaults from that version.
+ */
+export function servedForm(
+  object: KubeObject,
+  revision: number,
+  resource: ServedResource,
+  isConverted = false,
+): KubeObject {
+  const out = isConverted ? asJson(object) : asJson(defaulted(object, resource.definition))
   return asObject(
     deepFreeze(
       revision === 0 ? out : withResourceVersion(out, String(revision), resource.definition.crd !== undefined),
     ) as JsonObject,
   )
+}
+
+/** Custom resources are defaulted by replacing members at the top; all below is shared with the stored object. */
+function defaulted(object: KubeObject, { strategy, crd }: ResourceDefinition): KubeObject {
+  if (crd === undefined || strategy.applyDefaults === undefined) return object
+  const draft = { ...asJson(object) } as Draft
+  strategy.applyDefaults(draft)
+  return asObject(draft)
+}
+
+/**
+ * Stored objects in the version of `resource`: with the defaults of the version that they are stored in, and without what that of `resource` does
+ * not know. The same list where all are stored in it.
+ */
+export function fromStored(
+  objects: readonly KubeObject[],
+  resource: ServedResource,
+): readonly KubeObject[] | Promise<readonly KubeObject[]> {
+  const { definition, apiVersion } = resource
+  if (objects.every((object) => object.apiVersion === apiVersion)) return objects
+  const prepared = objects.map((object) =>
+    object.apiVersion === apiVersion ? object : defaultedOnce(object, definition),
+  )
+  return pruned(convert(prepared, resource), definition)
+}
+
+const defaultedObjects = new WeakMap<
+  KubeObject,
+  { readonly definition: ResourceDefinition; readonly object: KubeObject }
+>()
+
+/** The same object for all who ask, so that a conversion webhook is asked once. */
+function defaultedOnce(object: KubeObject, definition: ResourceDefinition): KubeObject {
+  const known = defaultedObjects.get(object)
+  if (known?.definition === definition) return known.object
+  const made = { definition, object: defaulted(object, definition) }
+  defaultedObjects.set(object, made)
+  return made.object
+}
+
+function pruned(
+  objects: readonly KubeObject[] | Promise<readonly KubeObject[]>,
+  { strategy }: ResourceDefinition,
+): readonly KubeObject[] | Promise<readonly KubeObject[]> {
+  const prune = strategy.prune?.bind(strategy)
+  if (prune === undefined) return objects
+  return objects instanceof Promise ? objects.then((list) => list.map(prune)) : objects.map(prune)
 }
 
 /** Objects in the version of `resource`; the same list where nothing has to be done. */
@@ -106,13 +156,13 @@ export function convert(
   return objects.map((object) => ({ ...object, apiVersion }))
 }
 
-/** Objects in the version that is stored. */
+/** Objects in the version that is stored, without what that version does not know. */
 export function convertToStored(
   objects: readonly KubeObject[],
   { definition }: ServedResource,
 ): readonly KubeObject[] | Promise<readonly KubeObject[]> {
   const apiVersion = storedApiVersion(definition)
   if (objects.every((object) => object.apiVersion === apiVersion)) return objects
-  if (definition.convert !== undefined) return definition.convert(objects, apiVersion)
-  return objects.map((object) => ({ ...object, apiVersion }))
+  const converted = definition.convert?.(objects, apiVersion) ?? objects.map((object) => ({ ...object, apiVersion }))
+  return pruned(converted, definition)
 }

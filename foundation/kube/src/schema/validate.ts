@@ -263,7 +263,9 @@ class Validator {
     if (node.allOf !== undefined && node.allOf.length > 0) {
       const results = node.allOf.map(attempt)
       for (const result of results) outcome.merge(result)
-      if (results.some((result) => result.errors.length > 0)) complain('must validate all the schemas (allOf)')
+      const failed = results.filter((result) => result.errors.length > 0).length
+      const none = failed === results.length ? '. None validated' : ''
+      if (failed > 0) complain(`must validate all the schemas (allOf)${none}`)
     }
     if (node.not !== undefined && attempt(node.not).errors.length === 0) complain('must not validate the schema (not)')
     outcome.matches += 1

@@ -3,7 +3,7 @@ import { parseApiVersion, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { RegistryReader, ServedResource } from '../../registry/registry.ts'
 import { resourceName } from '../../registry/resource.ts'
-import { convert, servedForm } from '../../views/views.ts'
+import { fromStored, servedForm } from '../../views/views.ts'
 import type { ParamRef, PolicyBinding, ValidatingAdmissionPolicy } from './policy.ts'
 
 /** Where parameters are looked up. */
@@ -53,8 +53,10 @@ export async function paramsOf(
   if (found.length === 0 && ref.parameterNotFoundAction === 'Deny') {
     throw new ConfigurationError('no params found for policy binding with `Deny` parameterNotFoundAction')
   }
-  const converted = await convert(found, resource)
-  return converted.map((object) => servedForm(object, 0, resource))
+  const converted = await fromStored(found, resource)
+  return converted.map((object, index) =>
+    servedForm(object, 0, resource, found[index]!.apiVersion !== resource.apiVersion),
+  )
 }
 
 function findParams(

@@ -18,7 +18,8 @@ export type DefaultRuleCheck = (value: JsonValue, schema: TypeSchema, path: stri
 export function validateDefaults(schema: JsonSchemaProps, path: string, checkRules?: DefaultRuleCheck): FieldError[] {
   const errors: FieldError[] = []
   const root: Surrounding = { schema: { ...schema, 'x-kubernetes-embedded-resource': true }, wrap: (value) => value }
-  visit(schema, path, { root, isMeta: false, isObject: true, checkRules }, errors)
+  // The whole object counts as embedded: a default of its own has to be a complete one.
+  visit(root.schema, path, { root, isMeta: false, isObject: true, checkRules }, errors)
   return errors
 }
 

@@ -30,11 +30,22 @@ export function defaultCustomResourceDefinition(crd: KubeObject): KubeObject {
 
 function defaultConversion(conversion: JsonObject | undefined): JsonObject {
   if (conversion === undefined || conversion === null) return { strategy: 'None' }
+  if (isEmptyWebhook(conversion['webhook'])) {
+    const { webhook: _empty, ...rest } = conversion
+    return rest
+  }
   const service = at(conversion, 'webhook', 'clientConfig', 'service')
   if (!isJsonObject(service) || service['port'] !== undefined) return conversion
   const webhook = conversion['webhook'] as JsonObject
   const clientConfig = { ...(webhook['clientConfig'] as JsonObject), service: { ...service, port: 443 } }
   return { ...conversion, webhook: { ...webhook, clientConfig } }
+}
+
+/** Nothing is left of it in Kubernetes' internal form. */
+function isEmptyWebhook(webhook: JsonValue | undefined): boolean {
+  if (!isJsonObject(webhook)) return false
+  const { clientConfig, conversionReviewVersions: versions } = webhook
+  return (clientConfig ?? null) === null && (!Array.isArray(versions) || versions.length === 0)
 }
 
 function at(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {

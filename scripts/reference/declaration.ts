@@ -7,7 +7,7 @@ import {
   isPropertyDeclaration,
   isVariableDeclaration,
 } from 'typescript/unstable/ast/is'
-import type { Node } from 'typescript/unstable/ast'
+import type { Node, VariableDeclaration } from 'typescript/unstable/ast'
 
 /** Names of types in a text: words that begin with a capital letter, outside of comments and strings. */
 export function namesIn(text: string): string[] {
@@ -28,10 +28,16 @@ export function kindOf(node: Node): DeclarationKind {
 /** The text of a declaration without bodies, initializers and `export`. */
 export function declarationText(node: Node): string {
   if (isFunctionDeclaration(node)) return signature(node)
-  if (isVariableDeclaration(node))
-    return `const ${node.type === undefined ? textOf(node.name) : `${textOf(node.name)}: ${textOf(node.type)}`}`
+  if (isVariableDeclaration(node)) return constantText(node)
   const text = isClassDeclaration(node) ? classText(node) : bare(textOf(node))
   return text.replaceAll(/\{@link ([^}]+)\}/g, '$1').replace('{\n\n', '{\n')
+}
+
+/** With its type, else with its value where that is short. */
+function constantText({ name, type, initializer }: VariableDeclaration): string {
+  if (type !== undefined) return `const ${textOf(name)}: ${textOf(type)}`
+  const value = initializer === undefined ? '' : textOf(initializer)
+  return value === '' || value.split('\n').length > 12 ? `const ${textOf(name)}` : `const ${textOf(name)} = ${value}`
 }
 
 function classText(node: Node & { readonly members: readonly Node[] }): string {
@@ -77,7 +83,9 @@ function memberText(member: Node): string {
 function signature(node: Node): string {
   const { body } = node as { readonly body?: Node }
   const text = textOf(node)
-  return bare(body === undefined ? text : text.slice(0, body.pos - node.getStart())).trimEnd()
+  const head = bare(body === undefined ? text : text.slice(0, body.pos - node.getStart())).trimEnd()
+  // Where a default is private, that there is one is what matters.
+  return head.replaceAll(/(\w+)(: [^=]+?) = this\.#[\w.]+/g, '$1?$2')
 }
 
 /** A comment without its stars and tags of the compiler. */

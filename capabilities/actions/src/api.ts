@@ -17,12 +17,12 @@ export type MappingRule = KindActionMappingSpecMapping
 /** A KindActionMapping as the client gives it. */
 export type KindActionMappingObject = KindActionMapping & KubeObject
 
-/** Group of the API. */
+/** The API group of this capability. */
 export const apiGroup = 'actions.kappnav.io'
 /** apiVersion of the API; `actions.kappnav.io/v1beta1`, the seed's, is served with the same schema. */
 export const apiVersion = 'actions.kappnav.io/v1'
 
-/** The kind. */
+/** KindActionMapping, for clients. */
 export const kindActionMapping: Kind<KindActionMappingObject> = kind<KindActionMappingObject>(
   apiVersion,
   'KindActionMapping',

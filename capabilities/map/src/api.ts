@@ -40,7 +40,7 @@ export type ShardReport = MapControllerStatusShard
 /** `version` of a hook: the form of keys, and how strictly answers are read. */
 export type HookVersion = MapHook['version']
 
-/** Group of the API. */
+/** The API group of this capability. */
 export const apiGroup = 'metacontroller.k8s.io'
 /** apiVersion of the API. */
 export const apiVersion = 'metacontroller.k8s.io/v1alpha1'

@@ -29,7 +29,7 @@ import { reportsOfOthers, writeShardReports } from './run/shard-reports.ts'
 /** A MapController as the client gives it. */
 export type MapControllerObject = MapController & KubeObject
 
-/** The kind. */
+/** MapController, for clients. */
 export const mapControllerKind: Kind<MapControllerObject> = kind<MapControllerObject>(apiVersion, 'MapController', {
   plural: 'mapcontrollers',
   namespaced: false,

@@ -1,7 +1,7 @@
 // The types of the API as the code speaks of them: what the five templates, the two owners and the two blueprints have in common is said once.
 import type { Condition, JsonObject, JsonValue, KubeObject, LabelSelector } from '@fairlead/kube'
 
-/** Group of the API. */
+/** The API group of this capability. */
 export const apiGroup = 'carto.run'
 /** apiVersion of the API. */
 export const apiVersion = 'carto.run/v1alpha1'
@@ -213,7 +213,7 @@ export interface RunTemplate extends KubeObject {
   readonly spec: { readonly template: JsonObject; readonly outputs?: Readonly<Record<string, string>> }
 }
 
-/** A Runnable. */
+/** A Runnable: makes a new object for each change of its inputs. */
 export interface Runnable extends KubeObject {
   readonly spec: {
     readonly runTemplateRef: { readonly kind?: string; readonly name: string }

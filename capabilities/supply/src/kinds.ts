@@ -17,7 +17,7 @@ export const deliverableKind: Kind<Owner> = own('Deliverable', 'deliverables', t
 export const supplyChainKind: Kind<Blueprint> = own('ClusterSupplyChain', 'clustersupplychains', false)
 /** Deliveries, the blueprints of deliverables. */
 export const deliveryKind: Kind<Blueprint> = own('ClusterDelivery', 'clusterdeliveries', false)
-/** Runs. */
+/** Runnables, owners of what run templates make. */
 export const runnableKind: Kind<Runnable> = own('Runnable', 'runnables', true)
 /** Templates of what Runnables make. */
 export const runTemplateKind: Kind<RunTemplate> = own('ClusterRunTemplate', 'clusterruntemplates', false)

@@ -133,7 +133,7 @@ export interface Relation {
   readonly to: JsonObject
 }
 
-/** One capability. */
+/** What a capability brings: kinds, rights, controllers, and whatever of the rest it has. */
 export interface Capability {
   readonly name: string
   readonly crds: readonly KubeObject[]

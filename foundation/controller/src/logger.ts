@@ -13,7 +13,7 @@ export interface Logger {
   child(fields: LogFields): Logger
 }
 
-/** Says nothing. */
+/** A logger that says nothing. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLogger }
 
 /** How {@link createLogger} writes. */

@@ -237,7 +237,7 @@ export function unknownError(message: string): StatusError {
   return failure(500, undefined, message)
 }
 
-/** 503: not now. */
+/** 503: the server cannot answer now. */
 export function serviceUnavailable(message: string): StatusError {
   return failure(503, 'ServiceUnavailable', message)
 }
@@ -274,7 +274,7 @@ export function isConflict(error: unknown): error is StatusError {
   return hasReason(error, 409, 'Conflict')
 }
 
-/** Not allowed. */
+/** The caller may not do that. */
 export function isForbidden(error: unknown): error is StatusError {
   return hasReason(error, 403, 'Forbidden')
 }
@@ -294,7 +294,7 @@ export function isExpired(error: unknown): error is StatusError {
   return hasReason(error, 410, 'Expired', 'Gone')
 }
 
-/** Slow down. */
+/** The server asks for fewer requests. */
 export function isTooManyRequests(error: unknown): error is StatusError {
   return hasReason(error, 429, 'TooManyRequests')
 }

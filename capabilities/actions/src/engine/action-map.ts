@@ -27,7 +27,7 @@ export interface Action {
   readonly fields: JsonObject
 }
 
-/** A map, read. */
+/** A ConfigMap with actions, read: what it offers, and what is wrong with it. */
 export interface ActionMap {
   readonly namespace: string
   readonly name: string

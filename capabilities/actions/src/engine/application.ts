@@ -2,7 +2,7 @@
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue, selectorFrom } from '@fairlead/kube'
 
-/** The kind. */
+/** The Application of SIG Apps, whose components share its actions. */
 export const applicationApi = { apiVersion: 'app.k8s.io/v1beta1', kind: 'Application' } as const
 /** Annotation with further namespaces of components, separated by commas. */
 export const componentNamespacesAnnotation = 'kappnav.component.namespaces'

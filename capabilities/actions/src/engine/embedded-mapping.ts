@@ -6,7 +6,7 @@ import { MapData, asData } from './action-map.ts'
 import type { MapObject } from './catalog.ts'
 import type { Problem } from './problem.ts'
 
-/** The data key. */
+/** Key of the data of an action map under which mappings may stand. */
 export const kamDefsKey = 'kam-defs'
 /** Label of mappings that were made from maps. */
 export const autoCreatedLabel = 'kappnav.kam.auto-created'

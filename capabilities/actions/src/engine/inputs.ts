@@ -31,7 +31,7 @@ export interface InputField {
   readonly validator: string | undefined
 }
 
-/** A form. */
+/** What an action asks for before it runs. */
 export interface InputForm {
   readonly name: string
   readonly fields: readonly InputField[]

@@ -16,7 +16,7 @@ export const rulesField: Readonly<Record<MapType, string>> = {
   sections: 'sectionMappings',
 }
 
-/** One mapping. */
+/** One KindActionMapping, read: its rules, and what is wrong with the others. */
 export interface Mapping {
   readonly namespace: string
   readonly name: string

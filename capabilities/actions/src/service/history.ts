@@ -4,10 +4,10 @@ import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { jobKeys, jobState, jobTypeLabel, labelOf } from '../engine/job.ts'
 
-/** Jobs. */
+/** `batch/v1 Job`: what command actions become. */
 export const Job: Kind = kind('batch/v1', 'Job', { plural: 'jobs', namespaced: true })
 
-/** One run. */
+/** One run of a command action. */
 export interface Run {
   readonly job: string
   readonly namespace: string
@@ -38,7 +38,7 @@ export interface RunFilter {
 /** The label selector of all runs. */
 export const runSelector: string = `${jobTypeLabel}=command`
 
-/** A Job as a run. */
+/** What a Job tells of the action behind it. */
 export function runOf(job: KubeObject): Run {
   const labels = job.metadata.labels ?? {}
   const annotations = job.metadata.annotations ?? {}

@@ -4,7 +4,7 @@ import type { RouteUser } from '@fairlead/controller'
 import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
 
-/** Who asks. */
+/** Who asks, with a client that has the rights of that one. */
 export interface Caller {
   readonly user: RouteUser
   /** Has the rights of the user and no more. */

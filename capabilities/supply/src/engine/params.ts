@@ -12,7 +12,7 @@ export interface ParamSources {
   readonly owner?: readonly OwnerParam[]
 }
 
-/** Values by name. */
+/** The params that a template sees, by name: those of owner, resource and blueprint over its own defaults. */
 export function mergeParams({ template = [], blueprint = [], resource = [], owner = [] }: ParamSources): JsonObject {
   const values = new Map<string, { value: JsonValue; locked: boolean }>()
   for (const param of template) values.set(param.name, { value: param.default, locked: false })

@@ -24,7 +24,7 @@ export interface ResourceAccess {
   readonly name?: string
 }
 
-/** An answer. */
+/** Whether someone may do something, and why. */
 export interface AccessDecision {
   readonly allowed: boolean
   /** What the authorizer says about it; often nothing. */

@@ -34,7 +34,7 @@ export interface HookEndpoint {
   readonly maxResponseBytes?: number
 }
 
-/** One call. */
+/** What a hook is called with. */
 export interface HookCall {
   readonly body: JsonValue
   readonly headers?: Readonly<Record<string, string>>

@@ -28,7 +28,7 @@ export function anyOf<T extends KubeObject>(...predicates: readonly Predicate<T>
   return (change) => predicates.some((predicate) => predicate(change))
 }
 
-/** All of them hold. */
+/** A predicate that holds when all of these hold. */
 export function allOf<T extends KubeObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (change) => predicates.every((predicate) => predicate(change))
 }

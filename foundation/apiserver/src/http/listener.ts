@@ -161,6 +161,8 @@ class Door implements Listener {
     const leaving = new AbortController()
     response.on('close', () => {
       this.#streams.delete(leaving)
+      // Its connection was promised to be kept, before anybody knew of the end.
+      if (this.#closing !== undefined) setImmediate(() => this.#server.closeIdleConnections())
       if (!response.writableFinished) leaving.abort(new Error('The client closed the connection.'))
     })
     response.on('error', () => response.destroy())

@@ -513,6 +513,17 @@ test('closes with open watches, idle and half-open connections', async () => {
   await Promise.all([closing, silentGone])
 })
 
+test('does not wait for a connection that its watch leaves behind', async () => {
+  const feed = channel()
+  // Nobody moves this clock: closing after a time limit would never come.
+  const door = await open(async ({ signal }) => feed.response(signal), { clock: new FakeClock() })
+  const sent = httpsRequest({ host: door.host, port: door.port, path: '/watch', agent: agent({ keepAlive: true }) })
+  sent.end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.resume()
+  await door[Symbol.asyncDispose]()
+})
+
 test('says in one line when the port is taken', async () => {
   await using door = await open(async () => json({}))
   const { port } = door

@@ -1,0 +1,164 @@
+// Documents: API objects that live as JSON files in a folder, one folder per namespace. Whoever edits a file, with an editor or by `git pull`, changes the
+// object; watchers see it at once.
+import { watch } from 'node:fs'
+import type { FSWatcher } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type {
+  DelegatedChange,
+  DelegatedKey,
+  DelegatedResource,
+  DelegatedReview,
+  DelegatedStorage,
+  DelegatedWrite,
+} from '@fairlead/controller'
+import { badRequest, formatKey, keyOf } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { definition } from './definition.ts'
+
+interface Kept {
+  readonly text: string
+  readonly object: KubeObject
+}
+
+/** The storage. */
+export class Documents implements DelegatedStorage, AsyncDisposable {
+  readonly #folder: string
+  readonly #kept = new Map<string, Kept>()
+  readonly #listeners = new Set<(change: DelegatedChange) => void>()
+  readonly #watcher: FSWatcher
+  /** Files are read and written one after the other, so that no half of a change is ever seen. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.#watcher = watch(folder, { recursive: true }, () => void this.#inTurn(() => this.#readAll()))
+  }
+
+  /** Opens a folder, which is made if it is not there. */
+  static async open(folder: string): Promise<Documents> {
+    await mkdir(folder, { recursive: true })
+    const documents = new Documents(folder)
+    await documents.#inTurn(() => documents.#readAll())
+    return documents
+  }
+
+  async get(key: DelegatedKey): Promise<KubeObject | undefined> {
+    return this.#kept.get(formatKey(key))?.object
+  }
+
+  async list(namespace: string | undefined): Promise<readonly KubeObject[]> {
+    const objects = [...this.#kept.values()].map(({ object }) => object)
+    return namespace === undefined ? objects : objects.filter(({ metadata }) => metadata.namespace === namespace)
+  }
+
+  /** What no schema can say; runs for dry runs as well. */
+  validate({ object, warnings }: DelegatedReview): void {
+    const text = textOf(object)
+    if (text.includes('\0')) throw badRequest('spec.text must not hold NUL characters')
+    if (text !== '' && !text.endsWith('\n')) warnings.push('spec.text does not end with a newline')
+  }
+
+  create(object: KubeObject): Promise<KubeObject> {
+    return this.#inTurn(() => this.#write(object))
+  }
+
+  update(object: KubeObject, _old: KubeObject, { signal }: DelegatedWrite): Promise<KubeObject> {
+    return this.#inTurn(() => {
+      // Nobody waits for it any more, and nothing has been done yet.
+      signal.throwIfAborted()
+      return this.#write(object)
+    })
+  }
+
+  delete(old: KubeObject): Promise<void> {
+    return this.#inTurn(async () => {
+      await rm(this.#fileOf(old), { force: true })
+      this.#forget(formatKey(keyOf(old)))
+    })
+  }
+
+  watch(listener: (change: DelegatedChange) => void): Disposable {
+    this.#listeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watcher.close()
+    await this.#turn
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #write(object: KubeObject): Promise<KubeObject> {
+    const file = this.#fileOf(object)
+    const kept = { ...object, status: { characters: textOf(object).length } }
+    const text = `${JSON.stringify(kept, undefined, 2)}\n`
+    await mkdir(join(file, '..'), { recursive: true })
+    await writeFile(`${file}.new`, text)
+    await rename(`${file}.new`, file)
+    this.#keep(formatKey(keyOf(kept)), { text, object: kept })
+    return kept
+  }
+
+  /** Compares the folder with what is known of it, and tells what is different. */
+  async #readAll(): Promise<void> {
+    const missing = new Set(this.#kept.keys())
+    const files = (await readdir(this.#folder, { recursive: true })).filter((file) => file.endsWith('.json'))
+    for (const file of files) {
+      const [namespace = '', name = '', ...deeper] = file.slice(0, -'.json'.length).split(/[\\/]/)
+      const text = await readFile(join(this.#folder, file), 'utf8').catch(() => undefined)
+      const object = text === undefined || deeper.length > 0 || name === '' ? undefined : parse(text, namespace, name)
+      if (text === undefined || object === undefined) continue
+      const key = formatKey(keyOf(object))
+      missing.delete(key)
+      if (this.#kept.get(key)?.text !== text) this.#keep(key, { text, object })
+    }
+    for (const key of missing) this.#forget(key)
+  }
+
+  #keep(key: string, kept: Kept): void {
+    const previous = this.#kept.get(key)?.object
+    this.#kept.set(key, kept)
+    this.#tell({ type: 'put', object: kept.object, previous })
+  }
+
+  #forget(key: string): void {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return
+    this.#kept.delete(key)
+    this.#tell({ type: 'delete', object: kept.object, previous: kept.object })
+  }
+
+  #tell(change: DelegatedChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  /** Names of objects are DNS names: nothing in them leads out of the folder. */
+  #fileOf({ metadata }: KubeObject): string {
+    return join(this.#folder, metadata.namespace ?? '', `${metadata.name}.json`)
+  }
+}
+
+/** The resource that the API server is given. */
+export function documentsResource(storage: Documents): DelegatedResource {
+  return { definition, storage, maxBodyBytes: 512 * 1024 }
+}
+
+function textOf(object: KubeObject | undefined): string {
+  return String((object?.['spec'] as { text?: unknown } | undefined)?.text ?? '')
+}
+
+/** A file that is being written, or is none of ours, is passed over. */
+function parse(text: string, namespace: string, name: string): KubeObject | undefined {
+  try {
+    const object = JSON.parse(text) as KubeObject
+    return { ...object, metadata: { ...object.metadata, namespace, name } }
+  } catch {
+    return undefined
+  }
+}

@@ -6,7 +6,8 @@ import { constants, gzip } from 'node:zlib'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from './message.ts'
-import { OutgoingStream, drainLimit } from './outgoing-stream.ts'
+import { writeLong } from './long-answer.ts'
+import { OutgoingStream } from './outgoing-stream.ts'
 
 const compress = promisify(gzip)
 
@@ -23,7 +24,7 @@ export async function writeResponse(
 ): Promise<void> {
   const { body } = answer
   try {
-    if (body.kind === 'json' || body.kind === 'bytes') await writeWhole(answer, bytesOf(body), request, response)
+    if (body.kind === 'json' || body.kind === 'bytes') await writeWhole(answer, piecesOf(body), request, response)
     else await writeStream(answer, body, response, clock)
   } catch {
     // The answer has begun and cannot be finished: only a broken connection tells the client so.
@@ -31,45 +32,41 @@ export async function writeResponse(
   }
 }
 
-function bytesOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): Uint8Array {
-  if (body.kind === 'bytes') return body.bytes
-  return body.bytes ?? Buffer.from(stringifyJson(body.value))
+function piecesOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): readonly Uint8Array[] {
+  if (body.kind === 'bytes') return body.pieces ?? [body.bytes]
+  return [body.bytes ?? Buffer.from(stringifyJson(body.value))]
 }
 
 async function writeWhole(
   { status, headers }: ServerResponse,
-  bytes: Uint8Array,
+  pieces: readonly Uint8Array[],
   request: IncomingMessage,
   response: HttpResponse,
 ): Promise<void> {
-  const compressible = bytes.length > gzipAbove && !has(headers, 'content-encoding')
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const compressible = length > gzipAbove && !has(headers, 'content-encoding')
   if (compressible && acceptsGzip(request)) {
-    const packed = await compress(bytes, { level: constants.Z_BEST_SPEED })
+    const packed = await compress(joined(pieces), { level: constants.Z_BEST_SPEED })
     response.writeHead(status, {
       ...mutable(headers),
       'content-encoding': 'gzip',
       vary: varyOf(headers),
       'content-length': packed.length,
     })
-    return finish(response, packed)
+    return finish(response, [packed], packed.length)
   }
-  response.writeHead(status, { ...mutable(headers), 'content-length': bytes.length })
-  return finish(response, bytes)
+  response.writeHead(status, { ...mutable(headers), 'content-length': length })
+  return finish(response, pieces, length)
 }
 
-function finish(response: HttpResponse, bytes: Uint8Array): Promise<void> | void {
+function finish(response: HttpResponse, pieces: readonly Uint8Array[], length: number): Promise<void> | void {
   // Little enough for the buffers of the connection, which Node reads no further request from until they are empty.
-  if (bytes.length <= unwatched) return void response.end(bytes)
-  return new Promise((resolve) => {
-    // Node's socket timeout counts from the last byte that the client took.
-    response.setTimeout(drainLimit, () => response.destroy())
-    response.once('close', resolve)
-    response.once('finish', () => {
-      response.setTimeout(0)
-      resolve()
-    })
-    response.end(bytes)
-  })
+  if (length <= unwatched) return void response.end(joined(pieces))
+  return writeLong(response, pieces)
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 
 async function writeStream(

@@ -73,8 +73,18 @@ export async function answerList(
   if (form.encoding !== 'json' || form.pretty) {
     return answerValue(200, { ...listType, metadata, items: views.map((view) => itemOf(view)) }, form)
   }
-  const bytes = await listBytes({ ...listType, metadata }, views, form.monotonic)
-  return { status: 200, headers: { ...uncached, 'content-type': jsonType }, body: { kind: 'bytes', bytes } }
+  const pieces = await listPieces({ ...listType, metadata }, views, form.monotonic)
+  return {
+    status: 200,
+    headers: { ...uncached, 'content-type': jsonType },
+    body: {
+      kind: 'bytes',
+      pieces,
+      get bytes() {
+        return Buffer.concat(pieces)
+      },
+    },
+  }
 }
 
 /** An answer that says what went wrong. Protobuf and YAML clients get it in their form. */
@@ -144,22 +154,32 @@ function bodyOf(
 /** Long lists are encoded in slices of this many milliseconds. */
 const sliceMs = 8
 
-async function listBytes(head: JsonObject, views: readonly View[], monotonic: () => number): Promise<Uint8Array> {
+async function listPieces(
+  head: JsonObject,
+  views: readonly View[],
+  monotonic: () => number,
+): Promise<readonly Uint8Array[]> {
   const parts: Uint8Array[] = [encoder.encode(`${stringifyJson(head).slice(0, -1)},"items":[`)]
   const prefix = views.length === 0 ? undefined : typePrefix(views[0]!)
   let since = monotonic()
   for (const [index, view] of views.entries()) {
     // Free-form objects can have numbers for names, which stand before the type.
-    const isCut = prefix !== undefined && prefix.equals(view.bytes.subarray(0, prefix.length))
+    const { bytes } = view
+    const isCut = prefix !== undefined && startsWith(bytes, prefix)
     parts.push(separators[index === 0 ? 'first' : 'next'][isCut ? 'opened' : 'whole'])
-    parts.push(isCut ? view.bytes.subarray(prefix.length) : view.bytes)
+    parts.push(isCut ? bytes.subarray(prefix.length) : bytes)
     if (index % 64 === 63 && monotonic() - since > sliceMs) {
       await new Promise((resolve) => setImmediate(resolve))
       since = monotonic()
     }
   }
   parts.push(encoder.encode(']}'))
-  return Buffer.concat(parts)
+  return parts
+}
+
+function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
+  for (let index = 0; index < prefix.length; index++) if (bytes[index] !== prefix[index]) return false
+  return true
 }
 
 /** What stands before an item: a comma, and the brace that goes with a type that was cut off. */

@@ -289,6 +289,26 @@ test('keeps several values of a header apart, and writes the bytes that are alre
   ])
 })
 
+test('sends long answers whole, whatever their pieces and whoever else is sent some', async () => {
+  const sizes = [1, 100, 65_537, 262_143, 262_144, 262_145, 700_000, 0, 3]
+  const bodies = Array.from({ length: 6 }, (_, body) =>
+    sizes.map((size, piece) => Buffer.alloc(size, `${body}.${piece} `)).slice(body === 5 ? -2 : 0, 9 - body),
+  )
+  await using door = await open(async ({ path }) => {
+    const pieces = bodies[Number(path.slice(1))]!
+    return { status: 200, headers: {}, body: { kind: 'bytes', bytes: Buffer.concat(pieces), pieces } }
+  })
+  const asked = Array.from({ length: 24 }, (_, index) => index % bodies.length)
+  const gzip = { 'Accept-Encoding': 'gzip' }
+  const answers = await Promise.all(
+    asked.map((body, index) => ask(door, { path: `/${body}`, headers: index % 4 === 3 ? gzip : {} })),
+  )
+  for (const [index, { headers, body }] of answers.entries()) {
+    const bytes = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+    expect(bytes.equals(Buffer.concat(bodies[asked[index]!]!))).toBe(true)
+  }
+})
+
 test('answers HEAD without a body', async () => {
   await using door = await open(async () => json({ a: 1 }))
   const { status, body } = await ask(door, { method: 'HEAD' })

@@ -41,7 +41,7 @@ export function portNumberOrName(field: string, value: JsonValue): FieldError[] 
   return typeof value === 'string' ? invalidWith(field, value, portName(value)) : portNumber(field, Number(value))
 }
 
-/** One of some values; `missing` says that absence is an error of its own. */
+/** One of some values, which messages list in the order given; `missing` says that absence is an error of its own. */
 export function oneOf(
   field: string,
   value: string,
@@ -49,7 +49,7 @@ export function oneOf(
   missing: 'required' | 'unsupported' | 'fine' = 'unsupported',
 ): FieldError[] {
   if (value === '' && missing !== 'unsupported') return missing === 'fine' ? [] : [fieldErrors.required(field)]
-  return choices.includes(value) ? [] : [fieldErrors.notSupported(field, value, choices.toSorted())]
+  return choices.includes(value) ? [] : [fieldErrors.notSupported(field, value, choices)]
 }
 
 /** A field that must keep its value. Objects show their fields in the order of their type, as Go's structs do. */

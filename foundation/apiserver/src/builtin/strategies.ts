@@ -33,10 +33,10 @@ import { ingressClassStrategy, ingressStrategy, networkPolicyStrategy } from './
 import { podStrategy } from './pods/pod.ts'
 import { podTemplateStrategy } from './pods/pod-template.ts'
 import { autoscalerStrategy, disruptionBudgetStrategy } from './policy/autoscaler.ts'
+import { claimStrategy } from './storage/claim.ts'
 import {
   attachmentStrategy,
   attributesClassStrategy,
-  claimStrategy,
   csiDriverStrategy,
   storageClassStrategy,
   volumeStrategy,

@@ -1,15 +1,6 @@
 // Subresources of Pods that are more than a view of the Pod: binding to a node, eviction, logs, and the connections that need a kubelet.
-import {
-  asObject,
-  badRequest,
-  condition,
-  conflict,
-  failure,
-  isJsonObject,
-  notFound,
-  setCondition,
-} from '@fairlead/kube'
-import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { asObject, badRequest, conflict, failure, goQuote, isJsonObject, notFound } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import { writeOptionsObject } from '../admission/attributes.ts'
 import { typedForm } from '../builtin/index.ts'
@@ -67,7 +58,18 @@ const bind: SubresourceEndpoint = async (environment, exchange) => {
   const { object: binding, options } = readBody(environment, exchange, expectedKind('v1', 'Binding'))
   const target = isJsonObject(binding['target']) ? binding['target'] : {}
   const node = typeof target['name'] === 'string' ? target['name'] : ''
-  if (node === '') throw badRequest('Binding "" is invalid: target.name: Required value')
+  const kind = typeof target['kind'] === 'string' ? target['kind'] : ''
+  // Errors of a binding reach the client as those of the server: the real one does not tell them apart.
+  if (kind !== '' && kind !== 'Node')
+    throw failure(
+      500,
+      undefined,
+      `target.kind: Unsupported value: ${goQuote(kind)}: supported values: "Node", "<empty>"`,
+    )
+  if (node === '') throw failure(500, undefined, 'target.name: Required value')
+  const metadata = isJsonObject(binding['metadata']) ? binding['metadata'] : {}
+  if (typeof metadata['name'] === 'string' && metadata['name'] !== '' && metadata['name'] !== call.name)
+    throw badRequest('name in URL does not match name in Binding object')
   await modifyObject(
     environment,
     { ...call, subresource: 'binding' },
@@ -93,7 +95,7 @@ const bind: SubresourceEndpoint = async (environment, exchange) => {
           )
         }
         spec.nodeName = node
-        setScheduled(draft, timestamp(environment.clock.now()))
+        setPodCondition(draft, { type: 'PodScheduled', status: 'True' }, timestamp(environment.clock.now()))
         return draft
       },
     },
@@ -113,8 +115,35 @@ const evict: SubresourceEndpoint = async (environment, exchange) => {
   const { kind: _kind, apiVersion: _version, ...rest } = given
   const deletion = deleteOptions(new URLSearchParams(), rest)
   await admitEviction(environment, call, eviction, options.dryRun)
+  if (!deletion.dryRun && !options.dryRun) await markDisrupted(environment, call)
   await deleteObject(environment, call, { ...deletion, dryRun: deletion.dryRun || options.dryRun })
   return answerValue(201, success, form)
+}
+
+/** A pod that stays for its grace period says why it goes. */
+async function markDisrupted(environment: Environment, call: ResourceCall): Promise<void> {
+  const pod = await readPod(environment, call)
+  if (nodeOf(pod) === '' || pod.metadata.deletionTimestamp !== undefined) return
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+  }
+  await modifyObject(
+    environment,
+    { ...call, subresource: 'binding' },
+    {
+      dryRun: false,
+      manager: '',
+      createsMissing: false,
+      change: (found) => {
+        const draft = draftOf(found!)
+        setPodCondition(draft, condition, timestamp(environment.clock.now()))
+        return draft
+      },
+    },
+  )
 }
 
 /** Webhooks that guard evictions see a creation of `pods/eviction`; what they would change of it has no meaning. */
@@ -189,10 +218,19 @@ function nodeOf(pod: KubeObject): string {
   return (pod['spec'] as { nodeName?: string } | undefined)?.nodeName ?? ''
 }
 
-function setScheduled(pod: { [field: string]: JsonValue }, now: string): void {
-  const status = (isJsonObject(pod['status']) ? pod['status'] : {}) as { conditions?: readonly Condition[] }
-  const conditions = setCondition(status.conditions ?? [], condition('PodScheduled', true), now)
-  pod['status'] = { ...(status as JsonObject), conditions: conditions as unknown as JsonValue }
+function setPodCondition(pod: { [field: string]: JsonValue }, next: JsonObject, now: string): void {
+  const status = isJsonObject(pod['status']) ? pod['status'] : {}
+  const conditions = (status['conditions'] ?? []) as readonly JsonObject[]
+  const old = conditions.find((item) => item['type'] === next['type'])
+  const placed = {
+    ...next,
+    lastProbeTime: null,
+    lastTransitionTime: old?.['status'] === next['status'] ? (old?.['lastTransitionTime'] ?? now) : now,
+  }
+  pod['status'] = {
+    ...status,
+    conditions: old === undefined ? [...conditions, placed] : conditions.map((item) => (item === old ? placed : item)),
+  }
 }
 
 function readBody(

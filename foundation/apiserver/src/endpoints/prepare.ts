@@ -82,16 +82,17 @@ export async function prepareUpdate(
   const now = timestamp(environment.clock.now())
   let draft = object as Draft
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
-  if (mode.isApplied !== true) draft = await tracked(call, old, draft, mode.manager, now)
+  const isBinding = call.subresource === 'binding'
+  if (mode.isApplied !== true && !isBinding) draft = await tracked(call, old, draft, mode.manager, now)
   draft = await admitted(environment, call, 'UPDATE', draft, old, mode.dryRun)
   const oldJson = old as unknown as JsonObject
   const isStatus = (strategy.statusSubresources ?? statusEndpoints).has(call.subresource)
-  if (isStatus) keepAllButStatus(draft, oldJson, definition.crd !== undefined)
-  else if (strategy.hasStatus && call.subresource !== 'binding') keepStatus(draft, oldJson)
+  if (isStatus) keepAllButStatus(draft, oldJson, definition.crd === undefined ? strategy.statusKeeps : 'metadata')
+  else if (strategy.hasStatus && !isBinding) keepStatus(draft, oldJson)
   keepSystemFields(draft, old.metadata)
   const context = writeContext(environment, call, mode.dryRun)
   if (!unlockingEndpoints.has(call.subresource)) strategy.prepareForUpdate?.(draft, old, context)
-  if (strategy.tracksGeneration && !isStatus) raiseGeneration(draft, oldJson, strategy.hasStatus ?? false)
+  if (strategy.tracksGeneration && !isStatus && !isBinding) raiseGeneration(draft, oldJson, strategy.hasStatus ?? false)
   const updated = keepUnchangedTimes(old, asObject(draft))
   if (updated.metadata.managedFields === old.metadata.managedFields)
     draft.metadata['managedFields'] = cloneJson(asJson(old.metadata)['managedFields'] ?? null)
@@ -212,8 +213,8 @@ async function admitted(
   return draft
 }
 
-/** `/status`: everything but status stays as it was; built-in kinds let annotations and the like of metadata through. */
-function keepAllButStatus(draft: Draft, old: JsonObject, isCustom: boolean): void {
+/** `/status`: everything but status stays as it was; most built-in kinds let labels, annotations and the like of metadata through. */
+function keepAllButStatus(draft: Draft, old: JsonObject, kept: Strategy['statusKeeps']): void {
   for (const name of Object.keys(draft)) {
     if (name !== 'status' && name !== 'metadata' && !Object.hasOwn(old, name)) delete draft[name]
   }
@@ -222,15 +223,14 @@ function keepAllButStatus(draft: Draft, old: JsonObject, isCustom: boolean): voi
   }
   const oldMetadata = old['metadata'] as JsonObject
   const { metadata } = draft
-  if (isCustom) {
+  if (kept === 'metadata') {
     const { managedFields, resourceVersion } = metadata
     draft.metadata = { ...oldMetadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) }
     delete draft.metadata['managedFields']
     if (managedFields !== undefined) draft.metadata['managedFields'] = managedFields
-  } else if (oldMetadata['labels'] === undefined) {
-    delete metadata['labels']
-  } else {
-    metadata['labels'] = oldMetadata['labels']
+  } else if (kept === 'labels') {
+    if (oldMetadata['labels'] === undefined) delete metadata['labels']
+    else metadata['labels'] = oldMetadata['labels']
   }
 }
 

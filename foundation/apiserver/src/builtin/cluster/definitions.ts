@@ -41,6 +41,7 @@ export const certificateRequestStrategy: Strategy = {
 
 /** Behaviour of FlowSchemas: accepted and kept; requests are not shaped by them. */
 export const flowSchemaStrategy: Strategy = {
+  statusKeeps: 'metadata',
   hasStatus: true,
   tracksGeneration: true,
   applyDefaults(object) {
@@ -55,6 +56,7 @@ export const flowSchemaStrategy: Strategy = {
 
 /** Behaviour of PriorityLevelConfigurations. */
 export const priorityLevelStrategy: Strategy = {
+  statusKeeps: 'metadata',
   hasStatus: true,
   tracksGeneration: true,
   applyDefaults(object) {

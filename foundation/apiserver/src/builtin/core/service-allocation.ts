@@ -3,7 +3,6 @@
 // decides, so that concurrent creations rarely meet.
 import type { FieldError, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, internalError } from '@fairlead/kube'
-import { isIP } from 'node:net'
 import type { WriteContext } from '../../registry/strategy.ts'
 import { draftsAt, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
@@ -14,11 +13,6 @@ const networkAddress = '10.0.0.0'
 const hosts = { first: 2, count: 253 }
 
 const nodePorts = { first: 30_000, count: 2768 }
-
-/** An IPv4 or IPv6 address. */
-export function isIpAddress(text: string): boolean {
-  return isIP(text) !== 0
-}
 
 /** Types whose services are reached at ports of the nodes. */
 export function hasNodePorts(type: JsonValue | undefined): boolean {

@@ -16,7 +16,8 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
-import { allocate, allocationErrors, hasNodePorts, isIpAddress, setClusterIp } from './service-allocation.ts'
+import { isIpAddress } from './ip-address.ts'
+import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './service-allocation.ts'
 
 /** Behaviour of Services. */
 export const serviceStrategy: Strategy = {
@@ -173,7 +174,7 @@ function portErrors(ports: readonly JsonObject[], isHeadless: boolean, withNodeP
       names.add(name)
     }
     errors.push(...portNumber(`${path}.port`, numberAt(port, 'port') ?? 0))
-    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['TCP', 'UDP', 'SCTP'], 'required'))
+    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required'))
     errors.push(...portNumberOrName(`${path}.targetPort`, port['targetPort'] ?? 0))
     if (
       isHeadless &&

@@ -1,7 +1,7 @@
 // Endpoints and EndpointSlices.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath } from '@fairlead/kube'
-import { isIpAddress } from '../core/service-allocation.ts'
+import { isIpAddress } from '../core/ip-address.ts'
 import type { Strategy } from '../../registry/strategy.ts'
 import { immutable, oneOf, portNumber } from '../checks.ts'
 import { draftsAt, fill, fillText, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'

@@ -12,7 +12,7 @@ import {
   subdomainName,
 } from '../checks.ts'
 import { draftsAt, ensureAt, fillText, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
-import { isIpAddress } from '../core/service-allocation.ts'
+import { isIpAddress } from '../core/ip-address.ts'
 
 /** Behaviour of Ingresses. */
 export const ingressStrategy: Strategy = {

@@ -1,39 +1,134 @@
-// Checks of containers: names, images, ports, environment, mounts, probes, resources (pkg/apis/core/validation, v1.35).
+// Checks of containers: regular ones, those of initialisation, and ephemeral ones (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
-import { compareQuantities, fieldErrors, fieldPath, parseQuantity, portName } from '@fairlead/kube'
-import { invalidWith, labelName, nonNegative, oneOf, portNumber, portNumberOrName, positive } from '../checks.ts'
-import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { fieldErrors, fieldPath, portName } from '@fairlead/kube'
+import { invalidWith, labelName, oneOf, portNumber } from '../checks.ts'
+import { has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { environmentErrors, environmentSourceErrors } from './environment-validation.ts'
+import { mountErrors, volumeDeviceErrors } from './mount-validation.ts'
+import type { ProbeSurroundings } from './probe-validation.ts'
+import { lifecycleAndProbeErrors } from './probe-validation.ts'
+import { resourceErrors } from './resource-validation.ts'
+import { containerSecurityErrors } from './security-validation.ts'
 
-/** Checks the containers of one list. `volumes` are the names that mounts may use. */
-export function containerErrors(
+/** What a container's checks need to know of its pod. */
+export interface Surroundings extends ProbeSurroundings {
+  readonly volumes: ReadonlyMap<string, JsonObject>
+  readonly claims: ReadonlySet<string>
+  readonly restartPolicy: string
+  /** The pod shares the users of its node. */
+  readonly hostUsers: boolean
+}
+
+/** Checks `containers`. */
+export function containerErrors(field: string, containers: readonly JsonObject[], around: Surroundings): FieldError[] {
+  if (containers.length === 0) return [fieldErrors.required(field)]
+  const names = new Set<string>()
+  const errors = containers.flatMap((container, index) => {
+    const path = fieldPath(field, index)
+    return [
+      ...commonErrors(path, container, around),
+      ...repeatedName(path, container, names),
+      ...lifecycleAndProbeErrors(path, container, around),
+      ...restartErrors(path, container),
+    ]
+  })
+  return [...errors, ...hostPortErrors(field, containers)]
+}
+
+/** Checks `initContainers`; those that restart always run beside the regular ones and may have probes. */
+export function initContainerErrors(
   field: string,
   containers: readonly JsonObject[],
-  volumes: ReadonlySet<string>,
+  regular: readonly JsonObject[],
+  around: Surroundings,
 ): FieldError[] {
-  const names = new Set<string>()
+  const names = new Set(regular.map((container) => stringAt(container, 'name')))
   return containers.flatMap((container, index) => {
     const path = fieldPath(field, index)
-    const name = stringAt(container, 'name')
-    const errors = commonErrors(path, container, volumes)
-    if (names.has(name)) errors.push(fieldErrors.duplicate(`${path}.name`, name))
-    names.add(name)
-    for (const [probe, onlyOnce] of [
-      ['livenessProbe', true],
-      ['readinessProbe', false],
-      ['startupProbe', true],
-    ] as const) {
-      if (has(container, probe)) errors.push(...probeErrors(`${path}.${probe}`, objectAt(container, probe), onlyOnce))
+    const errors = [
+      ...commonErrors(path, container, around),
+      ...restartErrors(path, container),
+      ...repeatedName(path, container, names),
+      ...hostPortErrors(field, [container]),
+    ]
+    if (stringAt(container, 'restartPolicy') === 'Always')
+      return [...errors, ...lifecycleAndProbeErrors(path, container, around)]
+    const forbidden = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe']
+      .filter((name) => has(container, name))
+      .map((name) =>
+        fieldErrors.forbidden(`${path}.${name}`, 'may not be set for init containers without restartPolicy=Always'),
+      )
+    return [...errors, ...forbidden]
+  })
+}
+
+const ephemeralMayNotHave = [
+  'ports',
+  'resources',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+]
+
+/** Checks `ephemeralContainers`. */
+export function ephemeralContainerErrors(
+  field: string,
+  containers: readonly JsonObject[],
+  others: readonly JsonObject[],
+  around: Surroundings,
+): FieldError[] {
+  const otherNames = new Set(others.map((container) => stringAt(container, 'name')))
+  const names = new Set(otherNames)
+  const why = 'cannot be set for an Ephemeral Container'
+  return containers.flatMap((container, index) => {
+    const path = fieldPath(field, index)
+    const target = stringAt(container, 'targetContainerName')
+    const errors = [
+      ...commonErrors(path, container, around),
+      ...imageSpaceErrors(path, container),
+      ...repeatedName(path, container, names),
+    ]
+    if (target !== '' && !otherNames.has(target))
+      errors.push(fieldErrors.notFound(`${path}.targetContainerName`, target))
+    for (const name of ephemeralMayNotHave) {
+      if (name === 'resources' ? Object.keys(objectAt(container, name)).length > 0 : has(container, name))
+        errors.push(fieldErrors.forbidden(`${path}.${name}`, why))
+    }
+    for (const [at, mount] of objectsAt(container, 'volumeMounts').entries()) {
+      for (const name of ['subPath', 'subPathExpr'])
+        if (stringAt(mount, name) !== '')
+          errors.push(fieldErrors.forbidden(fieldPath(path, 'volumeMounts', at, name), why))
     }
     return errors
   })
 }
 
-function commonErrors(path: string, container: JsonObject, volumes: ReadonlySet<string>): FieldError[] {
-  const name = stringAt(container, 'name')
+/** An image's name with space around it: templates may have it, pods may not. */
+export function imageSpaceErrors(path: string, container: JsonObject): FieldError[] {
   const image = stringAt(container, 'image')
+  return image.trim() === image
+    ? []
+    : [fieldErrors.invalid(`${path}.image`, image, 'must not have leading or trailing whitespace')]
+}
+
+function repeatedName(path: string, container: JsonObject, names: Set<string>): FieldError[] {
+  const name = stringAt(container, 'name')
+  if (names.has(name)) return [fieldErrors.duplicate(`${path}.name`, name)]
+  names.add(name)
+  return []
+}
+
+function commonErrors(path: string, container: JsonObject, around: Surroundings): FieldError[] {
+  const name = stringAt(container, 'name')
+  const mounts = objectsAt(container, 'volumeMounts')
+  const devices = objectsAt(container, 'volumeDevices')
   return [
     ...(name === '' ? [fieldErrors.required(`${path}.name`)] : labelName(`${path}.name`, name)),
-    ...(image === '' ? [fieldErrors.required(`${path}.image`)] : []),
+    ...(stringAt(container, 'image') === '' ? [fieldErrors.required(`${path}.image`)] : []),
     ...oneOf(
       `${path}.terminationMessagePolicy`,
       stringAt(container, 'terminationMessagePolicy'),
@@ -43,14 +138,17 @@ function commonErrors(path: string, container: JsonObject, volumes: ReadonlySet<
     ...portErrors(`${path}.ports`, objectsAt(container, 'ports')),
     ...environmentErrors(`${path}.env`, objectsAt(container, 'env')),
     ...environmentSourceErrors(`${path}.envFrom`, objectsAt(container, 'envFrom')),
-    ...mountErrors(`${path}.volumeMounts`, objectsAt(container, 'volumeMounts'), volumes),
+    ...mountErrors(`${path}.volumeMounts`, container, mounts, devices, around.volumes),
+    ...volumeDeviceErrors(`${path}.volumeDevices`, devices, mounts, around.volumes),
     ...oneOf(
       `${path}.imagePullPolicy`,
       stringAt(container, 'imagePullPolicy'),
       ['Always', 'IfNotPresent', 'Never'],
       'required',
     ),
-    ...resourceErrors(`${path}.resources`, objectAt(container, 'resources')),
+    ...resourceErrors(`${path}.resources`, objectAt(container, 'resources'), around.claims),
+    ...resizeErrors(`${path}.resizePolicy`, objectsAt(container, 'resizePolicy'), around.restartPolicy),
+    ...containerSecurityErrors(`${path}.securityContext`, container, around.hostUsers),
   ]
 }
 
@@ -72,150 +170,71 @@ function portErrors(field: string, ports: readonly JsonObject[]): FieldError[] {
     )
     const hostPort = numberAt(port, 'hostPort') ?? 0
     if (hostPort !== 0) errors.push(...portNumber(`${path}.hostPort`, hostPort))
-    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['TCP', 'UDP', 'SCTP'], 'required'))
+    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required'))
     return errors
   })
 }
 
-const valueSources = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef', 'fileKeyRef']
-
-function environmentErrors(field: string, variables: readonly JsonObject[]): FieldError[] {
-  return variables.flatMap((variable, index) => {
-    const path = fieldPath(field, index)
-    const name = stringAt(variable, 'name')
-    const errors: FieldError[] = []
-    if (name === '') errors.push(fieldErrors.required(`${path}.name`))
-    else if (!/^[ -<>-~]+$/.test(name)) {
-      errors.push(
-        fieldErrors.invalid(
-          `${path}.name`,
-          name,
-          "a valid environment variable name must consist only of printable ASCII characters other than '='",
-        ),
-      )
-    }
-    if (has(variable, 'valueFrom'))
-      errors.push(
-        ...valueSourceErrors(`${path}.valueFrom`, objectAt(variable, 'valueFrom'), stringAt(variable, 'value')),
-      )
-    return errors
-  })
-}
-
-function valueSourceErrors(path: string, source: JsonObject, value: string): FieldError[] {
-  const errors: FieldError[] = []
-  const given = valueSources.filter((name) => has(source, name))
-  for (const name of ['configMapKeyRef', 'secretKeyRef'].filter((candidate) => has(source, candidate))) {
-    if (stringAt(source, name, 'name') === '') errors.push(fieldErrors.required(`${path}.${name}.name`))
-    if (stringAt(source, name, 'key') === '') errors.push(fieldErrors.required(`${path}.${name}.key`))
-  }
-  if (has(source, 'fieldRef') && stringAt(source, 'fieldRef', 'fieldPath') === '')
-    errors.push(fieldErrors.required(`${path}.fieldRef.fieldPath`))
-  if (has(source, 'resourceFieldRef') && stringAt(source, 'resourceFieldRef', 'resource') === '') {
-    errors.push(fieldErrors.required(`${path}.resourceFieldRef.resource`))
-  }
-  if (given.length === 0) {
-    errors.push(
-      fieldErrors.invalid(
-        path,
-        '',
-        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
-      ),
-    )
-  } else if (value !== '') {
-    errors.push(fieldErrors.invalid(path, '', 'may not be specified when `value` is not empty'))
-  }
-  if (given.length > 1)
-    errors.push(fieldErrors.invalid(path, '', 'may not have more than one field specified at a time'))
-  return errors
-}
-
-function environmentSourceErrors(field: string, sources: readonly JsonObject[]): FieldError[] {
-  return sources.flatMap((source, index) => {
-    const path = fieldPath(field, index)
-    const given = ['configMapRef', 'secretRef'].filter((name) => has(source, name))
-    const errors = given
-      .filter((name) => stringAt(source, name, 'name') === '')
-      .map((name) => fieldErrors.required(`${path}.${name}.name`))
-    if (given.length === 0)
-      errors.push(fieldErrors.invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'))
-    if (given.length > 1)
-      errors.push(fieldErrors.invalid(path, '', 'may not have more than one field specified at a time'))
-    return errors
-  })
-}
-
-function mountErrors(field: string, mounts: readonly JsonObject[], volumes: ReadonlySet<string>): FieldError[] {
-  const paths = new Set<string>()
-  return mounts.flatMap((mount, index) => {
-    const path = fieldPath(field, index)
-    const name = stringAt(mount, 'name')
-    const mountPath = stringAt(mount, 'mountPath')
-    const errors: FieldError[] = []
-    if (name === '') errors.push(fieldErrors.required(`${path}.name`))
-    else if (!volumes.has(name)) errors.push(fieldErrors.notFound(`${path}.name`, name))
-    if (mountPath === '') errors.push(fieldErrors.required(`${path}.mountPath`))
-    if (paths.has(mountPath)) errors.push(fieldErrors.invalid(`${path}.mountPath`, mountPath, 'must be unique'))
-    paths.add(mountPath)
-    return errors
-  })
-}
-
-function resourceErrors(path: string, resources: JsonObject): FieldError[] {
-  const limits = mapAt(resources, 'limits')
-  const requests = mapAt(resources, 'requests')
-  const negative = (field: string, amounts: Readonly<Record<string, string>>): FieldError[] =>
-    Object.entries(amounts)
-      .filter(([, amount]) => amount.startsWith('-'))
-      .map(([name, amount]) =>
-        fieldErrors.invalid(fieldPath(field, { key: name }), amount, 'must be greater than or equal to 0'),
-      )
-  const tooMuch = Object.entries(requests).flatMap(([name, request]) => {
-    const limit = limits[name]
-    if (limit === undefined || compareQuantities(parseQuantity(request), parseQuantity(limit)) <= 0) return []
-    return [fieldErrors.invalid(`${path}.requests`, request, `must be less than or equal to ${name} limit of ${limit}`)]
-  })
-  return [...negative(`${path}.limits`, limits), ...negative(`${path}.requests`, requests), ...tooMuch]
-}
-
-const handlers = ['exec', 'httpGet', 'tcpSocket', 'grpc']
-
-function probeErrors(path: string, probe: JsonObject, onlyOnce: boolean): FieldError[] {
-  const given = handlers.filter((name) => has(probe, name))
-  const errors: FieldError[] = given.flatMap((name, index) =>
-    index === 0
-      ? handlerErrors(`${path}.${name}`, name, objectAt(probe, name))
-      : [fieldErrors.forbidden(`${path}.${name}`, 'may not specify more than 1 handler type')],
+function hostPortErrors(field: string, containers: readonly JsonObject[]): FieldError[] {
+  const taken = new Set<string>()
+  return containers.flatMap((container, index) =>
+    objectsAt(container, 'ports').flatMap((port, at) => {
+      const hostPort = numberAt(port, 'hostPort') ?? 0
+      if (hostPort === 0) return []
+      const key = `${stringAt(port, 'protocol')}/${stringAt(port, 'hostIP')}/${hostPort}`
+      if (taken.has(key)) return [fieldErrors.duplicate(fieldPath(field, index, 'ports', at, 'hostPort'), key)]
+      taken.add(key)
+      return []
+    }),
   )
-  if (given.length === 0) errors.push(fieldErrors.required(path, 'must specify a handler type'))
-  for (const field of [
-    'initialDelaySeconds',
-    'timeoutSeconds',
-    'periodSeconds',
-    'successThreshold',
-    'failureThreshold',
-  ]) {
-    errors.push(...nonNegative(`${path}.${field}`, numberAt(probe, field)))
-  }
-  errors.push(...positive(`${path}.terminationGracePeriodSeconds`, numberAt(probe, 'terminationGracePeriodSeconds')))
-  const successes = numberAt(probe, 'successThreshold') ?? 0
-  if (onlyOnce && successes !== 1) errors.push(fieldErrors.invalid(`${path}.successThreshold`, successes, 'must be 1'))
-  return errors
 }
 
-function handlerErrors(path: string, name: string, handler: JsonObject): FieldError[] {
-  switch (name) {
-    case 'exec':
-      return has(handler, 'command') ? [] : [fieldErrors.required(`${path}.command`)]
-    case 'httpGet':
-      return [
-        ...(stringAt(handler, 'path') === '' ? [fieldErrors.required(`${path}.path`)] : []),
-        ...portNumberOrName(`${path}.port`, handler['port'] ?? 0),
-        ...oneOf(`${path}.scheme`, stringAt(handler, 'scheme'), ['HTTP', 'HTTPS']),
-      ]
-    case 'tcpSocket':
-      return portNumberOrName(`${path}.port`, handler['port'] ?? 0)
-    default:
-      return portNumber(`${path}.port`, numberAt(handler, 'port') ?? 0)
+function resizeErrors(field: string, policies: readonly JsonObject[], restartPolicy: string): FieldError[] {
+  const seen = new Set<string>()
+  return policies.flatMap((policy, index) => {
+    const resource = stringAt(policy, 'resourceName')
+    const restart = stringAt(policy, 'restartPolicy')
+    const errors = seen.has(resource) ? [fieldErrors.duplicate(fieldPath(field, index), resource)] : []
+    seen.add(resource)
+    errors.push(
+      ...oneOf(field, resource, ['cpu', 'memory'], 'required'),
+      ...oneOf(field, restart, ['NotRequired', 'RestartContainer'], 'required'),
+    )
+    if (restartPolicy === 'Never' && restart !== 'NotRequired')
+      errors.push(fieldErrors.invalid(field, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+    return errors
+  })
+}
+
+function restartErrors(path: string, container: JsonObject): FieldError[] {
+  const rules = objectsAt(container, 'restartPolicyRules')
+  const errors: FieldError[] = []
+  if (!has(container, 'restartPolicy')) {
+    if (rules.length === 0) return []
+    errors.push(fieldErrors.required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'))
+  } else
+    errors.push(
+      ...oneOf(`${path}.restartPolicy`, stringAt(container, 'restartPolicy'), ['Always', 'Never', 'OnFailure']),
+    )
+  if (stringAt(container, 'restartPolicy') === 'Always' && path.includes('initContainers') && rules.length > 0) {
+    return [
+      fieldErrors.forbidden(
+        `${path}.restartPolicyRules`,
+        'restartPolicyRules are not allowed for init containers with restart policy Always',
+      ),
+    ]
   }
+  if (rules.length > 20) errors.push(fieldErrors.tooLong(`${path}.restartPolicyRules`, 20))
+  for (const [index, rule] of rules.entries()) {
+    const place = fieldPath(path, 'restartPolicyRules', index)
+    errors.push(...oneOf(`${place}.action`, stringAt(rule, 'action'), ['Restart']))
+    if (!has(rule, 'exitCodes')) {
+      errors.push(fieldErrors.required(`${place}.exitCodes`, 'must be specified'))
+      continue
+    }
+    errors.push(...oneOf(`${place}.exitCodes.operator`, stringAt(rule, 'exitCodes', 'operator'), ['In', 'NotIn']))
+    if (stringsAt(rule, 'exitCodes', 'values').length > 255)
+      errors.push(fieldErrors.tooLong(`${place}.exitCodes.values`, 255))
+  }
+  return errors
 }

@@ -37,10 +37,19 @@ function defaultContainer(container: MutableJsonObject): void {
     imagePullPolicy: isLatest(stringAt(container, 'image')) ? 'Always' : 'IfNotPresent',
   })
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(draftAt(container, probe))
+  dropStopSignal(container)
   for (const hook of ['postStart', 'preStop']) defaultHttpGet(draftAt(container, 'lifecycle', hook, 'httpGet'))
   for (const port of draftsAt(container, 'ports')) fillText(port, { protocol: 'TCP' })
   for (const variable of draftsAt(container, 'env'))
     fillText(draftAt(variable, 'valueFrom', 'fieldRef'), { apiVersion: 'v1' })
+}
+
+/** Behind a feature gate that is off in 1.35: the server forgets it. */
+function dropStopSignal(container: MutableJsonObject): void {
+  const lifecycle = draftAt(container, 'lifecycle')
+  if (lifecycle === undefined || !has(lifecycle, 'stopSignal')) return
+  delete lifecycle['stopSignal']
+  if (Object.keys(lifecycle).length === 0) delete container['lifecycle']
 }
 
 function defaultProbe(probe: MutableJsonObject | undefined): void {
@@ -80,6 +89,8 @@ function defaultVolume(volume: MutableJsonObject): void {
   fill(draftAt(volume, 'azureDisk'), { cachingMode: 'ReadWrite', kind: 'Shared', fsType: 'ext4', readOnly: false })
   fillText(draftAt(volume, 'scaleIO'), { storageMode: 'ThinProvisioned', fsType: 'xfs' })
   fill(draftAt(volume, 'ephemeral', 'volumeClaimTemplate', 'spec'), { volumeMode: 'Filesystem' })
+  const image = draftAt(volume, 'image')
+  fillText(image, { pullPolicy: isLatest(stringAt(image, 'reference')) ? 'Always' : 'IfNotPresent' })
   for (const item of draftsAt(volume, 'downwardAPI', 'items')) fillText(draftAt(item, 'fieldRef'), { apiVersion: 'v1' })
   for (const source of draftsAt(volume, 'projected', 'sources')) {
     fill(draftAt(source, 'serviceAccountToken'), { expirationSeconds: 3600 })

@@ -1,22 +1,45 @@
-// Checks of a pod's spec, alone or in a template (pkg/apis/core/validation, v1.35): what kubectl users run into, not every volume plugin.
+// Checks of a pod's spec, alone or in a template (pkg/apis/core/validation, v1.35), in the order of its causes.
 import type { FieldError, JsonObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
+import { dns1123Subdomain, fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { invalidWith, labelErrors, labelName, oneOf, subdomainName } from '../checks.ts'
-import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
-import { containerErrors } from './container-validation.ts'
+import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { isIpAddress } from '../core/ip-address.ts'
+import type { Surroundings } from './container-validation.ts'
+import {
+  containerErrors,
+  ephemeralContainerErrors,
+  imageSpaceErrors,
+  initContainerErrors,
+} from './container-validation.ts'
+import { resourceErrors } from './resource-validation.ts'
+import { affinityErrors, gateErrors, spreadErrors, tolerationErrors } from './scheduling-validation.ts'
+import { hostProcessErrors, operatingSystemErrors, podSecurityErrors } from './security-validation.ts'
+import { checkVolumes } from './volume-validation.ts'
 
-/** Checks a PodSpec. `path` is `spec` or `spec.template.spec`. */
+/** Checks a PodSpec. `path` is `spec`, `template.spec` or `spec.template.spec`. */
 export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
-  const volumes = objectsAt(spec, 'volumes')
-  const names = new Set(volumes.map((volume) => stringAt(volume, 'name')))
+  const volumes = checkVolumes(`${path}.volumes`, objectsAt(spec, 'volumes'))
   const containers = objectsAt(spec, 'containers')
+  const initContainers = objectsAt(spec, 'initContainers')
+  const around: Surroundings = {
+    volumes: volumes.valid,
+    claims: new Set(objectsAt(spec, 'resourceClaims').map((claim) => stringAt(claim, 'name'))),
+    gracePeriod: numberAt(spec, 'terminationGracePeriodSeconds'),
+    restartPolicy: stringAt(spec, 'restartPolicy'),
+    hostUsers: spec['hostUsers'] !== false,
+  }
   return [
-    ...volumeErrors(`${path}.volumes`, volumes),
-    ...(containers.length === 0
-      ? [fieldErrors.required(`${path}.containers`)]
-      : containerErrors(`${path}.containers`, containers, names)),
-    ...initContainerErrors(`${path}.initContainers`, spec, names),
-    ...oneOf(`${path}.restartPolicy`, stringAt(spec, 'restartPolicy'), ['Always', 'OnFailure', 'Never'], 'required'),
+    ...volumes.errors,
+    ...containerErrors(`${path}.containers`, containers, around),
+    ...initContainerErrors(`${path}.initContainers`, initContainers, containers, around),
+    ...ephemeralContainerErrors(
+      `${path}.ephemeralContainers`,
+      objectsAt(spec, 'ephemeralContainers'),
+      [...containers, ...initContainers],
+      around,
+    ),
+    ...hostNetworkErrors(path, spec, path === 'spec'),
+    ...oneOf(`${path}.restartPolicy`, around.restartPolicy, ['Always', 'OnFailure', 'Never'], 'required'),
     ...oneOf(
       `${path}.dnsPolicy`,
       stringAt(spec, 'dnsPolicy'),
@@ -24,141 +47,185 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
       'required',
     ),
     ...labelErrors(`${path}.nodeSelector`, mapAt(spec, 'nodeSelector')),
-    ...securityContextErrors(`${path}.securityContext`, objectAt(spec, 'securityContext')),
+    ...podSecurityErrors(`${path}.securityContext`, spec),
+    ...affinityErrors(`${path}.affinity`, objectAt(spec, 'affinity')),
+    ...dnsErrors(`${path}.dnsConfig`, spec),
+    ...objectsAt(spec, 'readinessGates').flatMap((gate, index) => {
+      const type = stringAt(gate, 'conditionType')
+      return invalidWith(fieldPath(path, 'readinessGates', index, 'conditionType'), type, qualifiedName(type))
+    }),
+    ...gateErrors(`${path}.schedulingGates`, objectsAt(spec, 'schedulingGates')),
+    ...spreadErrors(`${path}.topologySpreadConstraints`, objectsAt(spec, 'topologySpreadConstraints')),
+    ...hostProcessErrors(path, spec),
+    ...hostUserErrors(path, spec),
+    ...hostnameOverrideErrors(path, spec),
     ...named(`${path}.serviceAccountName`, stringAt(spec, 'serviceAccountName')),
     ...named(`${path}.nodeName`, stringAt(spec, 'nodeName')),
     ...deadlineErrors(`${path}.activeDeadlineSeconds`, numberAt(spec, 'activeDeadlineSeconds')),
-    ...(stringAt(spec, 'hostname') === '' ? [] : labelName(`${path}.hostname`, stringAt(spec, 'hostname'))),
-    ...(stringAt(spec, 'subdomain') === '' ? [] : labelName(`${path}.subdomain`, stringAt(spec, 'subdomain'))),
+    ...['hostname', 'subdomain'].flatMap((field) =>
+      stringAt(spec, field) === '' ? [] : labelName(`${path}.${field}`, stringAt(spec, field)),
+    ),
     ...tolerationErrors(`${path}.tolerations`, objectsAt(spec, 'tolerations')),
+    ...hostAliasErrors(`${path}.hostAliases`, objectsAt(spec, 'hostAliases')),
     ...named(`${path}.priorityClassName`, stringAt(spec, 'priorityClassName')),
-    ...named(`${path}.runtimeClassName`, stringAt(spec, 'runtimeClassName')),
+    ...(has(spec, 'runtimeClassName')
+      ? subdomainName(`${path}.runtimeClassName`, stringAt(spec, 'runtimeClassName'))
+      : []),
+    ...(has(spec, 'preemptionPolicy')
+      ? oneOf(
+          `${path}.preemptionPolicy`,
+          stringAt(spec, 'preemptionPolicy'),
+          ['PreemptLowerPriority', 'Never'],
+          'required',
+        )
+      : []),
+    ...(has(spec, 'overhead')
+      ? resourceErrors(`${path}.overhead`, { limits: mapAt(spec, 'overhead') }, new Set())
+      : []),
+    ...operatingSystemErrors(path, spec),
   ]
+}
+
+/** What pods may not have although templates may. */
+export function standalonePodErrors(spec: JsonObject): FieldError[] {
+  const errors: FieldError[] = []
+  if (stringAt(spec, 'serviceAccountName') === '') {
+    for (const [index, volume] of objectsAt(spec, 'volumes').entries()) {
+      for (const [at, source] of objectsAt(volume, 'projected', 'sources').entries()) {
+        if (has(source, 'serviceAccountToken'))
+          errors.push(
+            fieldErrors.forbidden(
+              fieldPath('spec.volumes', index, 'projected', 'sources', at, 'serviceAccountToken'),
+              'must not be specified when serviceAccountName is not set',
+            ),
+          )
+      }
+    }
+  }
+  for (const list of ['containers', 'initContainers'])
+    for (const [index, container] of objectsAt(spec, list).entries())
+      errors.push(...imageSpaceErrors(fieldPath('spec', list, index), container))
+  return errors
 }
 
 function named(field: string, name: string): FieldError[] {
   return name === '' ? [] : subdomainName(field, name)
 }
 
-function initContainerErrors(path: string, spec: JsonObject, volumes: ReadonlySet<string>): FieldError[] {
-  const regular = new Set(objectsAt(spec, 'containers').map((container) => stringAt(container, 'name')))
-  const containers = objectsAt(spec, 'initContainers')
-  const errors = containerErrors(path, containers, volumes)
-  for (const [index, container] of containers.entries()) {
-    const name = stringAt(container, 'name')
-    if (name !== '' && regular.has(name)) errors.push(fieldErrors.duplicate(fieldPath(path, index, 'name'), name))
-    if (stringAt(container, 'restartPolicy') === 'Always') continue
-    for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe']) {
-      if (has(container, field))
-        errors.push(
-          fieldErrors.forbidden(
-            fieldPath(path, index, field),
-            'may not be set for init containers without restartPolicy=Always',
-          ),
-        )
-    }
+/** Ports of a pod on the host's network are the host's; a template may leave its host ports away. */
+function hostNetworkErrors(path: string, spec: JsonObject, isPod: boolean): FieldError[] {
+  if (!flagAt(spec, 'hostNetwork')) return []
+  return objectsAt(spec, 'containers').flatMap((container, index) =>
+    objectsAt(container, 'ports').flatMap((port, at) => {
+      const hostPort = numberAt(port, 'hostPort') ?? 0
+      if ((!isPod && hostPort === 0) || hostPort === (numberAt(port, 'containerPort') ?? 0)) return []
+      return [
+        fieldErrors.invalid(
+          fieldPath(path, 'containers', index, 'ports', at, 'hostPort'),
+          hostPort,
+          'must match `containerPort` when `hostNetwork` is true',
+        ),
+      ]
+    }),
+  )
+}
+
+function dnsErrors(path: string, spec: JsonObject): FieldError[] {
+  const config = objectAt(spec, 'dnsConfig')
+  const servers = stringsAt(config, 'nameservers')
+  const searches = stringsAt(config, 'searches')
+  if (stringAt(spec, 'dnsPolicy') === 'None') {
+    if (!has(spec, 'dnsConfig'))
+      return [fieldErrors.required(path, 'must provide `dnsConfig` when `dnsPolicy` is None')]
+    if (servers.length === 0)
+      return [
+        fieldErrors.required(
+          `${path}.nameservers`,
+          'must provide at least one DNS nameserver when `dnsPolicy` is None',
+        ),
+      ]
+  }
+  const errors: FieldError[] = []
+  if (servers.length > 3)
+    errors.push(fieldErrors.invalid(`${path}.nameservers`, servers, 'must not have more than 3 nameservers'))
+  for (const [index, server] of servers.entries())
+    errors.push(...ipErrors(fieldPath(path, 'nameservers', index), server))
+  if (searches.length > 32)
+    errors.push(fieldErrors.invalid(`${path}.searches`, searches, 'must not have more than 32 search paths'))
+  if (searches.join(' ').length > 2048)
+    errors.push(
+      fieldErrors.invalid(
+        `${path}.searches`,
+        searches,
+        'must not have more than 2048 characters (including spaces) in the search list',
+      ),
+    )
+  for (const [index, search] of searches.entries())
+    if (search !== '.') errors.push(...searchErrors(fieldPath(path, 'searches', index), search.replace(/\.$/, '')))
+  for (const [index, option] of objectsAt(config, 'options').entries())
+    if (stringAt(option, 'name') === '')
+      errors.push(fieldErrors.required(fieldPath(path, 'options', index), 'must not be empty'))
+  return errors
+}
+
+/** Subdomains in which labels may have underscores. */
+function searchErrors(field: string, search: string): FieldError[] {
+  const errors: FieldError[] = []
+  if (search.length > 253) errors.push(fieldErrors.invalid(field, search, 'must be no more than 253 characters'))
+  if (!/^_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$/.test(search)) {
+    errors.push(
+      fieldErrors.invalid(
+        field,
+        search,
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')",
+      ),
+    )
   }
   return errors
 }
 
-function volumeErrors(field: string, volumes: readonly JsonObject[]): FieldError[] {
-  const names = new Set<string>()
-  return volumes.flatMap((volume, index) => {
-    const path = fieldPath(field, index)
-    const name = stringAt(volume, 'name')
-    const errors = volumeSourceErrors(path, volume)
-    if (name === '') errors.push(fieldErrors.required(`${path}.name`))
-    else errors.push(...labelName(`${path}.name`, name))
-    if (names.has(name)) errors.push(fieldErrors.duplicate(`${path}.name`, name))
-    names.add(name)
-    return errors
-  })
+function ipErrors(field: string, text: string): FieldError[] {
+  return isIpAddress(text)
+    ? []
+    : [fieldErrors.invalid(field, text, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]
 }
 
-/** The field of each volume source that has to be given. */
-const requiredOfSource: Readonly<Record<string, string>> = {
-  hostPath: 'path',
-  secret: 'secretName',
-  configMap: 'name',
-  persistentVolumeClaim: 'claimName',
-  csi: 'driver',
-  nfs: 'server',
+function hostAliasErrors(field: string, aliases: readonly JsonObject[]): FieldError[] {
+  return aliases.flatMap((alias, index) => [
+    ...ipErrors(fieldPath(field, index, 'ip'), stringAt(alias, 'ip')),
+    ...stringsAt(alias, 'hostnames').flatMap((name, at) =>
+      invalidWith(fieldPath(field, index, 'hostnames', at), name, dns1123Subdomain(name)),
+    ),
+  ])
 }
 
-function volumeSourceErrors(path: string, volume: JsonObject): FieldError[] {
-  const sources = Object.keys(volume).filter((field) => field !== 'name' && has(volume, field))
-  return sources.flatMap((source, index) => {
-    if (index > 0) return [fieldErrors.forbidden(`${path}.${source}`, 'may not specify more than 1 volume type')]
-    const required = requiredOfSource[source]
-    const errors: FieldError[] =
-      required !== undefined && stringAt(volume, source, required) === ''
-        ? [fieldErrors.required(`${path}.${source}.${required}`)]
-        : []
-    const mode = numberAt(volume, source, 'defaultMode')
-    if (mode !== undefined && (mode < 0 || mode > 0o777)) {
-      errors.push(
-        fieldErrors.invalid(
-          `${path}.${source}.defaultMode`,
-          mode,
-          'must be a number between 0 and 0777 (octal), both inclusive',
-        ),
-      )
-    }
-    return errors
-  })
+/** A pod with users of its own does not share other namespaces with its node. */
+function hostUserErrors(path: string, spec: JsonObject): FieldError[] {
+  if (spec['hostUsers'] !== false) return []
+  return [
+    ['hostNetwork', 'hostNetwork'],
+    ['hostPID', 'HostPID'],
+    ['hostIPC', 'HostIPC'],
+  ].flatMap(([field = '', shown = '']) =>
+    flagAt(spec, field) ? [fieldErrors.forbidden(`${path}.${shown}`, 'when `hostUsers` is false')] : [],
+  )
 }
 
-function securityContextErrors(path: string, context: JsonObject): FieldError[] {
-  return ['runAsUser', 'runAsGroup', 'fsGroup'].flatMap((field) => {
-    const id = numberAt(context, field)
-    return id !== undefined && (id < 0 || id > 2147483647)
-      ? [fieldErrors.invalid(`${path}.${field}`, id, 'must be between 0 and 2147483647, inclusive')]
-      : []
-  })
+function hostnameOverrideErrors(path: string, spec: JsonObject): FieldError[] {
+  if (!has(spec, 'hostnameOverride')) return []
+  const field = `${path}.hostnameOverride`
+  const name = stringAt(spec, 'hostnameOverride')
+  const errors: FieldError[] = []
+  if (flagAt(spec, 'setHostnameAsFQDN'))
+    errors.push(fieldErrors.forbidden(field, 'may not be specified when setHostnameAsFQDN is true'))
+  if (flagAt(spec, 'hostNetwork'))
+    errors.push(fieldErrors.forbidden(field, 'may not be specified when hostNetwork is true'))
+  if (name.length > 64) errors.push(fieldErrors.tooLong(field, 64))
+  return [...errors, ...subdomainName(field, name)]
 }
 
 function deadlineErrors(field: string, seconds: number | undefined): FieldError[] {
   return seconds !== undefined && (seconds < 1 || seconds > 2147483647)
     ? [fieldErrors.invalid(field, seconds, 'must be between 1 and 2147483647, inclusive')]
     : []
-}
-
-function tolerationErrors(field: string, tolerations: readonly JsonObject[]): FieldError[] {
-  return tolerations.flatMap((toleration, index) => {
-    const path = fieldPath(field, index)
-    const key = stringAt(toleration, 'key')
-    const operator = stringAt(toleration, 'operator')
-    const errors: FieldError[] = key === '' ? [] : invalidWith(`${path}.key`, key, qualifiedName(key))
-    if (key === '' && operator !== 'Exists')
-      errors.push(
-        fieldErrors.invalid(
-          `${path}.operator`,
-          operator,
-          'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-        ),
-      )
-    if (has(toleration, 'tolerationSeconds') && stringAt(toleration, 'effect') !== 'NoExecute') {
-      errors.push(
-        fieldErrors.invalid(
-          `${path}.effect`,
-          stringAt(toleration, 'effect'),
-          "effect must be 'NoExecute' when `tolerationSeconds` is set",
-        ),
-      )
-    }
-    if (operator === 'Exists' && stringAt(toleration, 'value') !== '') {
-      errors.push(fieldErrors.invalid(`${path}.operator`, key, "value must be empty when `operator` is 'Exists'"))
-    }
-    if (!['', 'Equal', 'Exists'].includes(operator))
-      errors.push(fieldErrors.notSupported(`${path}.operator`, operator, ['Equal', 'Exists']))
-    errors.push(
-      ...oneOf(
-        `${path}.effect`,
-        stringAt(toleration, 'effect'),
-        ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
-        'fine',
-      ),
-    )
-    return errors
-  })
 }

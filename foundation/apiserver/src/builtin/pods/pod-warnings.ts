@@ -1,7 +1,8 @@
 // What the API server warns about in a pod's spec, alone or in a template, without refusing it (pkg/api/pod/warnings.go, v1.35).
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { fieldPath, goQuote, jsonEqual } from '@fairlead/kube'
-import { mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { fieldPath, goQuote, jsonEqual, parseQuantity } from '@fairlead/kube'
+import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { overlappingPathWarnings } from './overlapping-paths.ts'
 
 /**
  * Warnings of an object whose PodSpec stands at `path` (`['spec', 'template', 'spec']`). An update that leaves the spec alone gives none.
@@ -10,22 +11,33 @@ export function podWarnings(object: KubeObject, old: KubeObject | undefined, pat
   const spec = objectAt(object, ...path)
   if (old !== undefined && jsonEqual(spec, objectAt(old, ...path))) return []
   const field = path.join('.')
+  const meta = [...path.slice(0, -1), 'metadata']
+  const annotations = mapAt(object, ...meta, 'annotations')
   return [
     ...nodeLabelWarnings(`${field}.nodeSelector`, mapAt(spec, 'nodeSelector')),
+    ...spreadWarnings(`${field}.topologySpreadConstraints`, objectsAt(spec, 'topologySpreadConstraints')),
+    ...annotationWarnings(`${meta.join('.')}.annotations`, annotations, path.length > 1, spec),
+    ...volumeWarnings(`${field}.volumes`, objectsAt(spec, 'volumes')),
+    ...overlappingPathWarnings(objectsAt(spec, 'volumes')),
+    ...repeated(`${field}.hostAliases`, objectsAt(spec, 'hostAliases'), 'ip'),
+    ...repeated(`${field}.imagePullSecrets`, objectsAt(spec, 'imagePullSecrets'), 'name'),
     ...objectsAt(spec, 'imagePullSecrets').flatMap((secret, index) =>
       stringAt(secret, 'name') === ''
-        ? [`${fieldPath(`${field}.imagePullSecrets`, index)}: invalid empty name ""`]
+        ? [`${fieldPath(`${field}.imagePullSecrets`, index, 'name')}: invalid empty name ""`]
         : [],
     ),
-    ...['initContainers', 'containers'].flatMap((list) =>
-      objectsAt(spec, list).flatMap((container, index) =>
-        environmentWarnings(fieldPath(`${field}.${list}`, index, 'env'), container),
-      ),
-    ),
+    ...containersOf(field, spec).flatMap(([place, container]) => containerWarnings(place, container)),
+    ...portWarnings(containersOf(field, spec)),
     ...((numberAt(spec, 'terminationGracePeriodSeconds') ?? 0) < 0
       ? [`${field}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`]
       : []),
   ]
+}
+
+function containersOf(field: string, spec: JsonObject): [string, JsonObject][] {
+  return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((list) =>
+    objectsAt(spec, list).map((container, index): [string, JsonObject] => [fieldPath(field, list, index), container]),
+  )
 }
 
 /** Labels of nodes that have a newer name. */
@@ -43,6 +55,96 @@ function nodeLabelWarnings(field: string, selector: Readonly<Record<string, stri
   )
 }
 
+function spreadWarnings(field: string, constraints: readonly JsonObject[]): string[] {
+  return constraints.flatMap((constraint, index) => {
+    const path = fieldPath(field, index)
+    const key = stringAt(constraint, 'topologyKey')
+    const renamed = Object.hasOwn(renamedLabels, key) ? [`${path}.topologyKey: ${key} is ${renamedLabels[key]}`] : []
+    return has(constraint, 'labelSelector')
+      ? renamed
+      : [...renamed, `${path}.labelSelector: a null labelSelector results in matching no pod`]
+  })
+}
+
+const oldAnnotations: Readonly<Record<string, string>> = {
+  'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+  'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+
+function annotationWarnings(
+  field: string,
+  annotations: Readonly<Record<string, string>>,
+  isTemplate: boolean,
+  spec: JsonObject,
+): string[] {
+  const about = (key: string, message: string): string[] =>
+    Object.hasOwn(annotations, key) ? [`${fieldPath(field, { key })}: ${message}`] : []
+  const profile = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+  const hasProfile = has(objectAt(spec, 'securityContext'), 'seccompProfile')
+  return [
+    ...Object.entries(oldAnnotations).flatMap(([key, message]) => about(key, message)),
+    ...(hasProfile ? [] : about('seccomp.security.alpha.kubernetes.io/pod', profile)),
+    ...containersOf('', spec).flatMap(([, container]) => {
+      const name = stringAt(container, 'name')
+      const context = objectAt(container, 'securityContext')
+      return [
+        ...(has(context, 'seccompProfile')
+          ? []
+          : about(`container.seccomp.security.alpha.kubernetes.io/${name}`, profile)),
+        ...(isTemplate && !has(context, 'appArmorProfile')
+          ? about(
+              `container.apparmor.security.beta.kubernetes.io/${name}`,
+              'deprecated since v1.30; use the "appArmorProfile" field instead',
+            )
+          : []),
+      ]
+    }),
+  ]
+}
+
+const oldVolumes: readonly (readonly [source: string, message: string, shown?: string])[] = [
+  ['photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
+  ['gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],
+  ['scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
+  ['flocker', 'deprecated in v1.22, non-functional in v1.25+'],
+  ['storageos', 'deprecated in v1.22, non-functional in v1.25+', 'storageOS'],
+  ['quobyte', 'deprecated in v1.22, non-functional in v1.25+'],
+  ['glusterfs', 'deprecated in v1.25, non-functional in v1.26+'],
+  ['cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
+  ['rbd', 'deprecated in v1.28, non-functional in v1.31+'],
+]
+
+function volumeWarnings(field: string, volumes: readonly JsonObject[]): string[] {
+  return volumes.flatMap((volume, index) =>
+    oldVolumes.flatMap(([source, message, shown = source]) =>
+      has(volume, source) ? [`${fieldPath(field, index, shown)}: ${message}`] : [],
+    ),
+  )
+}
+
+function repeated(field: string, items: readonly JsonObject[], key: string): string[] {
+  const seen = new Set<string>()
+  return items.flatMap((item, index) => {
+    const value = stringAt(item, key)
+    if (seen.has(value)) return [`${fieldPath(field, index, key)}: duplicate ${key} ${goQuote(value)}`]
+    seen.add(value)
+    return []
+  })
+}
+
+function containerWarnings(path: string, container: JsonObject): string[] {
+  const bytes = ['memory', 'ephemeral-storage'].flatMap((name) =>
+    ['limits', 'requests'].flatMap((list) => {
+      const amount = mapAt(container, 'resources', list)[name]
+      if (amount === undefined || parseQuantity(amount).nanos % 1_000_000_000n === 0n) return []
+      const place = fieldPath(`${path}.resources.${list}`, { key: name })
+      return [`${place}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`]
+    }),
+  )
+  return [...bytes, ...environmentWarnings(`${path}.env`, container)]
+}
+
 /** A variable that is given twice: server-side apply and strategic merge know only one of that name. */
 function environmentWarnings(field: string, container: JsonObject): string[] {
   const seen = new Set<string>()
@@ -52,10 +154,36 @@ function environmentWarnings(field: string, container: JsonObject): string[] {
       seen.add(name)
       return []
     }
+    const reference = `$(${name})`
+    const value = stringAt(variable, 'value')
     // A value that builds on the one before is meant so.
-    if (stringAt(variable, 'value').includes(`$(${name})`)) return []
+    if (!has(variable, 'valueFrom') && value !== reference && value.includes(reference)) return []
     return [
       `${fieldPath(field, index)}: hides previous definition of ${goQuote(name)}, which may be dropped when using apply`,
     ]
   })
+}
+
+function portWarnings(containers: readonly [string, JsonObject][]): string[] {
+  const taken = new Map<string, { place: string; port: JsonObject }[]>()
+  return containers.flatMap(([path, container]) =>
+    objectsAt(container, 'ports').flatMap((port, index) => {
+      const place = fieldPath(path, 'ports', index)
+      const key = `${numberAt(port, 'containerPort')}/${stringAt(port, 'protocol')}`
+      const others = taken.get(key) ?? []
+      taken.set(key, [...others, { place, port }])
+      return others.flatMap((other) => {
+        const kind = clash(port, other.port)
+        return kind === '' ? [] : [`${place}: ${kind} port definition with ${other.place}`]
+      })
+    }),
+  )
+}
+
+function clash(port: JsonObject, other: JsonObject): string {
+  const [host, otherHost] = [numberAt(port, 'hostPort') ?? 0, numberAt(other, 'hostPort') ?? 0]
+  const [ip, otherIp] = [stringAt(port, 'hostIP'), stringAt(other, 'hostIP')]
+  if (ip === otherIp && host === otherHost) return 'duplicate'
+  if (host === 0 || otherHost === 0) return 'overlapping'
+  return host === otherHost && (ip === '') !== (otherIp === '') ? 'dangerously ambiguous' : ''
 }

@@ -1,11 +1,13 @@
 // Pods: defaults and admission of a new one, what may change later, how it is deleted.
-import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { fieldErrors, forbidden, jsonEqual } from '@fairlead/kube'
-import type { Strategy, WriteContext } from '../../registry/strategy.ts'
+import type { JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import { fieldErrors, forbidden } from '@fairlead/kube'
+import type { Draft, Strategy, WriteContext } from '../../registry/strategy.ts'
 import { draftAt, draftsAt, ensureAt, fill, flagAt, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { defaultPodSpec } from './pod-spec-defaults.ts'
-import { podSpecDifference } from './pod-spec-difference.ts'
-import { podSpecErrors } from './pod-spec-validation.ts'
+import { messageType } from '../../protobuf/message-type.ts'
+import { podChangeErrors, withEphemeralContainers, withResources } from './pod-changes.ts'
+import { podSpecErrors, standalonePodErrors } from './pod-spec-validation.ts'
+import { podStatusErrors } from './pod-status-validation.ts'
 import { podWarnings } from './pod-warnings.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
@@ -15,13 +17,19 @@ export const podStrategy: Strategy = {
   returnsDeletedObject: true,
   hasStatus: true,
   tracksGeneration: true,
-  resetFields: {
-    '': [['status']],
-    status: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
+  get resetFields() {
+    return {
+      '': [['status']],
+      status: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
+      ephemeralcontainers: specFieldsBut('ephemeralContainers'),
+      resize: specFieldsBut('containers', 'initContainers', 'resources'),
+    }
   },
   applyDefaults(object) {
+    joinAddresses(draftAt(object, 'status'))
     const spec = draftAt(object, 'spec')
     if (spec === undefined) return
+    if ((numberAt(spec, 'terminationGracePeriodSeconds') ?? 0) < 0) spec['terminationGracePeriodSeconds'] = 1
     requestsFromLimits(spec)
     defaultPodSpec(spec)
     fill(spec, { enableServiceLinks: true })
@@ -31,13 +39,28 @@ export const podStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     tolerateBriefOutages(spec)
     resolvePriority(spec, object, context)
-    object['status'] = { phase: 'Pending', qosClass: qualityOfService(spec) }
+    object['status'] = { phase: 'Pending', qosClass: qualityOfService(spec), ...gatedCondition(spec, context.now) }
   },
-  validate: (object) => podSpecErrors('spec', objectAt(object, 'spec')),
-  validateUpdate: (object, old) => [
+  prepareForUpdate(object, old, { subresource }) {
+    const spec = objectAt(old, 'spec')
+    if (subresource === 'ephemeralcontainers') object['spec'] = withEphemeralContainers(spec, objectAt(object, 'spec'))
+    else if (subresource === 'resize') object['spec'] = withResources(spec, objectAt(object, 'spec'))
+    else return
+    keepMetadata(object, old)
+  },
+  validate: (object) => [
     ...podSpecErrors('spec', objectAt(object, 'spec')),
-    ...specChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
+    ...standalonePodErrors(objectAt(object, 'spec')),
+    ...(objectsAt(object, 'spec', 'ephemeralContainers').length > 0
+      ? [fieldErrors.forbidden('spec.ephemeralContainers', 'cannot be set on create')]
+      : []),
   ],
+  validateUpdate: (object, old, { subresource }) => [
+    ...podSpecErrors('spec', objectAt(object, 'spec')),
+    ...standalonePodErrors(objectAt(object, 'spec')),
+    ...podChangeErrors(object, old, subresource),
+  ],
+  validateStatusUpdate: podStatusErrors,
   gracePeriodSeconds: podGracePeriod,
 }
 
@@ -103,67 +126,43 @@ function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: W
   spec['preemptionPolicy'] ??= stringAt(stored, 'preemptionPolicy') || 'PreemptLowerPriority'
 }
 
-const changeable =
-  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,' +
-  '`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
-
-function specChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
-  const errors: FieldError[] = []
-  for (const list of ['containers', 'initContainers']) {
-    if (objectsAt(spec, list).length !== objectsAt(old, list).length) {
-      return [
-        fieldErrors.forbidden(
-          `spec.${list}`,
-          list === 'containers'
-            ? 'pod updates may not add or remove containers'
-            : 'pod updates may not add or remove init containers',
-        ),
-      ]
-    }
+/** A pod that waits at gates says so from its first moment. */
+function gatedCondition(spec: JsonObject, now: number): JsonObject {
+  if (objectsAt(spec, 'schedulingGates').length === 0) return {}
+  return {
+    conditions: [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        lastProbeTime: null,
+        lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
+        reason: 'SchedulingGated',
+        message: 'Scheduling is blocked due to non-empty scheduling gates',
+      },
+    ],
   }
-  errors.push(...deadlineChangeErrors(numberAt(spec, 'activeDeadlineSeconds'), numberAt(old, 'activeDeadlineSeconds')))
-  const added = objectsAt(spec, 'tolerations')
-  const kept = objectsAt(old, 'tolerations').every((toleration) =>
-    added.some((candidate) => jsonEqual(candidate, toleration)),
-  )
-  if (!kept)
-    errors.push(
-      fieldErrors.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'),
-    )
-  if (errors.length > 0) return errors
-  const allowed = withAllowedChanges(spec, old)
-  return jsonEqual(allowed, spec)
-    ? []
-    : [fieldErrors.forbidden('spec', `${changeable}\n${podSpecDifference(allowed, spec)}`)]
 }
 
-function deadlineChangeErrors(seconds: number | undefined, old: number | undefined): FieldError[] {
-  if (old === undefined || seconds === old) return []
-  const field = 'spec.activeDeadlineSeconds'
-  if (seconds === undefined)
-    return [fieldErrors.invalid(field, null, 'must not update from a positive integer to nil value')]
-  return seconds > old ? [fieldErrors.invalid(field, seconds, 'must be less than or equal to previous value')] : []
+function specFieldsBut(...kept: readonly string[]): readonly (readonly string[])[] {
+  const names = [...messageType('k8s.io.api.core.v1.PodSpec').byJsonName.keys()]
+  return [['status'], ...names.filter((name) => !kept.includes(name)).map((name) => ['spec', name])]
 }
 
-/** The old spec with those fields of the new one that pods may change. */
-function withAllowedChanges(spec: JsonObject, old: JsonObject): JsonObject {
-  const next: MutableJsonObject = { ...old }
-  for (const list of ['containers', 'initContainers']) {
-    if (!has(old, list)) continue
-    next[list] = objectsAt(old, list).map((container, index) =>
-      withField(container, 'image', objectsAt(spec, list)[index]?.['image']),
-    )
+/** Subresources of the spec leave metadata as it was, but for what the server itself keeps there. */
+function keepMetadata(object: Draft, old: KubeObject): void {
+  const kept = objectAt(old, 'metadata')
+  for (const field of ['labels', 'annotations', 'ownerReferences', 'finalizers']) {
+    if (kept[field] === undefined) delete object.metadata[field]
+    else object.metadata[field] = kept[field]
   }
-  for (const field of ['activeDeadlineSeconds', 'tolerations']) Object.assign(next, withField({}, field, spec[field]))
-  if (spec['activeDeadlineSeconds'] === undefined) delete next['activeDeadlineSeconds']
-  if (
-    (numberAt(old, 'terminationGracePeriodSeconds') ?? 0) < 0 &&
-    numberAt(spec, 'terminationGracePeriodSeconds') === 1
-  )
-    next['terminationGracePeriodSeconds'] = 1
-  return next
 }
 
-function withField(object: JsonObject, field: string, value: JsonValue | undefined): JsonObject {
-  return value === undefined ? object : { ...object, [field]: value }
+/** `podIP` is the first of `podIPs`; where they differ the single one counts. */
+function joinAddresses(status: MutableJsonObject | undefined): void {
+  if (status === undefined) return
+  const single = stringAt(status, 'podIP')
+  const first = stringAt(objectsAt(status, 'podIPs')[0], 'ip')
+  if (single === first) return
+  if (single === '') status['podIP'] = first
+  else status['podIPs'] = [{ ip: single }]
 }

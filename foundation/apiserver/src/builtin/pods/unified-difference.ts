@@ -2,9 +2,6 @@
 
 const context = 3
 
-/** Texts that differ over more lines than this many pairs are shown as replaced: the table would hold up everyone else. */
-const maxPairs = 1_000_000
-
 interface Edit {
   readonly kind: ' ' | '-' | '+'
   readonly line: string
@@ -39,45 +36,83 @@ function range(before: number, length: number): string {
   return `${length === 0 ? before : before + 1},${length}`
 }
 
-/** The shortest edits between two texts: equal ends are cut off, the rest goes through the table of longest common subsequences. */
+/** Edits from one text to another: what lies between the blocks that they have in common. */
 function editsBetween(from: readonly string[], to: readonly string[]): Edit[] {
-  let head = 0
-  while (head < from.length && head < to.length && from[head] === to[head]) head += 1
-  let tail = 0
-  while (tail < from.length - head && tail < to.length - head && from.at(-1 - tail) === to.at(-1 - tail)) tail += 1
   const edits: Edit[] = []
-  for (let index = 0; index < head; index++) edits.push({ kind: ' ', line: from[index] ?? '', from: index, to: index })
-  const [a, b] = [from.slice(head, from.length - tail), to.slice(head, to.length - tail)]
-  const lengths = a.length * b.length > maxPairs ? [] : commonLengths(a, b)
   let [i, j] = [0, 0]
-  while (i < a.length || j < b.length) {
-    const place = { from: head + i, to: head + j }
-    if (i < a.length && j < b.length && lengths.length > 0 && a[i] === b[j]) {
-      edits.push({ kind: ' ', line: a[i] ?? '', ...place })
-      i += 1
-      j += 1
-    } else if (j >= b.length || (i < a.length && (lengths[i + 1]?.[j] ?? 0) >= (lengths[i]?.[j + 1] ?? 0))) {
-      edits.push({ kind: '-', line: a[i] ?? '', ...place })
-      i += 1
-    } else {
-      edits.push({ kind: '+', line: b[j] ?? '', ...place })
-      j += 1
-    }
+  const push = (kind: Edit['kind'], line: string): number => edits.push({ kind, line, from: i, to: j })
+  for (const block of [...commonBlocks(from, to), { from: from.length, to: to.length, size: 0 }]) {
+    for (; i < block.from; i++) push('-', from[i] ?? '')
+    for (; j < block.to; j++) push('+', to[j] ?? '')
+    for (let line = 0; line < block.size; line++, i++, j++) push(' ', from[i] ?? '')
   }
-  for (let index = tail; index > 0; index--)
-    edits.push({ kind: ' ', line: from.at(-index) ?? '', from: from.length - index, to: to.length - index })
   return edits
 }
 
-/** `lengths[i][j]`: how many lines a from i and b from j have in common, in order. */
-function commonLengths(a: readonly string[], b: readonly string[]): readonly Uint32Array[] {
-  const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1))
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      const row = lengths[i]
-      if (row === undefined) continue
-      row[j] = a[i] === b[j] ? (lengths[i + 1]?.[j + 1] ?? 0) + 1 : Math.max(lengths[i + 1]?.[j] ?? 0, row[j + 1] ?? 0)
-    }
+interface Block {
+  readonly from: number
+  readonly to: number
+  readonly size: number
+}
+
+/** The longest block of equal lines, and so on before it and behind it (Ratcliff and Obershelp, as Python's difflib does it). */
+function commonBlocks(from: readonly string[], to: readonly string[]): Block[] {
+  const places = placesOf(to)
+  const blocks: Block[] = []
+  const open = [{ fromStart: 0, fromEnd: from.length, toStart: 0, toEnd: to.length }]
+  for (let range = open.pop(); range !== undefined; range = open.pop()) {
+    const block = longestBlock(from, to, places, range)
+    if (block.size === 0) continue
+    blocks.push(block)
+    open.push({ ...range, fromEnd: block.from, toEnd: block.to })
+    open.push({ ...range, fromStart: block.from + block.size, toStart: block.to + block.size })
   }
-  return lengths
+  return blocks.toSorted((a, b) => a.from - b.from)
+}
+
+/** Where each line stands in the second text; in long texts a line that stands everywhere begins no block. */
+function placesOf(lines: readonly string[]): ReadonlyMap<string, readonly number[]> {
+  const places = new Map<string, number[]>()
+  for (const [index, line] of lines.entries()) {
+    const known = places.get(line)
+    if (known === undefined) places.set(line, [index])
+    else known.push(index)
+  }
+  if (lines.length < 200) return places
+  const limit = Math.floor(lines.length / 100) + 1
+  return new Map([...places].filter(([, indexes]) => indexes.length <= limit))
+}
+
+function longestBlock(
+  from: readonly string[],
+  to: readonly string[],
+  places: ReadonlyMap<string, readonly number[]>,
+  range: { fromStart: number; fromEnd: number; toStart: number; toEnd: number },
+): Block {
+  let best: Block = { from: range.fromStart, to: range.toStart, size: 0 }
+  let lengths = new Map<number, number>()
+  for (let i = range.fromStart; i < range.fromEnd; i++) {
+    const next = new Map<number, number>()
+    for (const j of places.get(from[i] ?? '') ?? []) {
+      if (j < range.toStart || j >= range.toEnd) continue
+      const size = (lengths.get(j - 1) ?? 0) + 1
+      next.set(j, size)
+      if (size > best.size) best = { from: i - size + 1, to: j - size + 1, size }
+    }
+    lengths = next
+  }
+  return extended(from, to, best, range)
+}
+
+/** A block with the equal lines around it that may not begin one. */
+function extended(
+  from: readonly string[],
+  to: readonly string[],
+  block: Block,
+  range: { fromStart: number; fromEnd: number; toStart: number; toEnd: number },
+): Block {
+  let { from: i, to: j, size } = block
+  while (i > range.fromStart && j > range.toStart && from[i - 1] === to[j - 1]) [i, j, size] = [i - 1, j - 1, size + 1]
+  while (i + size < range.fromEnd && j + size < range.toEnd && from[i + size] === to[j + size]) size += 1
+  return { from: i, to: j, size }
 }

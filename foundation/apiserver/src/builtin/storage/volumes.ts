@@ -1,29 +1,14 @@
-// Persistent volumes and claims, storage classes and CSI objects.
+// Persistent volumes, storage classes and CSI objects.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { compareQuantities, fieldErrors, fieldPath, jsonEqual, parseQuantity } from '@fairlead/kube'
+import { fieldErrors, fieldPath, jsonEqual, parseQuantity, qualifiedName } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
-import { immutable, oneOf, subdomainName } from '../checks.ts'
-import { ensureAt, fill, fillText, has, mapAt, objectAt, stringAt, stringsAt } from '../fields.ts'
-
-const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod']
-
-/** Behaviour of PersistentVolumeClaims. */
-export const claimStrategy: Strategy = {
-  returnsDeletedObject: true,
-  hasStatus: true,
-  applyDefaults(object) {
-    fill(ensureAt(object, 'spec'), { volumeMode: 'Filesystem' })
-    fillText(ensureAt(object, 'status'), { phase: 'Pending' })
-  },
-  prepareForCreate(object) {
-    object['status'] = { phase: 'Pending' }
-  },
-  validate: (object) => claimErrors(objectAt(object, 'spec')),
-  validateUpdate: (object, old) => [
-    ...claimErrors(objectAt(object, 'spec')),
-    ...claimChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
-  ],
-}
+import { immutable, invalidWith, oneOf, subdomainName } from '../checks.ts'
+import { ensureAt, fill, fillText, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { backstepErrors } from '../pods/paths.ts'
+import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
+import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
+import { structDifference } from '../spec-difference.ts'
+import { accessModeErrors } from './claim.ts'
 
 /** Behaviour of PersistentVolumes. */
 export const volumeStrategy: Strategy = {
@@ -45,7 +30,7 @@ export const volumeStrategy: Strategy = {
   validate: (object) => volumeErrors(objectAt(object, 'spec')),
   validateUpdate: (object, old) => [
     ...volumeErrors(objectAt(object, 'spec')),
-    ...immutable('spec.volumeMode', objectAt(object, 'spec')['volumeMode'], objectAt(old, 'spec')['volumeMode']),
+    ...volumeChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
   ],
 }
 
@@ -89,6 +74,7 @@ export const csiDriverStrategy: Strategy = {
 
 /** Behaviour of VolumeAttachments: where a volume goes never changes. */
 export const attachmentStrategy: Strategy = {
+  statusKeeps: 'metadata',
   hasStatus: true,
   validate: (object) => [
     ...(stringAt(object, 'spec', 'attacher') === '' ? [fieldErrors.required('spec.attacher')] : []),
@@ -108,55 +94,55 @@ export const attributesClassStrategy: Strategy = {
   ],
 }
 
-function modeErrors(modes: readonly string[]): FieldError[] {
-  if (modes.length === 0) return [fieldErrors.required('spec.accessModes', 'at least 1 access mode is required')]
-  return modes
-    .filter((mode) => !accessModes.includes(mode))
-    .map((mode) => fieldErrors.notSupported('spec.accessModes', mode, accessModes.toSorted()))
+const sourceChecks: Readonly<Record<string, (path: string, source: JsonObject) => FieldError[]>> = {
+  hostPath: hostPathErrors,
+  nfs: nfsErrors,
+  csi: (path, source) => [
+    ...driverNameErrors(`${path}.driver`, stringAt(source, 'driver')),
+    ...(stringAt(source, 'volumeHandle') === '' ? [fieldErrors.required(`${path}.volumeHandle`)] : []),
+  ],
+  iscsi: iscsiErrors,
+  local: (path, source) =>
+    stringAt(source, 'path') === ''
+      ? [fieldErrors.required(`${path}.path`)]
+      : backstepErrors(`${path}.path`, stringAt(source, 'path')),
 }
 
-function claimErrors(spec: JsonObject): FieldError[] {
-  const errors = modeErrors(stringsAt(spec, 'accessModes'))
-  const storage = mapAt(spec, 'resources', 'requests')['storage']
-  const field = fieldPath('spec.resources', { key: 'storage' })
-  if (storage === undefined) errors.push(fieldErrors.required(field))
-  else if (compareQuantities(parseQuantity(storage), parseQuantity('0')) <= 0)
-    errors.push(fieldErrors.invalid(field, storage, 'must be greater than zero'))
-  if (stringAt(spec, 'storageClassName') !== '')
-    errors.push(...subdomainName('spec.storageClassName', stringAt(spec, 'storageClassName')))
-  return [...errors, ...oneOf('spec.volumeMode', stringAt(spec, 'volumeMode'), ['Block', 'Filesystem'], 'fine')]
-}
-
-function claimChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
-  const comparable = (value: JsonObject): JsonObject =>
-    Object.fromEntries(
-      Object.entries(value).filter(
-        ([field]) =>
-          !['resources', 'volumeAttributesClassName'].includes(field) &&
-          !(field === 'volumeName' && stringAt(old, 'volumeName') === ''),
-      ),
-    )
-  if (!jsonEqual(comparable(spec), comparable(old))) {
-    return [
-      fieldErrors.forbidden(
-        'spec',
-        'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims',
-      ),
-    ]
-  }
-  const size = mapAt(spec, 'resources', 'requests')['storage']
-  const before = mapAt(old, 'resources', 'requests')['storage']
-  if (size === undefined || before === undefined || compareQuantities(parseQuantity(size), parseQuantity(before)) >= 0)
-    return []
-  return [fieldErrors.forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity')]
-}
+const volumeSources = [
+  'hostPath',
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'glusterfs',
+  'flocker',
+  'nfs',
+  'rbd',
+  'quobyte',
+  'cephfs',
+  'iscsi',
+  'cinder',
+  'fc',
+  'flexVolume',
+  'azureFile',
+  'vsphereVolume',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'azureDisk',
+  'scaleIO',
+  'local',
+  'storageos',
+  'csi',
+]
 
 function volumeErrors(spec: JsonObject): FieldError[] {
-  const errors = modeErrors(stringsAt(spec, 'accessModes'))
+  const errors = accessModeErrors('spec.accessModes', stringsAt(spec, 'accessModes'))
   const capacity = mapAt(spec, 'capacity')
-  if (Object.keys(capacity).length === 0) errors.push(fieldErrors.required('spec.capacity'))
-  else if (capacity['storage'] === undefined || Object.keys(capacity).length > 1) {
-    errors.push(fieldErrors.notSupported('spec.capacity', capacity, ['storage']))
+  const names = Object.keys(capacity)
+  if (names.length === 0) errors.push(fieldErrors.required('spec.capacity'))
+  if (capacity['storage'] === undefined || names.length > 1)
+    errors.push(fieldErrors.notSupported('spec.capacity', names.length === 0 ? null : capacity, ['storage']))
+  for (const [name, amount] of Object.entries(capacity)) {
+    if (parseQuantity(amount).nanos <= 0n)
+      errors.push(fieldErrors.invalid(fieldPath('spec.capacity', { key: name }), amount, 'must be greater than zero'))
   }
   errors.push(
     ...oneOf(
@@ -166,47 +152,91 @@ function volumeErrors(spec: JsonObject): FieldError[] {
       'fine',
     ),
   )
-  if (!volumeSources.some((source) => has(spec, source)))
-    errors.push(fieldErrors.required('spec', 'must specify a volume type'))
+  errors.push(...affinityErrors(spec))
+  errors.push(...sourceErrors(spec))
+  if (objectAt(spec, 'hostPath')['path'] === '/' && spec['persistentVolumeReclaimPolicy'] === 'Recycle')
+    errors.push(
+      fieldErrors.forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"),
+    )
+  if (stringAt(spec, 'storageClassName') !== '')
+    errors.push(...subdomainName('spec.storageClassName', stringAt(spec, 'storageClassName')))
+  if (has(spec, 'volumeMode'))
+    errors.push(...oneOf('spec.volumeMode', stringAt(spec, 'volumeMode'), ['Block', 'Filesystem']))
   return errors
 }
 
-const volumeSources = [
-  'awsElasticBlockStore',
-  'azureDisk',
-  'azureFile',
-  'cephfs',
-  'cinder',
-  'csi',
-  'fc',
-  'flexVolume',
-  'flocker',
-  'gcePersistentDisk',
-  'glusterfs',
-  'hostPath',
-  'iscsi',
-  'local',
-  'nfs',
-  'photonPersistentDisk',
-  'portworxVolume',
-  'quobyte',
-  'rbd',
-  'scaleIO',
-  'storageos',
-  'vsphereVolume',
-]
+function affinityErrors(spec: JsonObject): FieldError[] {
+  if (!has(spec, 'nodeAffinity')) return []
+  return has(objectAt(spec, 'nodeAffinity'), 'required')
+    ? nodeSelectorErrors('spec.nodeAffinity.required', objectAt(spec, 'nodeAffinity', 'required'))
+    : [fieldErrors.required('spec.nodeAffinity.required', 'must specify required node constraints')]
+}
+
+function sourceErrors(spec: JsonObject): FieldError[] {
+  const given = volumeSources.filter((source) => has(spec, source))
+  if (given.length === 0) return [fieldErrors.required('spec', 'must specify a volume type')]
+  return given.flatMap((source, index) => {
+    if (index > 0) return [fieldErrors.forbidden(`spec.${source}`, 'may not specify more than 1 volume type')]
+    const errors = sourceChecks[source]?.(`spec.${source}`, objectAt(spec, source)) ?? []
+    return source === 'local' && !has(spec, 'nodeAffinity')
+      ? [...errors, fieldErrors.required('spec.nodeAffinity', 'Local volume requires node affinity')]
+      : errors
+  })
+}
+
+function volumeChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const errors: FieldError[] = []
+  const ofSource = (value: JsonObject): JsonObject =>
+    Object.fromEntries(
+      volumeSources.filter((source) => has(value, source)).map((source) => [source, value[source] ?? null]),
+    )
+  if (!jsonEqual(ofSource(spec), ofSource(old))) {
+    const difference = structDifference('k8s.io.api.core.v1.PersistentVolumeSource', ofSource(old), ofSource(spec))
+    errors.push(
+      fieldErrors.forbidden(
+        'spec.persistentvolumesource',
+        `spec.persistentvolumesource is immutable after creation\n${difference}`,
+      ),
+    )
+  }
+  errors.push(...immutable('volumeMode', spec['volumeMode'], old['volumeMode']))
+  if (has(old, 'nodeAffinity')) errors.push(...immutable('nodeAffinity', spec['nodeAffinity'], old['nodeAffinity']))
+  return errors
+}
 
 function storageClassErrors(object: KubeObject): FieldError[] {
-  const errors: FieldError[] = []
-  if (stringAt(object, 'provisioner') === '') errors.push(fieldErrors.required('provisioner'))
-  errors.push(...oneOf('reclaimPolicy', stringAt(object, 'reclaimPolicy'), ['Delete', 'Retain'], 'fine'))
+  const provisioner = stringAt(object, 'provisioner')
+  const parameters = Object.keys(mapAt(object, 'parameters'))
   return [
-    ...errors,
+    ...(provisioner === ''
+      ? [fieldErrors.required('provisioner')]
+      : invalidWith('provisioner', provisioner.toLowerCase(), qualifiedName(provisioner.toLowerCase()))),
+    ...(parameters.includes('') ? [fieldErrors.invalid('parameters', '', 'field can not be empty.')] : []),
+    ...oneOf('reclaimPolicy', stringAt(object, 'reclaimPolicy'), ['Delete', 'Retain'], 'fine'),
     ...oneOf(
       'volumeBindingMode',
       stringAt(object, 'volumeBindingMode'),
       ['Immediate', 'WaitForFirstConsumer'],
       'required',
     ),
+    ...objectsAt(object, 'allowedTopologies').flatMap((term, index) =>
+      topologyTermErrors(fieldPath('allowedTopologies', index), term),
+    ),
   ]
+}
+
+function topologyTermErrors(path: string, term: JsonObject): FieldError[] {
+  const keys = new Set<string>()
+  return objectsAt(term, 'matchLabelExpressions').flatMap((expression, index) => {
+    const place = fieldPath(path, 'matchLabelExpressions', index)
+    const key = stringAt(expression, 'key')
+    const values = stringsAt(expression, 'values')
+    const errors = values.length === 0 ? [fieldErrors.required(`${place}.values`)] : []
+    for (const [at, value] of values.entries())
+      if (values.indexOf(value) < at) errors.push(fieldErrors.duplicate(fieldPath(place, 'values', at), value))
+    errors.push(...invalidWith(`${place}.key`, key, qualifiedName(key)))
+    if (keys.has(key)) errors.push(fieldErrors.duplicate(`${place}.key`, key))
+    keys.add(key)
+    return errors
+  })
 }

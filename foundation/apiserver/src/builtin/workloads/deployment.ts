@@ -10,6 +10,7 @@ import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.
 
 /** Behaviour of Deployments. */
 export const deploymentStrategy: Strategy = {
+  statusKeeps: 'labels',
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   resetFields: { '': [['status']], status: [['spec'], ['metadata', 'labels']] },

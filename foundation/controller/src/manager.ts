@@ -247,7 +247,7 @@ export class Manager implements AsyncDisposable {
     )
     const checks = [{ name: 'informers', check: () => this.#notListed() }, ...(options.checks ?? [])]
     this.#server = this.#served.use(
-      await ManagerServer.start({ ...options, checks }, { clock, log, metrics, certificates }),
+      await ManagerServer.start({ ...options, checks }, { client, clock, log, metrics, certificates }),
     )
     const { caBundles = [] } = options
     if (caBundles.length === 0) return

@@ -11,6 +11,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memcached, memcachedDefinition } from './support/memcached.ts'
 import type { Memcached } from './support/memcached.ts'
+import { recorded } from '../../../test/support/recorded-client.ts'
 import { until } from '../../../test/support/until.ts'
 
 const day = 86_400_000
@@ -19,13 +20,15 @@ interface Asked {
   readonly path: string
   readonly method?: string
   readonly body?: JsonValue | KubeObject
+  readonly token?: string
 }
 
 /** One request to a manager's server, which has to be trusted by its bundle. */
-function ask(manager: Manager, { path, method = 'GET', body }: Asked): Promise<{ code: number; text: string }> {
+function ask(manager: Manager, { path, method = 'GET', body, token }: Asked): Promise<{ code: number; text: string }> {
   const { port, caBundle } = manager.server!
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path, method, ca: caBundle, agent: false }, (response) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const sent = request({ host: '127.0.0.1', port, path, method, headers, ca: caBundle, agent: false }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => (text += chunk))
@@ -60,7 +63,7 @@ async function served(server: ApiServer, options: ManagerServerOptions = {}, clo
 describe('health and metrics', () => {
   test('are answered over HTTPS under certificates that the manager made', async () => {
     await using server = await ApiServer.start()
-    await using manager = await served(server)
+    await using manager = await served(server, { metrics: 'open' })
     expect(await ask(manager, { path: '/healthz' })).toEqual({ code: 200, text: 'ok' })
     await until('the informers are synced', () => manager.informers.syncing().length === 0)
     expect(await ask(manager, { path: '/readyz' })).toEqual({ code: 200, text: 'ok' })
@@ -69,6 +72,59 @@ describe('health and metrics', () => {
     )
     const missing = await ask(manager, { path: '/nothing' })
     expect([missing.code, JSON.parse(missing.text).message]).toEqual([404, 'there is nothing at GET /nothing'])
+  })
+
+  test('metrics are for tokens whose owners may get the path; health asks nobody', async () => {
+    const user = (name: string, ...groups: string[]): { token: string; user: { name: string; groups: string[] } } => ({
+      token: `${name}-token`,
+      user: { name, groups },
+    })
+    await using server = await ApiServer.start({
+      authorization: 'RBAC',
+      tokens: [user('prometheus', 'monitors'), user('jane')],
+    })
+    const admin = server.client()
+    const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'metrics' } }
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'metrics' }
+    const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]
+    await admin.create({ ...rbac, kind: 'ClusterRole', rules } as KubeObject)
+    const monitors = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'monitors' }
+    await admin.create({ ...rbac, kind: 'ClusterRoleBinding', roleRef: role, subjects: [monitors] } as KubeObject)
+    const { client, transport } = recorded(admin, new FakeClock(Date.now()))
+    await using manager = await Manager.start({ client, server: { port: 0, host: '127.0.0.1' } })
+    const asked = async (token?: string): Promise<[number, unknown]> => {
+      const { code, text } = await ask(manager, { path: '/metrics', token })
+      return [code, code === 200 ? text.startsWith('# HELP') : (JSON.parse(text) as { message: string }).message]
+    }
+    expect([
+      await asked(),
+      await asked('nobody-knows'),
+      await asked('jane-token'),
+      await asked('prometheus-token'),
+    ]).toEqual([
+      [401, 'a bearer token is needed'],
+      [401, 'the token is not known'],
+      [403, 'User "jane" cannot get path "/metrics"'],
+      [200, true],
+    ])
+    const reviews = (): number => transport.take().filter((request) => request.endsWith('reviews')).length
+    expect(reviews()).toBe(5)
+    expect([await asked('jane-token'), await asked('prometheus-token')].map(([code]) => code)).toEqual([403, 200])
+    expect(reviews()).toBe(0)
+    await (manager.clock as FakeClock).advance(10_000)
+    // Without the right to ask, or without an answer, nobody is let in, and the caller is not to blame.
+    transport.instead = ({ path }) =>
+      path.endsWith('reviews') ? { status: 403, headers: {}, body: 'not you', warnings: [] } : undefined
+    expect(await asked('prometheus-token')).toEqual([500, 'the request failed; the log says why'])
+    transport.instead = () => undefined
+    expect((await asked('prometheus-token'))[0]).toBe(200)
+    expect((await ask(manager, { path: '/healthz' })).code).toBe(200)
+  })
+
+  test('metrics are open on loopback addresses only', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    for (const host of ['0.0.0.0', undefined])
+      await expect(served(server, { metrics: 'open', host })).rejects.toThrow('on a loopback address only')
   })
 
   test('readiness names what is missing', async () => {

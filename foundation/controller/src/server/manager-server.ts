@@ -4,6 +4,7 @@ import type { Server } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import type { Client } from '@fairlead/client'
 import { StatusError, failure, parseJson, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonValue, ObjectKey } from '@fairlead/kube'
 import type { Validator } from '../capability.ts'
@@ -14,6 +15,7 @@ import type { CaBundleTarget } from './ca-bundles.ts'
 import type { CertificateKeeper } from './certificate-keeper.ts'
 import { reviewConversion } from './conversion-review.ts'
 import type { Converter } from './conversion-review.ts'
+import { PathReviews } from './path-reviews.ts'
 
 /** What a manager serves. */
 export interface ManagerServerOptions {
@@ -33,6 +35,11 @@ export interface ManagerServerOptions {
   readonly validators?: readonly Validator[]
   /** Answer `POST /convert`. */
   readonly converters?: readonly Converter[]
+  /**
+   * Who may read `/metrics`: `authorized` (when left out) asks for a bearer token whose owner has a rule for `get` on that non-resource URL; the manager's
+   * account needs `create` on `tokenreviews` and `subjectaccessreviews`. `open` asks nobody, and is for loopback addresses only.
+   */
+  readonly metrics?: 'authorized' | 'open'
   /** Further conditions of `/readyz`: undefined = fine, else what is wrong. */
   readonly checks?: readonly ReadinessCheck[]
 }
@@ -45,6 +52,8 @@ export interface ReadinessCheck {
 
 /** What a server lives on. */
 export interface ManagerServerHost {
+  /** Asked who callers are and what they may. */
+  readonly client: Client
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -67,10 +76,14 @@ export class ManagerServer implements AsyncDisposable {
   readonly #options: ManagerServerOptions
   readonly #host: ManagerServerHost
   readonly #server: Server
+  readonly #reviews: PathReviews
 
   private constructor(options: ManagerServerOptions, host: ManagerServerHost) {
     this.#options = options
     this.#host = host
+    this.#reviews = new PathReviews(host.client, host.clock)
+    if (options.metrics === 'open' && !isLoopback(options.host))
+      throw new RangeError('Metrics may be open on a loopback address only; name one as host')
     const { serving } = host.certificates.current
     this.#server = createServer(
       { key: serving.key, cert: serving.cert, minVersion: 'TLSv1.2', headersTimeout: 10_000, requestTimeout: 30_000 },
@@ -116,6 +129,7 @@ export class ManagerServer implements AsyncDisposable {
     response.on('error', () => response.destroy())
     const { code, type, text } = await this.#answer(request).catch((error: unknown) => this.#failed(error))
     if (response.destroyed) return
+    if (code === 401) response.setHeader('www-authenticate', 'Bearer')
     if (!request.complete) response.setHeader('connection', 'close')
     response.writeHead(code, { 'content-type': type, 'content-length': Buffer.byteLength(text) })
     response.end(request.method === 'HEAD' ? undefined : text)
@@ -131,6 +145,10 @@ export class ManagerServer implements AsyncDisposable {
       case 'GET /readyz':
         return this.#readiness(searchParams.has('verbose'))
       case 'GET /metrics': {
+        const { authorization } = request.headers
+        const refusal =
+          this.#options.metrics === 'open' ? undefined : await this.#reviews.refusal(authorization, pathname)
+        if (refusal !== undefined) throw refusal
         const { registry } = this.#host.metrics
         return { code: 200, type: registry.contentType, text: await registry.metrics() }
       }
@@ -156,7 +174,7 @@ export class ManagerServer implements AsyncDisposable {
   #failed(error: unknown): Answer {
     if (error instanceof StatusError) return json(error.code, error.status as unknown as JsonValue)
     this.#host.log.error('Could not answer a request', { error })
-    const { status, code } = failure(500, 'InternalError', 'the webhook failed; its log says why')
+    const { status, code } = failure(500, 'InternalError', 'the request failed; the log says why')
     return json(code, status as unknown as JsonValue)
   }
 }
@@ -169,6 +187,10 @@ export function servedHosts({ service, hosts = [], host }: ManagerServerOptions)
       : ['.svc', '.svc.cluster.local', ''].map((suffix) => `${service.name}.${service.namespace}${suffix}`)
   const own = host !== undefined && isIP(host) !== 0 && host !== '0.0.0.0' && host !== '::' ? [host] : []
   return [...new Set([...names, ...hosts, ...own, 'localhost', '127.0.0.1', '::1'])]
+}
+
+function isLoopback(host: string | undefined): boolean {
+  return host === 'localhost' || host === '::1' || (host !== undefined && isIP(host) === 4 && host.startsWith('127.'))
 }
 
 async function readBody(request: IncomingMessage): Promise<JsonValue> {

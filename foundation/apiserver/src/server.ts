@@ -242,7 +242,7 @@ export class ApiServer implements AsyncDisposable {
       routes: [
         discoveryRoute(registry),
         openApiRoute(registry, clock, { openApiPaths: async () => (await gate?.openApiPaths()) ?? {} }),
-        openApiV2Route(),
+        openApiV2Route(registry),
         issuerRoute(tokens),
         healthRoute([{ name: 'ping', check: () => undefined }]),
         versionRoute(serverVersion),

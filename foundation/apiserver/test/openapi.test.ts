@@ -258,19 +258,15 @@ describe('as served', () => {
     expect([rest, typeof added]).toEqual([before, 'string'])
   })
 
-  test('version 2 is a frame that kubectl can read', async () => {
+  test("version 2 in gnostic's protobuf is a frame that kubectl can read", async () => {
     await using server = await ApiServer.start()
-    const json = await server.inject({ method: 'GET', path: '/openapi/v2', user })
     const protobuf = await server.inject({
       method: 'GET',
       path: '/openapi/v2',
       headers: { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
       user,
     })
-    expect([json.json(), Buffer.from(protobuf.bytes).toString('latin1')]).toEqual([
-      { swagger: '2.0', info: { title: 'Kubernetes', version: 'v1.35.4' }, paths: {}, definitions: {} },
-      '\n\x032.0\x12\x15\n\nKubernetes\x12\x07v1.35.4B\x00',
-    ])
+    expect(Buffer.from(protobuf.bytes).toString('latin1')).toBe('\n\x032.0\x12\x15\n\nKubernetes\x12\x07v1.35.4B\x00')
   })
 
   test.each(['/openapi/v3/apis/nope/v1', '/openapi/v2/nope', '/openapi/v4'])('GET %s is not there', async (path) => {

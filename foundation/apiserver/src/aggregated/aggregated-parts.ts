@@ -98,7 +98,7 @@ export async function startParts(options: AggregatedServerOptions): Promise<Aggr
     routes: [
       discoveryRoute(registry),
       openApiRoute(registry, clock),
-      openApiV2Route(),
+      openApiV2Route(registry),
       healthRoute(checks),
       versionRoute(serverVersion),
       metricsRoute({ requests: metrics, registry, store, version: serverVersion }),

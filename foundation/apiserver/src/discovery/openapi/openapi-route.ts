@@ -1,8 +1,7 @@
 // The routes of /openapi/v3: an index with content hashes, and one document per group version, built when first asked for and kept until the
 // registry changes.
 import { createHash } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
-import { formatApiVersion, methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
+import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import type { UpstreamFinder } from '../../aggregation/upstream.ts'
 import type { Route } from '../../handler.ts'
@@ -10,9 +9,8 @@ import type { ServerRequest, ServerResponse } from '../../http/message.ts'
 import type { RegistryReader } from '../../registry/registry.ts'
 import { isAcceptableRoute } from '../../request/media-type.ts'
 import { uncached } from '../../request/response.ts'
-import type { ApiGroup, ApiGroupVersion } from '../api-groups.ts'
-import { apiGroups } from '../api-groups.ts'
 import { openApiDocument } from './document.ts'
+import { GroupDocuments } from './group-documents.ts'
 
 const jsonType = 'application/json'
 
@@ -22,12 +20,13 @@ export function openApiRoute(
   clock: Clock,
   remote?: Pick<UpstreamFinder, 'openApiPaths'>,
 ): Route {
-  const documents = new OpenApiDocuments(registry)
+  const documents = new GroupDocuments(registry, (...place) => stored(openApiDocument(...place)))
+  const index = new OpenApiIndex(documents)
   return {
     async handle(request, [root, version, ...path]) {
       if (root !== 'openapi' || version !== 'v3') return undefined
       const document =
-        path.length === 0 ? await withRemote(await documents.index(), remote) : documents.document(path.join('/'))
+        path.length === 0 ? await withRemote(await index.read(), remote) : documents.document(path.join('/'))
       if (document === undefined) return undefined
       if (request.method !== 'GET') throw methodNotAllowed()
       return answer(request, document, path.join('/'), clock)
@@ -40,70 +39,26 @@ interface StoredDocument {
   readonly hash: string
 }
 
-interface Entry {
-  readonly group: string
-  readonly version: ApiGroupVersion
-  document?: StoredDocument
-}
+/** The index: where each document is, by the hash of its content. */
+class OpenApiIndex {
+  readonly #documents: GroupDocuments<StoredDocument>
+  #of: ReadonlyMap<string, StoredDocument> | undefined
+  #index: StoredDocument = { bytes: new Uint8Array(), hash: '' }
 
-class OpenApiDocuments {
-  readonly #registry: RegistryReader
-  #epoch = 0
-  #groups: readonly ApiGroup[] = []
-  #entries = new Map<string, Entry>()
-  #index: StoredDocument | undefined
-
-  constructor(registry: RegistryReader) {
-    this.#registry = registry
+  constructor(documents: GroupDocuments<StoredDocument>) {
+    this.#documents = documents
   }
 
-  /** Needs the hash of every document; lets other work run between building two of them. */
-  async index(): Promise<StoredDocument> {
-    for (;;) {
-      this.#follow()
-      if (this.#index !== undefined) return this.#index
-      const missing = [...this.#entries.keys()].find((path) => this.#entries.get(path)?.document === undefined)
-      if (missing === undefined) break
-      this.document(missing)
-      await setImmediate()
-    }
-    const urls = [...this.#entries].map(([path, { document }]) => [
+  async read(): Promise<StoredDocument> {
+    const documents = await this.#documents.all()
+    if (documents === this.#of) return this.#index
+    const urls = [...documents].map(([path, { hash }]) => [
       path,
-      { serverRelativeURL: `/openapi/v3/${path}?hash=${document?.hash ?? ''}` },
+      { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` },
     ])
+    this.#of = documents
     this.#index = stored({ paths: Object.fromEntries(urls) })
     return this.#index
-  }
-
-  /** The document of `api/v1` or `apis/<group>/<version>`. */
-  document(path: string): StoredDocument | undefined {
-    this.#follow()
-    const entry = this.#entries.get(path)
-    if (entry === undefined) return undefined
-    entry.document ??= stored(openApiDocument(entry.group, entry.version, this.#groups))
-    return entry.document
-  }
-
-  /** Documents of group versions whose resources are the very same stay: only what a CRD touches is built again. */
-  #follow(): void {
-    if (this.#epoch === this.#registry.epoch) return
-    this.#epoch = this.#registry.epoch
-    this.#index = undefined
-    this.#groups = apiGroups({
-      definitions: [...this.#registry.definitions].filter(({ isRemote }) => isRemote !== true),
-    })
-    const before = this.#entries
-    this.#entries = new Map()
-    for (const { name, versions } of this.#groups) {
-      for (const version of versions) {
-        const path = name === '' ? `api/${version.version}` : `apis/${formatApiVersion(name, version.version)}`
-        const known = before.get(path)
-        this.#entries.set(
-          path,
-          known !== undefined && isSame(known.version, version) ? known : { group: name, version },
-        )
-      }
-    }
   }
 }
 
@@ -116,13 +71,6 @@ async function withRemote(
   if (Object.keys(more).length === 0) return index
   const { paths } = JSON.parse(new TextDecoder().decode(index.bytes)) as { readonly paths: JsonObject }
   return stored({ paths: { ...paths, ...(more as JsonObject) } })
-}
-
-function isSame(a: ApiGroupVersion, b: ApiGroupVersion): boolean {
-  return (
-    a.resources.length === b.resources.length &&
-    a.resources.every(({ version }, index) => version === b.resources[index]?.version)
-  )
 }
 
 function stored(document: JsonObject): StoredDocument {

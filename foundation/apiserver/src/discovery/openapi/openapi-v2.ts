@@ -1,10 +1,16 @@
-// /openapi/v2, reduced to its frame: kubectl asks for it where v3 does not know a kind (`kind: List`) and gives up without it. Kinds that it does
-// not find in there it takes unchecked; the server checks fields itself.
+// /openapi/v2: everything in one document, as JSON. As gnostic's protobuf it is reduced to its frame: older kubectl and Helm ask for that, and take kinds
+// that they do not find in there unchecked; the server checks fields itself.
+import { createHash } from 'node:crypto'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import { methodNotAllowed, notAcceptable } from '@fairlead/kube'
 import type { Route } from '../../handler.ts'
+import type { RegistryReader } from '../../registry/registry.ts'
 import { isAcceptableRoute, jsonType, parseAccept } from '../../request/media-type.ts'
 import { uncached } from '../../request/response.ts'
+import { openApiDocument } from './document.ts'
+import { GroupDocuments } from './group-documents.ts'
+import { swaggerPart, swaggerText } from './swagger.ts'
+import type { SwaggerPart } from './swagger.ts'
 
 const info = { title: 'Kubernetes', version: 'v1.35.4' }
 
@@ -14,26 +20,60 @@ const protobufTypes = [
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ]
 
-/** Serves the frame of an OpenAPI v2 document, as JSON and as gnostic's protobuf. */
-export function openApiV2Route(): Route {
-  const json = new TextEncoder().encode(JSON.stringify({ swagger: '2.0', info, paths: {}, definitions: {} }))
+/** Serves the OpenAPI v2 document of everything that the registry holds. */
+export function openApiV2Route(registry: RegistryReader): Route {
+  const document = new SwaggerText(registry)
   const protobuf = documentMessage()
   return {
-    handle(request, [root, version, ...rest]) {
+    async handle(request, [root, version, ...rest]) {
       if (root !== 'openapi' || version !== 'v2' || rest.length > 0) return undefined
       if (request.method !== 'GET') throw methodNotAllowed()
       const { accept } = request.headers
       const wanted = typeof accept === 'string' ? accept : ''
       if (!isAcceptableRoute(wanted, [jsonType, ...protobufTypes]))
         throw notAcceptable(`only the following media types are accepted: ${jsonType}`)
-      const isProtobuf = protobufTypes.includes(parseAccept(wanted)[0]?.type ?? '')
-      const contentType = isProtobuf ? (protobufTypes[1] ?? jsonType) : jsonType
-      return {
-        status: 200,
-        headers: { ...uncached, 'content-type': contentType, vary: 'Accept' },
-        body: { kind: 'bytes', bytes: isProtobuf ? protobuf : json },
-      }
+      const headers = { ...uncached, vary: 'Accept' }
+      if (protobufTypes.includes(parseAccept(wanted)[0]?.type ?? ''))
+        return {
+          status: 200,
+          headers: { ...headers, 'content-type': protobufTypes[1] ?? jsonType },
+          body: { kind: 'bytes', bytes: protobuf },
+        }
+      const { bytes, etag } = await document.read()
+      const known = { ...headers, 'content-type': jsonType, etag }
+      if (request.headers['if-none-match'] === etag)
+        return { status: 304, headers: known, body: { kind: 'bytes', bytes: new Uint8Array() } }
+      return { status: 200, headers: known, body: { kind: 'bytes', bytes } }
     },
+  }
+}
+
+interface TaggedText {
+  readonly bytes: Uint8Array
+  readonly etag: string
+}
+
+/** The document's text, made when first asked for and when something has changed. */
+class SwaggerText {
+  readonly #parts: GroupDocuments<SwaggerPart>
+  #of: ReadonlyMap<string, SwaggerPart> | undefined
+  #text: TaggedText = { bytes: new Uint8Array(), etag: '' }
+
+  constructor(registry: RegistryReader) {
+    this.#parts = new GroupDocuments(registry, (group, version, groups) => {
+      const isCustom = version.resources.every(({ definition }) => definition.crd !== undefined)
+      return swaggerPart(openApiDocument(group, version, groups), isCustom)
+    })
+  }
+
+  async read(): Promise<TaggedText> {
+    const parts = await this.#parts.all()
+    if (parts !== this.#of) {
+      const bytes = new TextEncoder().encode(swaggerText(parts.values()))
+      this.#of = parts
+      this.#text = { bytes, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"` }
+    }
+    return this.#text
   }
 }
 

@@ -92,7 +92,11 @@ test('a data folder that cannot be used is named', () =>
     const { code, stderr } = await fairlead(['up', '--data', damaged])
     expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 1,
-      lines: [expect.stringMatching(/^fairlead: The data folder .*damaged\/store could not be opened: /)],
+      lines: [
+        expect.stringMatching(
+          /^fairlead: The data folder .*damaged\/store could not be opened: .*\. Use another folder; a backup can be restored into a new one\.$/,
+        ),
+      ],
     })
   }))
 

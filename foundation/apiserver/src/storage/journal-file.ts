@@ -191,7 +191,10 @@ function refusal(error: unknown, folder: string, ownerFile: string): JournalFile
     )
   }
   const reason = error instanceof Error ? error.message : String(error)
-  return new JournalFileError('OpenFailed', `The data folder ${folder} could not be opened: ${reason}`)
+  return new JournalFileError(
+    'OpenFailed',
+    `The data folder ${folder} could not be opened: ${reason}. Use another folder; a backup can be restored into a new one.`,
+  )
 }
 
 function describeOwner(file: string): string {

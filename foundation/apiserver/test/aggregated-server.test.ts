@@ -342,9 +342,23 @@ describe('its registration', () => {
       { spec: { caBundle: 'AAAA', versionPriority: 7 } },
       { contentType: 'application/merge-patch+json' },
     )
-    await vi.waitFor(async () => expect(await spec()).toEqual(wanted))
+    await vi.waitFor(async () => expect(await spec()).toEqual(wanted), { timeout: 10_000 })
     await cluster.delete(path)
-    await vi.waitFor(async () => expect(await spec()).toEqual(wanted))
+    await vi.waitFor(async () => expect(await spec()).toEqual(wanted), { timeout: 10_000 })
+  })
+
+  test('two who want the same name give each other time', async () => {
+    await start()
+    await using rival = await AggregatedServer.start({
+      client: cluster.server.client({ manager: 'rival' }),
+      resources: [{ definition: noteDefinition(), storage: new NoteStorage() }],
+      serving: { service: { namespace: 'default', name: 'others' }, host: '127.0.0.1', port: 0 },
+    })
+    await vi.waitFor(() => expect(rival.problem).toBe(undefined), { timeout: 10_000 })
+    const changes = await cluster.events(`${path.slice(0, path.lastIndexOf('/'))}?watch=true&timeoutSeconds=3`)
+    // Half a second, one, two …: without patience it would be hundreds.
+    expect(changes.length).toBeLessThan(12)
+    expect(changes.length).toBeGreaterThan(1)
   })
 
   test('its certificates outlive it where there is a Secret for them', async () => {

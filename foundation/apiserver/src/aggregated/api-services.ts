@@ -1,5 +1,5 @@
 // The APIServices of a server: registered by server-side apply, and again whenever somebody changes what is ours or the bundle to trust is another one.
-import { Backoff, kind } from '@fairlead/client'
+import { backoffDelay, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import type { Informer, InformerPool, Logger } from '@fairlead/controller'
 import { jsonEqual } from '@fairlead/kube'
@@ -49,10 +49,19 @@ export interface ApiServicesHost {
   readonly bundle: () => string
 }
 
-/** Waits after an attempt that failed, milliseconds. */
+/** Waits between attempts, milliseconds: the cluster may refuse, and somebody else may want the same name and never give in. */
 const waits = { base: 500, cap: 30_000, jitter: 0.5 }
+/** Attempts this long ago are forgotten. Milliseconds. */
+const calm = 120_000
 /** Versions are ranked below this. */
 const topPriority = 100
+
+interface Attempt {
+  readonly at: number
+  /** How many there were, of late. */
+  readonly count: number
+  readonly wait: number
+}
 
 /** The objects that a registration wants. */
 export function apiServices({ service, served, groupPriority }: Registration, bundle: string): readonly ApiService[] {
@@ -82,7 +91,7 @@ export class ApiServices implements Disposable {
   readonly #host: ApiServicesHost
   readonly #uses = new DisposableStack()
   readonly #caches = new Map<string, Informer<ApiService>>()
-  readonly #backoff: Backoff
+  readonly #attempts = new Map<string, Attempt>()
   readonly #pending = new Set<string>()
   #timer: Disposable | undefined
   #running = false
@@ -92,7 +101,6 @@ export class ApiServices implements Disposable {
   constructor(registration: Registration, host: ApiServicesHost) {
     this.#registration = registration
     this.#host = host
-    this.#backoff = new Backoff({ ...waits, random: host.client.random })
     for (const { group, version } of registration.served) {
       const name = `${version}.${group}`
       this.#pending.add(name)
@@ -110,9 +118,7 @@ export class ApiServices implements Disposable {
   /** Looks at everything again, soon. */
   renew(): void {
     this.#again = true
-    if (this.#disposed || this.#running) return
-    this.#timer?.[Symbol.dispose]()
-    this.#timer = this.#host.clock.timer(0, () => void this.#run())
+    if (!this.#running) this.#look(0)
   }
 
   [Symbol.dispose](): void {
@@ -121,33 +127,50 @@ export class ApiServices implements Disposable {
     this.#uses.dispose()
   }
 
+  #look(wait: number): void {
+    this.#timer?.[Symbol.dispose]()
+    if (!this.#disposed) this.#timer = this.#host.clock.timer(wait, () => void this.#run())
+  }
+
   async #run(): Promise<void> {
     this.#running = true
     this.#again = false
-    let failed = false
+    let soonest = Number.POSITIVE_INFINITY
     for (const wanted of apiServices(this.#registration, this.#host.bundle())) {
-      const name = wanted.metadata.name!
       if (this.#disposed) return
-      const cache = this.#caches.get(name)!
-      if (cache.state === 'Syncing') continue
-      if (isAsWanted(cache.get(name), wanted)) {
-        this.#pending.delete(name)
-        continue
-      }
-      try {
-        await this.#host.client.apply(wanted, { force: true })
-        this.#pending.delete(name)
-      } catch (error) {
-        failed = true
-        this.#pending.add(name)
-        this.#host.log.error('Could not register an APIService', { error, name })
-      }
+      soonest = Math.min(soonest, await this.#register(wanted))
     }
     this.#running = false
     if (this.#disposed) return
-    if (failed) this.#timer = this.#host.clock.timer(this.#backoff.next(), () => void this.#run())
-    else this.#backoff.reset()
-    if (this.#again && !failed) this.renew()
+    if (this.#again) this.renew()
+    else if (soonest < Number.POSITIVE_INFINITY) this.#look(soonest)
+  }
+
+  /** Makes one object as it should be. Gives after how many milliseconds to look at it again, without being told. */
+  async #register(wanted: ApiService): Promise<number> {
+    const { client, clock, log } = this.#host
+    const name = wanted.metadata.name!
+    const cache = this.#caches.get(name)!
+    if (cache.state === 'Syncing') return Number.POSITIVE_INFINITY
+    if (isAsWanted(cache.get(name), wanted)) {
+      this.#pending.delete(name)
+      return Number.POSITIVE_INFINITY
+    }
+    const now = clock.monotonic()
+    const last = this.#attempts.get(name)
+    const isRecent = last !== undefined && now - last.at < calm
+    if (isRecent && now < last.at + last.wait) return last.at + last.wait - now
+    const count = isRecent ? last.count + 1 : 1
+    const attempt = { at: now, count, wait: backoffDelay(count, { ...waits, random: client.random }) }
+    this.#attempts.set(name, attempt)
+    try {
+      await client.apply(wanted, { force: true })
+      this.#pending.delete(name)
+    } catch (error) {
+      this.#pending.add(name)
+      log.error('Could not register an APIService', { error, name })
+    }
+    return attempt.wait
   }
 }
 

@@ -63,12 +63,12 @@ test('every test among it passes', { timeout: 180_000 }, () => {
   const count = [...Object.keys(firstUses), ...saved.map(([file]) => file)].filter((file) =>
     file.endsWith('.test.ts'),
   ).length
-  const args = ['run', '--root', folder, '--config', join(folder, 'vitest.config.ts')]
-  const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, {
+  const args = ['run', '--root', folder, '--config', join(folder, 'vitest.config.ts'), '--isolate=false']
+  const { status, stdout, stderr } = spawnSync(join(root, 'node_modules/.bin/vitest'), args, {
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: '1' },
   })
-  expect(stdout).toMatch(new RegExp(`Test Files +${count} passed \\(${count}\\)`))
+  expect(stdout + stderr).toMatch(new RegExp(`Test Files +${count} passed \\(${count}\\)`))
   expect(status).toBe(0)
 })
 

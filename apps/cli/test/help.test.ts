@@ -28,21 +28,25 @@ test('there is a command for every capability', () => {
   )
 })
 
-test.each(paths)('fairlead %s %s --help', async (...path) => {
-  const words = path.filter((word) => word !== undefined)
-  const child = spawn(process.execPath, ['--import', witness, launcher, ...words, '--help'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let [stdout, loaded] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (loaded += chunk.toString()))
-  await once(child, 'close')
-  expect(child.exitCode).toBe(0)
-  expect(stdout).toContain(`Usage: ${['fairlead', ...words].join(' ')} `)
-  expect(stdout.startsWith('Examples:\n') || words.length === 1).toBe(true)
-  const ours = loaded.split('\n').filter((url) => /\/(foundation|capabilities|apps|node_modules)\//.test(url))
-  expect(ours.length).toBeGreaterThan(5)
-  expect(
-    ours.filter((url) => !/\/apps\/cli\/(bin|src)\/|\/src\/commands\/index\.ts$|\/node_modules\/commander\//.test(url)),
-  ).toEqual([])
-})
+test.each(paths.map((words) => ({ words, command: ['fairlead', ...words].join(' ') })))(
+  '$command --help',
+  async ({ words }) => {
+    const child = spawn(process.execPath, ['--import', witness, launcher, ...words, '--help'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let [stdout, loaded] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (loaded += chunk.toString()))
+    await once(child, 'close')
+    expect(child.exitCode).toBe(0)
+    expect(stdout).toContain(`Usage: ${['fairlead', ...words].join(' ')} `)
+    expect(stdout.startsWith('Examples:\n') || words.length === 1).toBe(true)
+    const ours = loaded.split('\n').filter((url) => /\/(foundation|capabilities|apps|node_modules)\//.test(url))
+    expect(ours.length).toBeGreaterThan(5)
+    expect(
+      ours.filter(
+        (url) => !/\/apps\/cli\/(bin|src)\/|\/src\/commands\/index\.ts$|\/node_modules\/commander\//.test(url),
+      ),
+    ).toEqual([])
+  },
+)

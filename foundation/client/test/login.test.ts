@@ -1,10 +1,10 @@
 // Credentials that are fetched: exec plugins with a local script, OIDC with a local provider.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import * as path from 'node:path'
-import { HttpsTransport, parseKubeconfig } from '@fairlead/client'
+import { HttpsTransport, loadKubeconfig, parseKubeconfig } from '@fairlead/client'
 import type { ApiResponse } from '@fairlead/client'
 import { FakeClock, stringifyYaml } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -270,6 +270,95 @@ describe('OpenID Connect', () => {
       path: '/token',
       authorization: undefined,
       body: 'grant_type=refresh_token&refresh_token=refresh-1&client_id=me&client_secret=s',
+    })
+  })
+
+  describe('in a kubeconfig file', () => {
+    /** A file with comments and other users, as people have them. */
+    async function fileFor(name: string, server: string, issuer: string): Promise<string> {
+      const file = path.join(folder, name)
+      await writeFile(
+        file,
+        `# mine
+current-context: one
+contexts: [{name: one, context: {cluster: one, user: me}}]
+clusters:
+- {name: one, cluster: {server: "${server}"}}
+users:
+- name: other
+  user: {token: theirs}
+- name: me
+  user:
+    auth-provider:
+      name: oidc # as ever
+      config:
+        idp-issuer-url: ${issuer}
+        client-id: me
+        refresh-token: refresh-1
+`,
+        { mode: 0o640 },
+      )
+      return file
+    }
+    const opened = async (file: string, clock: FakeClock): Promise<HttpsTransport> =>
+      new HttpsTransport(await (await loadKubeconfig({ file })).connection(), { clock })
+    const shown = (server: Listening): (string | undefined)[] => server.asked.map(({ authorization }) => authorization)
+
+    test('new tokens are written back, and nothing else is touched', async () => {
+      const clock = new FakeClock(start)
+      await using idp = await provider()
+      await using server = await listening(() => ({ code: 200, body: {} }))
+      const file = await fileFor('back', server.url, idp.url)
+      const link = path.join(folder, 'back-link')
+      await symlink(file, link)
+      const before = await readFile(file, 'utf8')
+      await using transport = await opened(link, clock)
+      await get(transport)
+      expect(await readFile(file, 'utf8')).toBe(
+        before
+          .replace('refresh-token: refresh-1', 'refresh-token: "refresh-2"')
+          .replace('idp-issuer-url:', `"id-token": "${idToken('id-2', 20)}"\n        idp-issuer-url:`),
+      )
+      expect([(await stat(file)).mode & 0o777, (await lstat(link)).isSymbolicLink()]).toEqual([0o640, true])
+      expect((await readdir(folder)).filter((name) => name.startsWith('back'))).toEqual(['back', 'back-link'])
+    })
+
+    test('what another process got is taken over, before and after a refresh token is used up', async () => {
+      const clock = new FakeClock(start)
+      await using idp = await provider()
+      await using server = await listening(() => ({ code: 200, body: {} }))
+      const file = await fileFor('shared', server.url, idp.url)
+      await using first = await opened(file, clock)
+      await using second = await opened(file, clock)
+      await get(first)
+      await get(second)
+      await clock.advance(19.95 * 60_000)
+      await get(second)
+      await get(first)
+      expect(shown(server)).toEqual(
+        ['id-2', 'id-2', 'id-3', 'id-3'].map((name) => `Bearer ${idToken(name, Number(name.at(-1)) * 10)}`),
+      )
+      expect(idp.asked.filter(({ path: at }) => at === '/token').length).toBe(2)
+    })
+
+    test('kubectl’s lock is waited for; where the file cannot be had, the tokens stay in this process', async () => {
+      const clock = new FakeClock(start)
+      await using idp = await provider()
+      await using server = await listening(() => ({ code: 200, body: {} }))
+      const file = await fileFor('locked', server.url, idp.url)
+      const before = await readFile(file, 'utf8')
+      await writeFile(`${file}.lock`, '')
+      await using transport = await opened(file, clock)
+      const getting = get(transport)
+      let isDone = false
+      void getting.then(() => (isDone = true))
+      await expect.poll(() => clock.advance(100).then(() => isDone), { interval: 1 }).toBe(true)
+      expect(await readFile(file, 'utf8')).toBe(before)
+      await rm(`${file}.lock`)
+      await clock.advance(19.95 * 60_000)
+      await get(transport)
+      expect(await readFile(file, 'utf8')).toContain('refresh-token: "refresh-3"')
+      expect(shown(server)).toEqual([`Bearer ${idToken('id-2', 20)}`, `Bearer ${idToken('id-3', 30)}`])
     })
   })
 

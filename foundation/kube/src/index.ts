@@ -5,6 +5,7 @@ export * from './clock.ts'
 // JSON and YAML
 export * from './json.ts'
 export * from './yaml.ts'
+export * from './yaml-edit.ts'
 export * from './own-property.ts'
 export * from './go-text.ts'
 export * from './go-json.ts'

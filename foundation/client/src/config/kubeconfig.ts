@@ -7,6 +7,7 @@ import { ClientError } from '../client-error.ts'
 import type { Impersonation } from '../transport.ts'
 import type { Connection } from './connection.ts'
 import { execLogin, readExecPlugin } from './login/exec-plugin.ts'
+import { KubeconfigTokens } from './login/kept-tokens.ts'
 import { oidcLogin } from './login/oidc.ts'
 import type { OidcProvider } from './login/oidc.ts'
 
@@ -41,7 +42,14 @@ export class Kubeconfig {
   /** The files that it was read from. */
   readonly files: readonly string[]
 
-  constructor(documents: readonly { readonly file: string; readonly content: JsonObject }[]) {
+  readonly #isOnDisk: boolean
+
+  /** `isOnDisk`: the documents were read from their files, so tokens that rotate are written back there, as kubectl does. */
+  constructor(
+    documents: readonly { readonly file: string; readonly content: JsonObject }[],
+    isOnDisk: boolean = false,
+  ) {
+    this.#isOnDisk = isOnDisk
     this.files = documents.map((document) => document.file)
     this.clusters = entries(documents, 'clusters', 'cluster')
     this.users = entries(documents, 'users', 'user')
@@ -75,7 +83,9 @@ export class Kubeconfig {
     const reached = await clusterConnection(cluster, clusterName)
     return {
       ...reached,
-      ...(user === undefined ? {} : await userConnection(user, userName!, clusterInfo(cluster, reached))),
+      ...(user === undefined
+        ? {}
+        : await userConnection(user, userName!, clusterInfo(cluster, reached), this.#isOnDisk)),
       namespace: choice.namespace ?? text(context?.value.namespace) ?? 'default',
     }
   }
@@ -107,7 +117,7 @@ export async function loadKubeconfig(sources: KubeconfigSources = {}): Promise<K
     const content = await readDocument(file, sources.file !== undefined)
     if (content !== undefined) documents.push({ file, content })
   }
-  return new Kubeconfig(documents)
+  return new Kubeconfig(documents, true)
 }
 
 /** Reads one kubeconfig from its text. `file` is what relative paths start at and messages name. Throws ClientError `InvalidKubeconfig`. */
@@ -181,10 +191,11 @@ async function userConnection(
   entry: NamedEntry,
   name: string,
   cluster: JsonObject,
+  isOnDisk: boolean,
 ): Promise<Omit<Connection, 'server'>> {
   const { value, file } = entry
   const subject = `user "${name}"`
-  const login = await loginOf(entry, subject, cluster)
+  const login = await loginOf(entry, name, cluster, isOnDisk)
   const certificate = await material(entry, 'client-certificate', subject)
   const key = await material(entry, 'client-key', subject)
   if ((certificate === undefined) !== (key === undefined))
@@ -206,7 +217,13 @@ async function userConnection(
 }
 
 /** Credentials that are fetched. A token or a certificate that stands there beside a plugin wins over it, as for kubectl. */
-async function loginOf(entry: NamedEntry, subject: string, cluster: JsonObject): Promise<Connection['login']> {
+async function loginOf(
+  entry: NamedEntry,
+  name: string,
+  cluster: JsonObject,
+  isOnDisk: boolean,
+): Promise<Connection['login']> {
+  const subject = `user "${name}"`
   const { exec, 'auth-provider': provider, token, tokenFile, username } = entry.value
   if (isObject(exec)) {
     if (text(token) ?? text(tokenFile) ?? text(username)) return undefined
@@ -234,6 +251,7 @@ async function loginOf(entry: NamedEntry, subject: string, cluster: JsonObject):
     idToken: text(config['id-token']),
     refreshToken: text(config['refresh-token']),
     ca: await material({ ...entry, value: config }, 'idp-certificate-authority', subject),
+    ...(isOnDisk && { keeper: new KubeconfigTokens(entry.file, name, { issuer, clientId }) }),
   }
   return (clock) => oidcLogin(oidc, clock)
 }

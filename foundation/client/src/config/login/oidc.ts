@@ -3,6 +3,7 @@ import * as https from 'node:https'
 import { asJson, parseJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import { ClientError } from '../../client-error.ts'
+import type { OidcTokens, TokenKeeper } from './kept-tokens.ts'
 import { FetchedLogin } from './login.ts'
 import type { FetchedCredentials, Login } from './login.ts'
 
@@ -16,6 +17,8 @@ export interface OidcProvider {
   readonly refreshToken?: string
   /** Certificates to trust at the issuer (PEM); those of the system when left out. */
   readonly ca?: Buffer
+  /** Where tokens are shared with other processes; in this process only when left out. */
+  readonly keeper?: TokenKeeper
 }
 
 /** An id token is not used any more when it has less left. Milliseconds. */
@@ -26,26 +29,54 @@ const timeout = 30_000
 /** `node:http` only where it is needed, as in the transport. */
 const plainHttp = process.getBuiltinModule('node:http')
 
-/** A login with the provider's id token. It is refreshed before it runs out; a refresh token that rotates is kept in this process. */
+/**
+ * A login with the provider's id token, refreshed before it runs out. Tokens that another process got meanwhile are taken over, as refresh tokens that
+ * rotate are good only once; those that this one gets are handed to the keeper.
+ */
 export function oidcLogin(provider: OidcProvider, clock: Clock): Login {
-  let { idToken, refreshToken } = provider
+  const { keeper } = provider
+  let known: OidcTokens = { idToken: provider.idToken, refreshToken: provider.refreshToken }
+  /** What the keeper had when it was looked at last: only what is other than that is news, as ours may be newer where it cannot be written. */
+  let kept = known
+  /** Asked again for it, an id token has run out or was refused. */
+  let shown: string | undefined
   let endpoint: Promise<TokenEndpoint> | undefined
-  return new FetchedLogin(async (): Promise<FetchedCredentials> => {
-    const left = idToken === undefined ? 0 : expiryOf(idToken) - clock.now() - least
-    const given = idToken
-    // What was given is used once: asked again, it has run out or was refused.
-    idToken = undefined
-    if (given !== undefined && left > 0) return { credentials: { token: given }, usableFor: left }
-    if (refreshToken === undefined)
+  const show = (token: string): FetchedCredentials => {
+    shown = token
+    return { credentials: { token }, usableFor: expiryOf(token) - clock.now() - least }
+  }
+  const isFresh = (token: string | undefined): token is string =>
+    token !== undefined && token !== shown && expiryOf(token) - clock.now() - least > 0
+  const isNews = async (): Promise<boolean> => {
+    const now = await keeper?.read()
+    if (now === undefined || (now.idToken === kept.idToken && now.refreshToken === kept.refreshToken)) return false
+    known = kept = now
+    return true
+  }
+  const refreshed = async (): Promise<JsonObject> => {
+    if (known.refreshToken === undefined)
       throw failed(provider, 'the id token has run out and there is no refresh token; log in again')
     endpoint ??= tokenEndpoint(provider).catch((error: unknown) => {
       endpoint = undefined
       throw error
     })
-    const answer = await refresh(provider, await endpoint, refreshToken)
+    return refresh(provider, await endpoint, known.refreshToken)
+  }
+  return new FetchedLogin(async (): Promise<FetchedCredentials> => {
+    if (isFresh(known.idToken)) return show(known.idToken)
+    if ((await isNews()) && isFresh(known.idToken)) return show(known.idToken)
+    const answer = await refreshed().catch(async (error: unknown) => {
+      // Someone else may have used the refresh token up in the same moment.
+      if (!(await isNews())) throw error
+      return isFresh(known.idToken) ? undefined : refreshed()
+    })
+    if (answer === undefined) return show(known.idToken!)
     if (typeof answer.id_token !== 'string') throw failed(provider, 'its answer holds no id_token')
-    if (typeof answer.refresh_token === 'string') refreshToken = answer.refresh_token
-    return { credentials: { token: answer.id_token }, usableFor: expiryOf(answer.id_token) - clock.now() - least }
+    const rotated = typeof answer.refresh_token === 'string' ? answer.refresh_token : known.refreshToken!
+    const tokens = { idToken: answer.id_token, refreshToken: rotated }
+    known = tokens
+    if (await keeper?.write(tokens, clock)) kept = tokens
+    return show(answer.id_token)
   }, clock)
 }
 

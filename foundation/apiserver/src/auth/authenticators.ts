@@ -40,9 +40,17 @@ export function authenticatorChain(links: readonly Authenticator[]): Authenticat
 
 /** The user with `system:authenticated` as the last group. */
 export function withAuthenticatedGroup(user: UserInfo): UserInfo {
-  if (user.groups.includes(authenticatedGroup) || user.groups.includes(unauthenticatedGroup)) return user
-  return { ...user, groups: [...user.groups, authenticatedGroup] }
+  let completed = completedUsers.get(user)
+  if (completed === undefined) {
+    const isComplete = user.groups.includes(authenticatedGroup) || user.groups.includes(unauthenticatedGroup)
+    completed = isComplete ? user : { ...user, groups: [...user.groups, authenticatedGroup] }
+    completedUsers.set(user, completed)
+  }
+  return completed
 }
+
+/** Users of static tokens come with every request. */
+const completedUsers = new WeakMap<UserInfo, UserInfo>()
 
 /** The token of an `Authorization: Bearer` header; undefined for other schemes and for an empty token. */
 export function bearerToken({ authorization }: Credentials): string | undefined {

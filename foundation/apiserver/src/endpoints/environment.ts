@@ -76,5 +76,13 @@ export function writeContext(environment: Environment, call: ResourceCall, dryRu
 
 /** A time as metadata shows it: whole seconds. */
 export function timestamp(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
+  const second = Math.floor(milliseconds / 1000)
+  if (second !== lastSecond.second) {
+    lastSecond.text = `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
+    lastSecond.second = second
+  }
+  return lastSecond.text
 }
+
+/** Many objects are written within one second. */
+const lastSecond = { second: Number.NaN, text: '' }

@@ -1,5 +1,15 @@
 // The journal's file: one row per version, appended in revision order, so that a commit touches few pages. Runs in the worker only.
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
@@ -37,13 +47,18 @@ const migrations: readonly string[] = [
 
 const sqliteBusy = 5
 const sqliteLocked = 6
-/** Pages are carried from the log into the file after about this many bytes, once nobody waits. */
-const checkpointAfter = 8 << 20
+/** A page and its head in the log. Bytes. */
+const frame = 4096 + 24
+/** Pages are carried from the log into the file after about this many bytes of log, once nobody waits; the log begins anew then. */
+const checkpointAfter = 4 << 20
+/** A store that has been written to so often is given the whole of its log at once. */
+const roomAfter = 32
 const rowsPerChunk = 2000
 
 /** An open journal file, locked for this process. */
 export class JournalFile {
   readonly #database: DatabaseSync
+  readonly #log: string
   readonly #ownerFile: string
   readonly #insert: StatementSync
   readonly #remove: StatementSync
@@ -52,9 +67,11 @@ export class JournalFile {
   readonly #setCounter: StatementSync
   #revision: number
   #unsaved = 0
+  #commits = 0
 
   /** Opens or makes the file. Throws JournalFileError. */
   constructor(folder: string, startedAt: string, firstRevision: number) {
+    this.#log = join(folder, 'objects.sqlite-wal')
     this.#ownerFile = join(folder, 'owner.json')
     this.#database = openDatabase(folder, this.#ownerFile)
     writeFileSync(this.#ownerFile, `${JSON.stringify({ pid: process.pid, startedAt })}\n`, { mode: 0o600 })
@@ -130,14 +147,32 @@ export class JournalFile {
       throw error
     }
     this.#revision = revision
+    // A commit writes whole pages, however little it changes on them.
+    this.#unsaved += frame
+    this.#commits++
   }
 
   /** Carries the log into the file when there is enough of it. */
   checkpoint(): void {
+    if (this.#commits === roomAfter) this.#makeRoom()
     if (this.#unsaved < checkpointAfter) return
     this.#unsaved = 0
     this.#database.exec('pragma wal_checkpoint(passive)')
     this.#database.exec('pragma incremental_vacuum(1000)')
+  }
+
+  /**
+   * Fills the log up with zeros, which SQLite reads as its end. A file that grows costs an entry in the journal of the file system at each fsync:
+   * 0.4 ms where an fsync of what is there already takes 0.16 ms.
+   */
+  #makeRoom(): void {
+    const file = openSync(this.#log, 'r+')
+    try {
+      const { size } = fstatSync(file)
+      if (size < checkpointAfter) writeSync(file, Buffer.alloc(checkpointAfter - size), 0, undefined, size)
+    } finally {
+      closeSync(file)
+    }
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 // What only a durable store can show: locks, formats, crashes, size.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -232,6 +232,24 @@ test(
     }),
   60_000,
 )
+
+test('gives a log that is written to often its room at once, uses it again, and reads it up to its end after a crash', () =>
+  withFolder(async (folder) => {
+    const size = (name: string): number => statSync(join(folder, name)).size
+    const room = 4 << 20
+    await using store = await sqlite(folder).open()
+    const write = (index: number): Promise<unknown> =>
+      store.write({ resource, key: `a/${index}`, expected: 0, object: { index } })
+    for (let index = 0; index < 40; index++) await write(index)
+    expect(size('objects.sqlite-wal')).toBe(room)
+    await withFolder(async (crashed) => {
+      for (const name of ['objects.sqlite', 'objects.sqlite-wal']) cpSync(join(folder, name), join(crashed, name))
+      await using copy = await sqlite(crashed).open()
+      expect([copy.revision, (await contents(copy)).length]).toEqual([1040, 40])
+    })
+    for (let index = 40; index < 2000; index++) await write(index)
+    expect(size('objects.sqlite-wal')).toBeLessThan(1.1 * room)
+  }))
 
 test('replaces a journal thread that died, and drops what it may have left', () =>
   withFolder(async (folder) => {

@@ -16,6 +16,7 @@ import { aggregatingClusters, freePort } from './support/aggregating-clusters.ts
 import type { AggregatingCluster } from './support/aggregating-clusters.ts'
 import { ask } from './support/front-proxy.ts'
 import type { Told } from './support/front-proxy.ts'
+import { playNotes } from './support/note-transcript.ts'
 import { note } from './support/notes.ts'
 
 interface ApiService extends KubeObject {
@@ -199,8 +200,7 @@ for (const choice of aggregatingClusters) {
       const events: string[] = []
       const stop = new AbortController()
       const reflector = admin.reflector(Note, { namespace: 'default' }, (event: ViewEvent<KubeObject>) => {
-        if (event.type === 'set' || event.type === 'gone')
-          events.push(`${event.type} ${event.object.metadata.name}`)
+        if (event.type === 'set' || event.type === 'gone') events.push(`${event.type} ${event.object.metadata.name}`)
         if (event.type === 'replaced') events.push('replaced')
       })
       const running = reflector.run(stop.signal)
@@ -267,46 +267,9 @@ for (const choice of aggregatingClusters) {
       `kubectl 1.33 works with them${binary === undefined ? ' (not found)' : ''}`,
       async () => {
         using kubectl = new Kubectl(binary!, cluster.kubeconfig)
-        const run = async (args: string, stdin?: string): Promise<string> => {
-          const { exitCode, stdout, stderr } = await kubectl.run(args.split(' '), stdin)
-          if (exitCode !== 0) throw new Error(`kubectl ${args}: ${stderr}`)
-          return stdout
-        }
-        const yaml = (text: string): string =>
-          `apiVersion: notes.example.com/v1\nkind: Note\nmetadata: {name: k, namespace: default}\nspec: {text: ${text}}\n`
-        expect(await run('api-resources --api-group=notes.example.com --no-headers')).toMatch(
-          /^notes +nt +notes.example.com\/v1 +true +Note\n$/,
-        )
-        expect(await run('explain note.spec.text')).toContain('The words.')
-        expect(await run('apply -f -', yaml('one'))).toBe('note.notes.example.com/k created\n')
-        expect(await run('apply -f -', yaml('two'))).toBe('note.notes.example.com/k configured\n')
-        expect(await run('apply -f -', yaml('two'))).toBe('note.notes.example.com/k unchanged\n')
-        expect(await run('apply --server-side --force-conflicts -f -', yaml('three'))).toBe(
-          'note.notes.example.com/k serverside-applied\n',
-        )
-        expect(await run('apply --server-side --force-conflicts --dry-run=server -f -', yaml('four'))).toBe(
-          'note.notes.example.com/k serverside-applied (server dry run)\n',
-        )
-        expect(await run('get nt')).toBe('NAME   TEXT\nk      three\n')
-        expect(await run('get notes k -o yaml')).toContain('spec:\n  copies: 1\n  text: three\n')
-        await expect(run('apply -f -', yaml('one').replace('text', 'words'))).rejects.toThrow(
-          'unknown field "spec.words"',
-        )
-        const watching = kubectl.run(['get', 'notes', '-w', '--request-timeout=5s', '--no-headers'])
-        await vi.waitFor(async () =>
-          expect(await run('scale note/k --replicas=3')).toBe('note.notes.example.com/k scaled\n'),
-        )
-        expect(await run('get note k -o jsonpath={.spec.copies}')).toBe('3')
-        expect(
-          await run('get note/k --raw /apis/notes.example.com/v1/namespaces/default/notes/k/shout').catch(() => ''),
-        ).toBe('')
-        expect(await run('get --raw /apis/notes.example.com/v1/namespaces/default/notes/k/shout')).toBe('K')
-        expect(await run('delete note k')).toBe(
-          'note.notes.example.com "k" deleted from default namespace\n'.replace(' from default namespace', ''),
-        )
-        expect((await watching).stdout.split('\n').map((line) => line.split(/ +/)[0])).toContain('k')
+        await playNotes(kubectl)
       },
-      60_000,
+      90_000,
     )
 
     test('while it is gone its group is, and nothing else', async () => {

@@ -8,6 +8,8 @@ import type { DelegatedCall, DelegatedResource, DelegatedStorage, DelegatedSubre
 import { notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { failureOf, TestApi } from './support/api.ts'
+import { findKubectl, Kubectl } from '../../../test/support/kubectl.ts'
+import { playNotes } from './support/note-transcript.ts'
 import { note, noteDefinition, NoteStorage, PagedNotes, textOf } from './support/notes.ts'
 
 const notes = '/apis/notes.example.com/v1/namespaces/default/notes'
@@ -330,6 +332,18 @@ describe('subresources', () => {
     expect(storage.writes).toEqual(['create a by admin', 'update a/scale by admin'])
   })
 })
+
+const binary = findKubectl('1.33')
+test.skipIf(binary === undefined)(
+  `kubectl 1.33 works with them${binary === undefined ? ' (not found)' : ''}`,
+  async () => {
+    await serve()
+    using kubectl = new Kubectl(binary!, (await api.server.listen()).kubeconfig)
+    await playNotes(kubectl)
+    expect(storage.notes.size).toBe(0)
+  },
+  90_000,
+)
 
 describe('through sockets', () => {
   test('watches have bookmarks, the state first, and an end', async () => {

@@ -34,6 +34,7 @@ export function delegatedDefinition(resource: DelegatedResource): ResourceDefini
   const wholeObjects = subresources.filter((subresource) => typeof subresource === 'string')
   return {
     ...base,
+    isDelegated: true,
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
     ...(storage.noDryRun === undefined ? {} : { noDryRun: storage.noDryRun }),
     versions: base.versions.map((version): VersionDefinition => ({

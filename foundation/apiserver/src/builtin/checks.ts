@@ -67,6 +67,12 @@ export function invalidStruct(field: string, value: JsonObject, detail: string):
   return { type: 'FieldValueInvalid', field, detail: `${stringifyJson(value)}: ${detail}` }
 }
 
+/** An unsupported value that is a struct in Go. */
+export function unsupportedStruct(field: string, value: JsonObject, choices: readonly string[]): FieldError {
+  const { detail } = fieldErrors.notSupported(field, '', choices)
+  return { type: 'FieldValueNotSupported', field, detail: `${stringifyJson(value)}: ${detail}` }
+}
+
 /** A duplicate that is a struct in Go. */
 export function duplicateStruct(field: string, value: JsonObject): FieldError {
   return { type: 'FieldValueDuplicate', field, detail: stringifyJson(value) }

@@ -4,10 +4,16 @@ import { jsonEqual } from '@fairlead/kube'
 import type { ResourceDefinition } from '../registry/resource.ts'
 import type { Draft } from '../registry/strategy.ts'
 
+/** Takes out of a new object's metadata what only the server sets. */
+export function wipeSystemFields(metadata: MutableJsonObject): void {
+  for (const name of ['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink', 'uid'])
+    delete metadata[name]
+}
+
 /** Gives a new object its identity. A name is set already, or will be by {@link generatedName}. */
 export function fillSystemFields(draft: Draft, definition: ResourceDefinition, uid: string, now: string): void {
   const { metadata } = draft
-  for (const name of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink'] as const) delete metadata[name]
+  wipeSystemFields(metadata)
   metadata['uid'] = uid
   metadata['creationTimestamp'] = now
   if (definition.strategy.tracksGeneration) metadata['generation'] = 1
@@ -27,7 +33,7 @@ export function keepSystemFields(draft: Draft, old: ObjectMeta): void {
 }
 
 /** Raises the generation when something besides metadata and status has changed. */
-export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolean): void {
+export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolean, withAnnotations = false): void {
   const changed = [...new Set([...Object.keys(draft), ...Object.keys(old)])].some(
     (name) =>
       name !== 'metadata' &&
@@ -35,7 +41,10 @@ export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolea
       !(name === 'status' && hasStatus) &&
       !jsonEqual(draft[name] ?? null, old[name] ?? null),
   )
-  if (changed) draft.metadata['generation'] = Number((old['metadata'] as ObjectMeta).generation ?? 0) + 1
+  const annotated =
+    withAnnotations &&
+    !jsonEqual(draft.metadata['annotations'] ?? {}, (old['metadata'] as JsonObject)['annotations'] ?? {})
+  if (changed || annotated) draft.metadata['generation'] = Number((old['metadata'] as ObjectMeta).generation ?? 0) + 1
 }
 
 function keep(metadata: MutableJsonObject, name: string, value: JsonValue | undefined): void {

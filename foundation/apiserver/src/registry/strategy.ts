@@ -17,6 +17,8 @@ export interface WriteContext {
   readonly dryRun: boolean
   /** A random UUID per call. */
   newUid(): string
+  /** Adds a `Warning: 299` header to the answer. */
+  warn?(text: string): void
   /** Reads another object of the server as stored, e.g. to find a ServiceAccount; undefined when it is not there. */
   read(resource: string, key: string): KubeObject | undefined
   /** Every stored object of a resource, for what must be unique among them (cluster IPs). Without it uniqueness is a matter of chance. */
@@ -62,6 +64,8 @@ export interface Strategy {
   readonly statusKeeps?: 'labels' | 'metadata'
   /** metadata.generation counts changes of everything but metadata and status. */
   readonly tracksGeneration?: boolean
+  /** Annotations count for metadata.generation too (Deployments). */
+  readonly generationCountsAnnotations?: boolean
   /** The fields that clients of the main endpoint, or of a subresource, do not own (`status`; for `/status` all but it). Default: by `hasStatus`. */
   readonly resetFields?: Readonly<Record<string, readonly (readonly string[])[]>>
   /** How often an update of this kind checks labels, annotations and owners again: causes repeat as often. Default 2. */

@@ -52,12 +52,18 @@ const internalOrder = [
   'resourceClaims',
   'resources',
   'hostnameOverride',
+  'workloadRef',
 ]
 
 /** Fields of v1's PodSpec that stand in the internal security context. */
 const hostFields = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers']
 
 function internalLines(spec: JsonObject): string[] {
+  return goLines(internalPodSpec(spec))
+}
+
+/** A PodSpec as the internal struct. */
+function internalPodSpec(spec: JsonObject): JsonObject {
   const type = messageType(`${core}.PodSpec`)
   const form: MutableJsonObject = {}
   for (const name of internalOrder) {
@@ -65,7 +71,20 @@ function internalLines(spec: JsonObject): string[] {
     if (field === undefined) continue
     form[goName(name)] = name === 'securityContext' ? securityContext(spec, type) : internalValue(field, spec[name])
   }
-  return goLines(form)
+  return form
+}
+
+/** A PodTemplateSpec as the internal struct, whose metadata keeps the names of v1. */
+export function internalPodTemplate(template: JsonObject): JsonObject {
+  const { labels, annotations, ...metadata } = objectAt(template, 'metadata')
+  const sorted = (map: JsonValue | undefined): JsonObject =>
+    Object.fromEntries(Object.entries((map ?? {}) as JsonObject).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return {
+    ...metadata,
+    ...(labels === undefined ? {} : { labels: sorted(labels) }),
+    ...(annotations === undefined ? {} : { annotations: sorted(annotations) }),
+    Spec: internalPodSpec(objectAt(template, 'spec')),
+  }
 }
 
 function securityContext(spec: JsonObject, type: MessageType): JsonValue {

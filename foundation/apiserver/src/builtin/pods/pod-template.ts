@@ -1,8 +1,8 @@
 // Templates of workloads: the checks that Deployment, ReplicaSet, StatefulSet, DaemonSet and Job share.
 import type { FieldError, JsonObject, LabelSelector } from '@fairlead/kube'
-import { fieldErrors, selectorFrom } from '@fairlead/kube'
-import { isEmptySelector, labelErrors, labelSelectorErrors } from '../checks.ts'
-import { has, mapAt, objectAt, stringAt } from '../fields.ts'
+import { fieldErrors, qualifiedName, selectorFrom } from '@fairlead/kube'
+import { invalidStruct, invalidWith, isEmptySelector, labelErrors, labelSelectorErrors } from '../checks.ts'
+import { has, mapAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import type { Strategy } from '../../registry/strategy.ts'
 import { defaultPodTemplate } from './pod-spec-defaults.ts'
 import { podSpecErrors } from './pod-spec-validation.ts'
@@ -11,19 +11,36 @@ import { podSpecErrors } from './pod-spec-validation.ts'
 export function podTemplateErrors(path: string, template: JsonObject): FieldError[] {
   return [
     ...labelErrors(`${path}.labels`, mapAt(template, 'metadata', 'labels')),
+    ...Object.keys(mapAt(template, 'metadata', 'annotations')).flatMap((key) =>
+      invalidWith(`${path}.annotations`, key, qualifiedName(key.toLowerCase())),
+    ),
     ...podSpecErrors(`${path}.spec`, objectAt(template, 'spec')),
+    ...(objectsAt(template, 'spec', 'ephemeralContainers').length > 0
+      ? [fieldErrors.forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]
+      : []),
   ]
 }
+
+/** Names of workloads as two of their messages have them. */
+const ownerNames = {
+  deployment: 'ReplicaSet',
+  daemonset: 'DaemonSet',
+  statefulset: 'StatefulSet',
+} as const
 
 /**
  * Checks `spec.selector` against `spec.template`. `owner` names the kind in messages (`deployment`, `daemonset` …).
  * Pods of such workloads always restart.
  */
-export function selectedTemplateErrors(spec: JsonObject, owner: string): FieldError[] {
+export function selectedTemplateErrors(
+  spec: JsonObject,
+  owner: keyof typeof ownerNames,
+  template: JsonObject = objectAt(spec, 'template'),
+): FieldError[] {
   const errors: FieldError[] = []
   const selector = objectAt(spec, 'selector')
   if (!has(spec, 'selector')) {
-    errors.push(fieldErrors.required('spec.selector'))
+    if (owner !== 'daemonset') errors.push(fieldErrors.required('spec.selector'))
   } else {
     errors.push(...labelSelectorErrors('spec.selector', selector))
     if (isEmptySelector(selector))
@@ -31,21 +48,22 @@ export function selectedTemplateErrors(spec: JsonObject, owner: string): FieldEr
   }
   return [
     ...errors,
-    ...matchingTemplateErrors(
-      'spec.template',
-      objectAt(spec, 'template'),
-      has(spec, 'selector') ? selector : undefined,
-    ),
+    ...matchingTemplateErrors('spec.template', template, has(spec, 'selector') ? selector : undefined, owner),
   ]
 }
 
 /** A missing selector selects nothing, so it never matches. */
-function matchingTemplateErrors(path: string, template: JsonObject, selector: JsonObject | undefined): FieldError[] {
+function matchingTemplateErrors(
+  path: string,
+  template: JsonObject,
+  selector: JsonObject | undefined,
+  owner: keyof typeof ownerNames,
+): FieldError[] {
   const labels = mapAt(template, 'metadata', 'labels')
   const errors: FieldError[] = []
   const parsed = parseSelector(selector)
-  if (parsed === undefined) return [fieldErrors.invalid('spec.selector', selector ?? null, 'invalid label selector')]
-  if (!parsed.isEmpty && !parsed.matches(labels)) {
+  if (parsed === undefined) return [invalidStruct('spec.selector', inOrder(selector ?? {}), 'invalid label selector')]
+  if ((!parsed.isEmpty || (owner === 'daemonset' && selector === undefined)) && !parsed.matches(labels)) {
     errors.push(
       fieldErrors.invalid(
         `${path}.metadata.labels`,
@@ -62,11 +80,17 @@ function matchingTemplateErrors(path: string, template: JsonObject, selector: Js
     errors.push(
       fieldErrors.forbidden(
         `${path}.spec.activeDeadlineSeconds`,
-        'activeDeadlineSeconds in ReplicaSet is not Supported',
+        `activeDeadlineSeconds in ${ownerNames[owner]} is not Supported`,
       ),
     )
   }
   return errors
+}
+
+/** A selector with its fields as Go's struct has them. */
+function inOrder(selector: JsonObject): JsonObject {
+  const { matchLabels, ...rest } = selector
+  return matchLabels === undefined ? rest : { matchLabels, ...rest }
 }
 
 function parseSelector(selector: JsonObject | undefined): ReturnType<typeof selectorFrom> | undefined {

@@ -87,7 +87,7 @@ export const jobPrinter: TablePrinter = printer(['Status', 'Completions', 'Durat
 
 /** CronJobs. */
 export const cronJobPrinter: TablePrinter = printer(
-  ['Schedule', 'Timezone', 'Suspend', 'Active:integer', 'Last Schedule', 'Age'],
+  ['Schedule', 'Timezone', 'Suspend:boolean', 'Active:integer', 'Last Schedule', 'Age'],
   wide,
   (object, now) => {
     const job = objectAt(object, 'spec', 'jobTemplate', 'spec')

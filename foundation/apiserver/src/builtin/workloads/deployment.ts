@@ -1,9 +1,11 @@
 // Deployments and ReplicaSets (and the older ReplicationController): defaults, checks, what may change.
-import type { FieldError, JsonObject } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
-import { countOrPercent, immutable, isZeroCount, nonNegative, oneOf } from '../checks.ts'
+import { countOrPercent, immutable, isZeroCount, nonNegative, unsupportedStruct } from '../checks.ts'
 import { draftAt, ensureAt, fill, fillText, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
+import { messageType } from '../../protobuf/message-type.ts'
+import { internalMessage } from '../internal-form.ts'
 import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.ts'
@@ -11,6 +13,7 @@ import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.
 /** Behaviour of Deployments. */
 export const deploymentStrategy: Strategy = {
   statusKeeps: 'labels',
+  generationCountsAnnotations: true,
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   resetFields: { '': [['status']], status: [['spec'], ['metadata', 'labels']] },
@@ -28,7 +31,10 @@ export const deploymentStrategy: Strategy = {
     ...deploymentErrors(object),
     ...immutable('spec.selector', objectAt(object, 'spec')['selector'], objectAt(old, 'spec')['selector']),
   ],
-  validateStatusUpdate: (object) => replicaStatusErrors(objectAt(object, 'status')),
+  validateStatusUpdate: (object, old) => [
+    ...deploymentStatusErrors(objectAt(object, 'status')),
+    ...collisionErrors(object, old),
+  ],
 }
 
 /** Behaviour of ReplicaSets. */
@@ -86,21 +92,69 @@ function rolloutErrors(strategy: JsonObject): FieldError[] {
       fieldErrors.forbidden('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'"),
     ]
   }
-  if (type !== 'RollingUpdate') return oneOf('spec.strategy.type', type, ['Recreate', 'RollingUpdate'])
+  if (type !== 'RollingUpdate' && type !== 'Recreate') {
+    const shown = internalMessage(messageType('k8s.io.api.apps.v1.DeploymentStrategy'), strategy)
+    return [unsupportedStruct('spec.strategy', shown, ['Recreate', 'RollingUpdate'])]
+  }
+  if (type === 'Recreate') return []
   if (!has(strategy, 'rollingUpdate'))
     return [fieldErrors.required('spec.strategy.rollingUpdate', 'this should be defaulted and never be nil')]
   const rolling = objectAt(strategy, 'rollingUpdate')
   const path = 'spec.strategy.rollingUpdate'
-  const errors = [
-    ...countOrPercent(`${path}.maxUnavailable`, rolling['maxUnavailable']),
-    ...countOrPercent(`${path}.maxSurge`, rolling['maxSurge']),
+  const [unavailable, surge] = [
+    formErrors(`${path}.maxUnavailable`, rolling['maxUnavailable']),
+    formErrors(`${path}.maxSurge`, rolling['maxSurge']),
   ]
-  if (isZeroCount(rolling['maxUnavailable']) && isZeroCount(rolling['maxSurge'])) {
+  const errors = [...unavailable, ...surge]
+  if (isZeroCount(rolling['maxUnavailable']) && isZeroCount(rolling['maxSurge']))
     errors.push(
       fieldErrors.invalid(`${path}.maxUnavailable`, rolling['maxUnavailable'], 'may not be 0 when `maxSurge` is 0'),
     )
-  }
+  errors.push(...notOverAll(`${path}.maxUnavailable`, rolling['maxUnavailable']))
   return errors
+}
+
+function formErrors(field: string, value: JsonValue | undefined): FieldError[] {
+  return countOrPercent(field, value).filter((error) => !error.detail.startsWith('must not be greater'))
+}
+
+function notOverAll(field: string, value: JsonValue | undefined): FieldError[] {
+  return countOrPercent(field, value).filter((error) => error.detail.startsWith('must not be greater'))
+}
+
+function deploymentStatusErrors(status: JsonObject): FieldError[] {
+  const number = (name: string): number => numberAt(status, name) ?? 0
+  const errors = [
+    'observedGeneration',
+    'replicas',
+    'updatedReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'unavailableReplicas',
+    'terminatingReplicas',
+    'collisionCount',
+  ].flatMap((name) => nonNegative(`status.${name}`, numberAt(status, name)))
+  for (const name of ['updatedReplicas', 'readyReplicas', 'availableReplicas'])
+    if (number(name) > number('replicas'))
+      errors.push(fieldErrors.invalid(`status.${name}`, number(name), 'cannot be greater than status.replicas'))
+  if (number('availableReplicas') > number('readyReplicas'))
+    errors.push(
+      fieldErrors.invalid(
+        'status.availableReplicas',
+        number('availableReplicas'),
+        'cannot be greater than readyReplicas',
+      ),
+    )
+  return errors
+}
+
+/** The count of hash collisions only grows. */
+export function collisionErrors(object: KubeObject, old: KubeObject): FieldError[] {
+  const [count, before] = [
+    numberAt(object, 'status', 'collisionCount') ?? 0,
+    numberAt(old, 'status', 'collisionCount') ?? 0,
+  ]
+  return count < before ? [fieldErrors.invalid('status.collisionCount', count, 'cannot be decremented')] : []
 }
 
 function progressDeadlineErrors(deadline: number | undefined, minReady: number): FieldError[] {
@@ -134,7 +188,11 @@ function replicationControllerErrors(object: unknown): FieldError[] {
       fieldErrors.invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`'),
     )
   }
-  return [...errors, ...podTemplateErrors('spec.template', objectAt(spec, 'template'))]
+  errors.push(...podTemplateErrors('spec.template', objectAt(spec, 'template')))
+  const restartPolicy = stringAt(spec, 'template', 'spec', 'restartPolicy')
+  if (restartPolicy !== 'Always')
+    errors.push(fieldErrors.notSupported('spec.template.spec.restartPolicy', restartPolicy, ['Always']))
+  return errors
 }
 
 /** Counts of a workload's status: none below zero, none above `replicas`. */

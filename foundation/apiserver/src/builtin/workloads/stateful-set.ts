@@ -1,9 +1,13 @@
 // StatefulSets, DaemonSets and ControllerRevisions.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { fieldErrors, jsonEqual } from '@fairlead/kube'
+import { fieldErrors, fieldPath, jsonEqual } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
-import { countOrPercent, immutable, isZeroCount, nonNegative, oneOf } from '../checks.ts'
-import { draftsAt, ensureAt, fill, fillText, has, numberAt, objectAt, stringAt } from '../fields.ts'
+import { messageType } from '../../protobuf/message-type.ts'
+import { countOrPercent, immutable, isZeroCount, labelName, nonNegative, oneOf, unsupportedStruct } from '../checks.ts'
+import { internalMessage, invalidInternal } from '../internal-form.ts'
+import { claimSpecErrors } from '../storage/claim.ts'
+import { collisionErrors } from './deployment.ts'
+import { draftAt, draftsAt, ensureAt, fill, fillText, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { selectedTemplateErrors } from '../pods/pod-template.ts'
@@ -18,17 +22,23 @@ export const statefulSetStrategy: Strategy = {
     fillText(spec, { podManagementPolicy: 'OrderedReady' })
     fill(spec, { replicas: 1, revisionHistoryLimit: 10 })
     const update = ensureAt(spec, 'updateStrategy')
+    // A strategy that is named without its details stays so; one that nobody named gets them.
+    const rolling = draftAt(update, 'rollingUpdate')
+    if (rolling !== undefined) fill(rolling, { partition: 0 })
+    else if (!has(update, 'type')) update['rollingUpdate'] = { partition: 0 }
     fillText(update, { type: 'RollingUpdate' })
-    if (update['type'] === 'RollingUpdate') fill(ensureAt(update, 'rollingUpdate'), { partition: 0 })
     fillText(ensureAt(spec, 'persistentVolumeClaimRetentionPolicy'), { whenDeleted: 'Retain', whenScaled: 'Retain' })
     for (const claim of draftsAt(spec, 'volumeClaimTemplates')) defaultClaimTemplate(claim)
   },
-  validate: statefulSetErrors,
+  validate: (object) => statefulSetErrors(object),
   validateUpdate: (object, old) => [
-    ...statefulSetErrors(object),
+    ...statefulSetErrors(object, true),
     ...statefulSetChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
   ],
-  validateStatusUpdate: statusErrors,
+  validateStatusUpdate: (object, old) => [
+    ...statefulSetStatusErrors(objectAt(object, 'status')),
+    ...collisionErrors(object, old),
+  ],
 }
 
 /** Behaviour of DaemonSets. The annotation counts template changes for clients of old API versions. */
@@ -62,7 +72,10 @@ export const daemonSetStrategy: Strategy = {
 
 /** Behaviour of ControllerRevisions: their data never changes. */
 export const controllerRevisionStrategy: Strategy = {
-  validate: (object) => nonNegative('revision', numberAt(object, 'revision')),
+  validate: (object) => [
+    ...nonNegative('revision', numberAt(object, 'revision')),
+    ...(has(object as unknown as JsonObject, 'data') ? [] : [fieldErrors.required('data', 'data is mandatory')]),
+  ],
   validateUpdate: (object, old) => [
     ...nonNegative('revision', numberAt(object, 'revision')),
     ...immutable('data', object['data'] as JsonObject, old['data'] as JsonObject),
@@ -81,26 +94,57 @@ function defaultClaimTemplate(claim: MutableJsonObject): void {
   fillText(ensureAt(claim, 'status'), { phase: 'Pending' })
 }
 
-function statefulSetErrors(object: unknown): FieldError[] {
+function statefulSetErrors(object: unknown, isUpdate = false): FieldError[] {
   const spec = objectAt(object, 'spec')
-  const update = objectAt(spec, 'updateStrategy')
   const retention = objectAt(spec, 'persistentVolumeClaimRetentionPolicy')
+  const policy = stringAt(spec, 'podManagementPolicy')
+  const service = stringAt(spec, 'serviceName')
   return [
-    ...oneOf(
-      'spec.podManagementPolicy',
-      stringAt(spec, 'podManagementPolicy'),
-      ['OrderedReady', 'Parallel'],
-      'required',
-    ),
-    ...oneOf('spec.updateStrategy.type', stringAt(update, 'type'), ['RollingUpdate', 'OnDelete'], 'required'),
-    ...nonNegative('spec.updateStrategy.rollingUpdate.partition', numberAt(update, 'rollingUpdate', 'partition')),
+    ...(['OrderedReady', 'Parallel'].includes(policy)
+      ? []
+      : [fieldErrors.invalid('spec.podManagementPolicy', policy, "must be 'OrderedReady' or 'Parallel'")]),
+    ...updateErrors(objectAt(spec, 'updateStrategy')),
     ...['whenDeleted', 'whenScaled'].flatMap((when) =>
       oneOf(`spec.persistentVolumeClaimRetentionPolicy.${when}`, stringAt(retention, when), ['Retain', 'Delete']),
     ),
+    ...(isUpdate
+      ? []
+      : objectsAt(spec, 'volumeClaimTemplates').flatMap((claim, index) =>
+          claimSpecErrors(fieldPath('spec.volumeClaimTemplates', index, 'spec'), objectAt(claim, 'spec')),
+        )),
     ...nonNegative('spec.replicas', numberAt(spec, 'replicas')),
     ...nonNegative('spec.minReadySeconds', numberAt(spec, 'minReadySeconds')),
-    ...selectedTemplateErrors(spec, 'statefulset'),
+    ...nonNegative('spec.ordinals.start', numberAt(spec, 'ordinals', 'start')),
+    ...(isUpdate || service === '' ? [] : labelName('spec.serviceName', service)),
+    ...selectedTemplateErrors(spec, 'statefulset', templateWithClaims(spec)),
   ]
+}
+
+function updateErrors(update: JsonObject): FieldError[] {
+  const type = stringAt(update, 'type')
+  const rolling = objectAt(update, 'rollingUpdate')
+  const path = 'spec.updateStrategy.rollingUpdate'
+  const message = 'k8s.io.api.apps.v1.StatefulSetUpdateStrategy'
+  if (type === 'OnDelete') {
+    if (!has(update, 'rollingUpdate')) return []
+    const why = "only allowed for updateStrategy 'RollingUpdate'"
+    return [invalidInternal(path, 'k8s.io.api.apps.v1.RollingUpdateStatefulSetStrategy', rolling, why)]
+  }
+  if (type !== 'RollingUpdate')
+    return [invalidInternal('spec.updateStrategy', message, update, "must be 'RollingUpdate' or 'OnDelete'")]
+  return nonNegative(`${path}.partition`, numberAt(rolling, 'partition'))
+}
+
+/** The template with the volumes that the claims will be; pods get their host names from the set. */
+function templateWithClaims(spec: JsonObject): JsonObject {
+  const template = objectAt(spec, 'template')
+  const claims = objectsAt(spec, 'volumeClaimTemplates').map((claim) => stringAt(claim, 'metadata', 'name'))
+  const { hostname: _hostname, subdomain: _subdomain, ...podSpec } = objectAt(template, 'spec')
+  const volumes = [
+    ...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+    ...objectsAt(podSpec, 'volumes').filter((volume) => !claims.includes(stringAt(volume, 'name'))),
+  ]
+  return { ...template, spec: { ...podSpec, ...(volumes.length === 0 ? {} : { volumes }) } }
 }
 
 const changeableFields = [
@@ -126,6 +170,26 @@ function statefulSetChangeErrors(spec: JsonObject, old: JsonObject): FieldError[
   ]
 }
 
+function statefulSetStatusErrors(status: JsonObject): FieldError[] {
+  const counts = ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas']
+  const number = (name: string): number => numberAt(status, name) ?? 0
+  const errors = ['replicas', ...counts, 'observedGeneration', 'collisionCount'].flatMap((name) =>
+    nonNegative(`status.${name}`, numberAt(status, name)),
+  )
+  for (const name of counts)
+    if (number(name) > number('replicas'))
+      errors.push(fieldErrors.invalid(`status.${name}`, number(name), 'cannot be greater than status.replicas'))
+  if (number('availableReplicas') > number('readyReplicas'))
+    errors.push(
+      fieldErrors.invalid(
+        'status.availableReplicas',
+        number('availableReplicas'),
+        'cannot be greater than status.readyReplicas',
+      ),
+    )
+  return errors
+}
+
 function daemonSetErrors(object: unknown): FieldError[] {
   const spec = objectAt(object, 'spec')
   const update = objectAt(spec, 'updateStrategy')
@@ -134,7 +198,15 @@ function daemonSetErrors(object: unknown): FieldError[] {
   const errors = [
     ...selectedTemplateErrors(spec, 'daemonset'),
     ...nonNegative('spec.minReadySeconds', numberAt(spec, 'minReadySeconds')),
-    ...oneOf('spec.updateStrategy.type', stringAt(update, 'type'), ['RollingUpdate', 'OnDelete']),
+    ...(['RollingUpdate', 'OnDelete'].includes(stringAt(update, 'type'))
+      ? []
+      : [
+          unsupportedStruct(
+            'spec.updateStrategy',
+            internalMessage(messageType('k8s.io.api.apps.v1.DaemonSetUpdateStrategy'), update),
+            ['RollingUpdate', 'OnDelete'],
+          ),
+        ]),
     ...nonNegative('spec.revisionHistoryLimit', numberAt(spec, 'revisionHistoryLimit')),
   ]
   if (!has(update, 'rollingUpdate')) return errors

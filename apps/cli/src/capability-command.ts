@@ -19,13 +19,19 @@ async function addGroup(group: Parser, entry: CapabilityEntry, wanted: string | 
   for (const command of await entry.commands()) addCommand(group, command)
 }
 
+/** kubectl's flags, read by `clientFromKubeconfig`. */
+const clusterOptions: NonNullable<Command['options']> = [
+  { flags: '--kubeconfig <file>', description: 'the kubeconfig to use' },
+  { flags: '--context <name>', description: 'the context of the kubeconfig to use' },
+]
+
 function addCommand(group: Parser, command: Command): void {
   const parser = group.command(command.name).description(command.summary)
   for (const argument of command.arguments ?? []) {
     const name = `${argument.name}${argument.variadic ? '...' : ''}`
     parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)
   }
-  for (const option of command.options ?? []) {
+  for (const option of [...(command.options ?? []), ...(command.usesCluster === true ? clusterOptions : [])]) {
     if (option.repeatable)
       parser.option(
         option.flags,

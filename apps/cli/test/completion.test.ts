@@ -21,7 +21,7 @@ test.each([
   [['zz'], [':']],
   [
     ['map', ''],
-    ['render', 'test', 'rbac', ':'],
+    ['render', 'test', 'rbac', 'help', ':'],
   ],
   [
     ['map', 'render', '--ho'],

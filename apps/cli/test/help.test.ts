@@ -12,6 +12,11 @@ const witness = `data:text/javascript,${encodeURIComponent(
   "import { registerHooks } from 'node:module'; registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context) } })",
 )}`
 
+/** The command at the end of a path. */
+function commandAt(command: Command, path: readonly string[]): Command {
+  return path.reduce((group, name) => group.commands.find((child) => child.name() === name)!, command)
+}
+
 function pathsOf(command: Command, path: readonly string[] = []): readonly (readonly string[])[] {
   const children = command.createHelp().visibleCommands(command)
   return [
@@ -20,12 +25,27 @@ function pathsOf(command: Command, path: readonly string[] = []): readonly (read
   ]
 }
 
-const paths = pathsOf(await program('all'))
+const root = await program('all')
+const paths = pathsOf(root)
 
 test('there is a command for every capability', () => {
   expect(paths.map((path) => path.join(' '))).toEqual(
     expect.arrayContaining(['', 'up', 'map render', 'supply tree', 'actions run']),
   )
+})
+
+test("commands that speak to a cluster have kubectl's flags", () => {
+  const flagged = paths.filter((path) => {
+    const flags = commandAt(root, path).options.map(({ long }) => long)
+    return flags.includes('--kubeconfig') && flags.includes('--context')
+  })
+  expect(flagged.map((path) => path.join(' '))).toEqual([
+    'backup',
+    'restore',
+    'map rbac',
+    'supply tree',
+    ...['list', 'run', 'why', 'history', 'logs'].map((name) => `actions ${name}`),
+  ])
 })
 
 test.each(paths.map((words) => ({ words, command: ['fairlead', ...words].join(' ') })))(

@@ -53,6 +53,8 @@ export interface Command {
     readonly default?: string | boolean | readonly string[]
     readonly repeatable?: boolean
   }[]
+  /** It may speak to a cluster: has kubectl's `--kubeconfig` and `--context`, too. */
+  readonly usesCluster?: boolean
   run(context: CommandContext): Promise<number>
 }
 

@@ -2,15 +2,11 @@
 // `--help` answers at once.
 import type { Command } from '@fairlead/controller'
 
-/** Options of all commands that speak of a resource of a cluster. */
-const clusterOptions: readonly { readonly flags: string; readonly description: string }[] = [
-  {
-    flags: '-n, --namespace <namespace>',
-    description: 'namespace of the resource; that of the kubeconfig when left out',
-  },
-  { flags: '--kubeconfig <file>', description: 'the kubeconfig to use' },
-  { flags: '--context <name>', description: 'the context of the kubeconfig to use' },
-]
+/** Option of all commands that speak of a resource of a cluster. */
+const namespaceOption = {
+  flags: '-n, --namespace <namespace>',
+  description: 'namespace of the resource; that of the kubeconfig when left out',
+}
 
 /** All commands of the capability. */
 export const commands: readonly Command[] = [
@@ -20,13 +16,14 @@ export const commands: readonly Command[] = [
     examples: ['fairlead actions list deployment/trader -n stocktrader', 'fairlead actions list pod/web-1 -o json'],
     arguments: [{ name: 'resource', description: 'TYPE/NAME' }],
     options: [
-      ...clusterOptions,
+      namespaceOption,
       {
         flags: '-a, --all',
         description: 'also actions that do not fit this resource or that you may not use, with the reason',
       },
       { flags: '-o, --output <format>', description: 'table, json or yaml', default: 'table' },
     ],
+    usesCluster: true,
     run: async (context) => (await import('./list.ts')).run(context),
   },
   {
@@ -42,11 +39,12 @@ export const commands: readonly Command[] = [
       { name: 'action', description: 'name of the action' },
     ],
     options: [
-      ...clusterOptions,
+      namespaceOption,
       { flags: '-i, --input <field=value>', description: 'what to put in', repeatable: true },
       { flags: '-w, --wait', description: 'wait until the Jobs have ended, and print what they printed' },
       { flags: '--timeout <seconds>', description: 'how long to wait', default: '600' },
     ],
+    usesCluster: true,
     run: async (context) => (await import('./run.ts')).run(context),
   },
   {
@@ -59,7 +57,7 @@ export const commands: readonly Command[] = [
     ],
     arguments: [{ name: 'resource', description: 'TYPE/NAME of a cluster', optional: true }],
     options: [
-      ...clusterOptions,
+      namespaceOption,
       {
         flags: '-f, --filename <file>',
         description: 'file with the resource, for a look without a cluster; - is standard input',
@@ -73,6 +71,7 @@ export const commands: readonly Command[] = [
       { flags: '--maps <file>', description: 'file or folder with action maps', repeatable: true },
       { flags: '-o, --output <format>', description: 'text or json', default: 'text' },
     ],
+    usesCluster: true,
     run: async (context) => (await import('./why.ts')).run(context),
   },
   {
@@ -81,11 +80,12 @@ export const commands: readonly Command[] = [
     examples: ['fairlead actions history', 'fairlead actions history Deployment/trader -n stocktrader'],
     arguments: [{ name: 'resource', description: 'KIND/NAME', optional: true }],
     options: [
-      ...clusterOptions,
+      namespaceOption,
       { flags: '--action <name>', description: 'only runs of this action' },
       { flags: '--user <name>', description: 'only runs of this user' },
       { flags: '-o, --output <format>', description: 'table or json', default: 'table' },
     ],
+    usesCluster: true,
     run: async (context) => (await import('./history.ts')).run(context),
   },
   {
@@ -93,7 +93,8 @@ export const commands: readonly Command[] = [
     summary: 'Print what a run printed',
     examples: ['fairlead actions logs kappnav/kappnav-7d3c…', 'fairlead actions logs kappnav-7d3c… -n kappnav'],
     arguments: [{ name: 'job', description: 'the Job, as history shows it' }],
-    options: clusterOptions,
+    options: [namespaceOption],
+    usesCluster: true,
     run: async (context) => (await import('./logs.ts')).run(context),
   },
   {

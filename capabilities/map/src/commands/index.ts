@@ -53,6 +53,7 @@ export const commands: readonly Command[] = [
         repeatable: true,
       },
     ],
+    usesCluster: true,
     run: async (context) => (await import('./rbac.ts')).run(context),
   },
 ]

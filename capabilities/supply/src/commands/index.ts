@@ -33,7 +33,13 @@ export const commands: readonly Command[] = [
     summary: 'Show the chain of a workload: health, inputs, and why something waits',
     examples: ['fairlead supply tree workload/shop', 'fairlead supply tree deliverable/front -n team-a'],
     arguments: [{ name: 'owner', description: 'workload/NAME or deliverable/NAME' }],
-    options: [{ flags: '-n, --namespace <namespace>', description: 'where it is', default: 'default' }],
+    options: [
+      {
+        flags: '-n, --namespace <namespace>',
+        description: 'where it is; the namespace of the kubeconfig when left out',
+      },
+    ],
+    usesCluster: true,
     run: async (context) => (await import('./tree.ts')).run(context),
   },
   {

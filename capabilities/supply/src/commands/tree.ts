@@ -15,8 +15,9 @@ export async function run({ arguments: [named], options, out, err, client }: Com
     err(`${String(named)} is no owner; write workload/NAME or deliverable/NAME`)
     return 2
   }
-  const namespace = String(options['namespace'] ?? 'default')
-  const owner = await (await client()).find(pair.owner, { namespace, name })
+  const cluster = await client()
+  const namespace = String(options['namespace'] ?? cluster.namespace)
+  const owner = await cluster.find(pair.owner, { namespace, name })
   if (owner === undefined) {
     err(`There is no ${pair.ownerKind} ${namespace}/${name}`)
     return 1

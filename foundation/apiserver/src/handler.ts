@@ -226,7 +226,8 @@ export class Handler {
   #errorForm(request: ServerRequest): AnswerForm {
     const { accept } = request.headers
     const { protobuf } = this.#options
-    for (const { type } of parseAccept(typeof accept === 'string' ? accept : '')) {
+    for (const { type, parameters } of parseAccept(typeof accept === 'string' ? accept : '')) {
+      if (parameters['as'] !== undefined) continue
       if (type === 'application/json' || type === '*/*' || type === 'application/*') break
       if (type === 'application/yaml') return { encoding: 'yaml', pretty: false, encodeProtobuf: undefined }
       if (type === 'application/vnd.kubernetes.protobuf' && protobuf !== undefined) {

@@ -126,7 +126,7 @@ describe('on ConfigMaps', () => {
       {
         status: 400,
         reason: 'BadRequest',
-        message: "error decoding YAML: yaml: line 1: did not find expected ',' or ']'",
+        message: "error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected ',' or ']'",
       },
     ],
   ])('%s in a %s patch is refused', async (_name, type, body, expected) => {

@@ -322,8 +322,9 @@ class SelectorParser {
     if (open.text !== '(') throw new SelectorError(`found '${open.text}' expected: '('`)
     const first = this.#peek()
     if (first.text === ')') {
+      // `in ()` is the one empty value
       this.#at++
-      return []
+      return ['']
     }
     if (!isWord(first) && first.text !== ',') {
       throw new SelectorError(`found '${first.text}', expected: ',', ')' or identifier`)

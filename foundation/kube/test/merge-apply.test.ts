@@ -247,8 +247,8 @@ describe('applyServerSide', () => {
       { spec: { gmap: { a: 1 } } },
       '.spec.gmap.a: expected string, got &value.valueUnstructured{Value:1}',
     ],
-    ['a list for a map', { spec: { gmap: ['a'] } }, '.spec.gmap: expected map, got ["a"]'],
-    ['a map for a list', { spec: { set: { a: 1 } } }, '.spec.set: expected list, got a=1'],
+    ['a list for a map', { spec: { gmap: ['a'] } }, '.spec.gmap: expected map, got &{[a]}'],
+    ['a map for a list', { spec: { set: { a: 1 } } }, '.spec.set: expected list, got &{map[a:1]}'],
     [
       'a null in a set',
       { spec: { set: [null] } },
@@ -277,8 +277,8 @@ describe('applyServerSide', () => {
 
   it.each([
     [{ metadata: { managedFields: [] } }, 400, 'metadata.managedFields must be nil'],
-    [{ kind: 'Gadget' }, 500, 'invalid object type: example.com/v1, Kind=Gadget'],
-    [{ apiVersion: 'example.com/v2' }, 500, 'invalid object type: example.com/v2, Kind=Widget'],
+    [{ kind: 'Gadget' }, 400, 'invalid object type: example.com/v1, Kind=Gadget'],
+    [{ apiVersion: 'example.com/v2' }, 400, 'invalid object type: example.com/v2, Kind=Widget'],
   ])('refuses %j', (body, code, message) => {
     expect(statusOf(() => new Subject().apply('m', {}).apply('m', body))).toEqual([code, message])
   })

@@ -33,8 +33,6 @@ const fields: Readonly<Record<string, Fields>> = {
   'events.k8s.io/Event': newEventFields,
   '/Namespace': { ...paths('status.phase'), name: path('metadata.name') },
   '/Node': flags('spec.unschedulable'),
-  '/PersistentVolume': { name: path('metadata.name') },
-  '/PersistentVolumeClaim': { name: path('metadata.name') },
   '/Pod': {
     ...paths(
       'spec.nodeName',
@@ -51,7 +49,6 @@ const fields: Readonly<Record<string, Fields>> = {
   '/ReplicationController': counts('status.replicas'),
   '/Secret': paths('type'),
   '/Service': paths('spec.clusterIP', 'spec.type'),
-  'apps/ReplicaSet': counts('status.replicas'),
   'batch/Job': counts('status.successful', ['status', 'succeeded']),
   'certificates.k8s.io/CertificateSigningRequest': paths('spec.signerName'),
 }

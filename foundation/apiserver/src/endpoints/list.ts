@@ -150,7 +150,9 @@ async function revisionOf(
   if (revision === undefined)
     throw badRequest(`invalid resource version: ${resourceVersionSyntax(options.resourceVersion)}`)
   if (revision > store.revision) await waitFor(environment, call, revision, options.timeoutSeconds)
-  return options.resourceVersionMatch === 'Exact' ? revision : undefined
+  // Pages at a revision without a match are of old; they show it exactly.
+  const isExact = options.resourceVersionMatch === '' ? options.limit > 0 : options.resourceVersionMatch === 'Exact'
+  return isExact ? revision : undefined
 }
 
 /**

@@ -3,7 +3,7 @@
 import { asObject, conflict, failure, fieldErrors, invalid, notFound, unknownError } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { forbiddenRequest } from '../auth/forbidden.ts'
-import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
+import { parseResourceVersion, unsignedSyntax } from '../request/query.ts'
 import { resourceName } from '../registry/resource.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Entry } from '../storage/store.ts'
@@ -103,6 +103,9 @@ async function createMissing(environment: Environment, call: ResourceCall, chang
   await checkMayCreate(environment, call)
   const object = await change.change(undefined)
   checkPlace(call, object)
+  if (change.checksUid) checkUid(call, object, {})
+  // What a client thinks to update has a revision; a new object has none.
+  delete (object['metadata'] as { resourceVersion?: string }).resourceVersion
   return { ...(await createObject(environment, call, object, change)), created: true }
 }
 
@@ -200,7 +203,7 @@ function checkUid(call: ResourceCall, object: JsonObject, current: ObjectMeta): 
     ...(call.namespace === '' ? [] : [call.namespace]),
     call.name,
   ].join('/')
-  const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid}`
+  const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid ?? ''}`
   throw conflict(
     call.resource.definition,
     call.name,
@@ -212,7 +215,7 @@ function checkVersion(call: ResourceCall, object: JsonObject, entry: Entry): voi
   const { definition } = call.resource
   const text = (object['metadata'] as ObjectMeta).resourceVersion ?? ''
   const given = text === '' ? 0 : parseResourceVersion(text)
-  if (given === undefined) throw unknownError(resourceVersionSyntax(text))
+  if (given === undefined) throw unknownError(unsignedSyntax(text))
   if (given === 0) {
     if (definition.strategy.allowUnconditionalUpdate ?? definition.crd === undefined) return
     throw invalid({ group: definition.group, kind: definition.plural }, call.name, [

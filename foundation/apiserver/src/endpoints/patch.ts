@@ -13,6 +13,7 @@ import {
   fieldErrors,
   formatGoValue,
   goQuote,
+  internalError,
   invalid,
   isJsonObject,
   JsonPatchError,
@@ -31,9 +32,10 @@ import {
   YamlSyntaxError,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject, TypeSchema } from '@fairlead/kube'
-import { kindOfResource, unregistered } from '../request/body-decoder.ts'
+import { foreignKind, kindOfResource } from '../request/body-decoder.ts'
 import type { ExpectedKind } from '../request/body-decoder.ts'
 import type { FieldValidation, PatchOptions } from '../request/write-options.ts'
+import type { RegistryReader } from '../registry/registry.ts'
 import { TypeMismatch } from '../registry/resource.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
 import type { Environment, ResourceCall } from './environment.ts'
@@ -41,6 +43,7 @@ import { timestamp } from './environment.ts'
 import { modifyObject, setNamespace } from './modify.ts'
 import type { Written } from './modify.ts'
 import { acrossVersions } from './across-versions.ts'
+import { jsonPatchComplaints } from './json-patch-body.ts'
 import { resetFields, schemaOf } from './ownership.ts'
 
 export const jsonPatchType = 'application/json-patch+json'
@@ -71,14 +74,24 @@ export function patchObject(
 ): Promise<Written> {
   if (type === applyPatchType) return applyPatch(environment, call, source, options)
   const repeated: string[] = []
-  const patch = readPatch(source, type, repeated)
+  let patch: JsonValue | undefined
+  // A patch of a missing object is not looked at.
+  const readOnce = (): JsonValue => (patch ??= readPatch(source, type, repeated, options.fieldValidation))
   const complaints = new Set<string>()
   const written = modifyObject(environment, call, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
     createsMissing: false,
     change: (current) => {
-      const { object, warnings } = patchedObject(call, type, patch, current!, options.fieldValidation, repeated)
+      const { object, warnings } = patchedObject(
+        call,
+        type,
+        readOnce(),
+        current!,
+        options.fieldValidation,
+        environment.registry,
+        repeated,
+      )
       for (const text of warnings) complaints.add(text)
       setNamespace(call, object)
       return object
@@ -93,10 +106,11 @@ function patchedObject(
   patch: JsonValue,
   current: KubeObject,
   validation: FieldValidation,
+  registry: RegistryReader,
   repeated: readonly string[],
 ): { object: JsonObject; warnings: readonly string[] } {
   const { value, shown } = patchedValue(call.resource.version.schema, asJson(current), type, patch)
-  return decodePatched(kindOfResource(call.resource), value, shown, validation, repeated)
+  return decodePatched(kindOfResource(call.resource), value, shown, validation, registry, repeated)
 }
 
 /** A patched document and how messages show it. */
@@ -131,17 +145,22 @@ export function decodePatched(
   patched: JsonObject,
   shown: () => string,
   validation: FieldValidation,
+  registry: RegistryReader,
   repeated: readonly string[] = [],
 ): { object: JsonObject; warnings: readonly string[] } {
   const refuse = (message: string): Error =>
     invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
-  const { kind, apiVersion } = patched
-  if (!expected.isCustom && (kind !== expected.kind || apiVersion !== expected.apiVersion)) {
-    throw refuse(unregistered(textOf(kind), textOf(apiVersion)))
+  const { kind } = patched
+  if (!expected.isCustom) {
+    const apiVersion = textOf(patched['apiVersion']) || expected.apiVersion
+    const reason = foreignKind(apiVersion, textOf(kind) || expected.kind, expected, registry)
+    if (reason !== undefined) throw refuse(reason)
   }
   if (expected.isCustom && kind === undefined) throw refuse(`Object 'Kind' is missing in '${stringifyJson(patched)}'`)
   let decoded: ReturnType<typeof expected.decode>
   try {
+    if (expected.isCustom && textOf(patched['apiVersion']) === '')
+      throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     decoded = expected.decode(patched)
   } catch (error) {
     if (error instanceof TypeMismatch) throw refuse(error.message)
@@ -185,12 +204,24 @@ function decodingPrefix(message: string): string {
   return message.startsWith('json:') ? `error decoding patch: ${message}` : message
 }
 
-/** Reads the text of a patch. @throws StatusError 400 */
-export function readPatch(source: PatchSource, type: string, repeated: string[]): JsonValue {
+/** Reads the text of a patch; complaints about it join `repeated`. @throws StatusError 400 */
+export function readPatch(
+  source: PatchSource,
+  type: string,
+  repeated: string[],
+  validation: FieldValidation = 'Ignore',
+): JsonValue {
+  const patch = parsePatch(source, type, repeated)
+  if (type === jsonPatchType && validation !== 'Ignore') repeated.push(...jsonPatchComplaints(patch))
+  return patch
+}
+
+function parsePatch(source: PatchSource, type: string, repeated: string[]): JsonValue {
   if (!(source instanceof Uint8Array)) return cloneJson(source.json)
+  const prefix = type === jsonPatchType ? 'json patch ' : ''
   try {
     return parseJson(source, {
-      onDuplicate: (path) => void (type === mergePatchType && repeated.push(`duplicate field ${goQuote(path)}`)),
+      onDuplicate: (path) => void repeated.push(`${prefix}duplicate field ${goQuote(path)}`),
     })
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`)
@@ -205,12 +236,6 @@ async function applyPatch(
   options: PatchOptions,
 ): Promise<Written> {
   const { object: applied, repeated } = readApplied(source)
-  if (options.fieldValidation === 'Strict' && repeated.length > 0) {
-    throw badRequest(
-      `error decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${repeated.join('\n  ')}`,
-    )
-  }
-  if (options.fieldValidation === 'Warn') call.warnings.push(...repeated)
   const { apiVersion } = call.resource
   if (applied['apiVersion'] !== apiVersion || applied['kind'] !== call.resource.definition.kind)
     checkAppliedKind(call, applied)
@@ -219,7 +244,7 @@ async function applyPatch(
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil')
   checkAppliedPlace(call, configuration)
-  return modifyObject(environment, call, {
+  const writing = modifyObject(environment, call, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
     isApplied: true,
@@ -242,9 +267,24 @@ async function applyPatch(
         }),
       )
       const json = asJson(merged)
-      return decodePatched(kindOfResource(call.resource), json, () => stringifyJson(json), 'Ignore').object
+      if (options.fieldValidation === 'Strict' && repeated.length > 0) throw repeatedKeys(repeated)
+      return decodePatched(
+        kindOfResource(call.resource),
+        json,
+        () => stringifyJson(json),
+        'Ignore',
+        environment.registry,
+      ).object
     },
   })
+  const written = await writing
+  if (options.fieldValidation === 'Warn') call.warnings.push(...repeated)
+  return written
+}
+
+function repeatedKeys(repeated: readonly string[]): Error {
+  const texts = repeated.join('\n  ')
+  return badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${texts}`)
 }
 
 /** A body that is JSON without a flaw, as most clients send it; all others are read as YAML, fifty times slower, whose refusals count. */
@@ -260,7 +300,7 @@ function plainJson(source: Uint8Array): JsonValue | undefined {
 }
 
 /** The applied configuration, as YAML or JSON. @throws StatusError 400 */
-function readApplied(source: PatchSource): { object: JsonObject; repeated: readonly string[] } {
+export function readApplied(source: PatchSource): { object: JsonObject; repeated: readonly string[] } {
   const repeated: string[] = []
   let value: JsonValue
   if (!(source instanceof Uint8Array)) {
@@ -277,31 +317,25 @@ function readApplied(source: PatchSource): { object: JsonObject; repeated: reado
         })
     } catch (error) {
       if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError)
-        throw badRequest(`error decoding YAML: ${error.message}`)
+        throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`)
       throw error
     }
   }
-  if (!isJsonObject(value)) {
-    throw badRequest(
-      `error decoding YAML: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,
-    )
+  if (value !== null && !isJsonObject(value)) {
+    const what = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+    const message = `json: cannot unmarshal ${what} into Go value of type map[string]interface {}`
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${message}`)
   }
-  return { object: value, repeated }
+  return { object: value ?? {}, repeated }
 }
 
-function checkAppliedKind(call: ResourceCall, applied: JsonObject): void {
-  const { definition, apiVersion } = call.resource
-  const kind = applied['kind']
-  if (typeof kind !== 'string' || kind === '')
-    throw badRequest(`Object 'Kind' is missing in '${stringifyJson(applied)}'`)
-  const given = applied['apiVersion']
-  if (typeof given !== 'string' || given === '')
-    throw badRequest(`Object 'apiVersion' is missing in '${stringifyJson(applied)}'`)
-  if (given !== apiVersion || kind !== definition.kind) {
-    const slash = given.indexOf('/')
-    const group = slash < 0 ? '' : given.slice(0, slash)
-    throw failure(500, undefined, `invalid object type: ${group}/${given.slice(slash + 1)}, Kind=${kind}`)
-  }
+function checkAppliedKind({ resource: { definition, apiVersion } }: ResourceCall, applied: JsonObject): void {
+  const [given, kind] = [textOf(applied['apiVersion']), textOf(applied['kind'])]
+  if (given === apiVersion && kind === definition.kind) return
+  // Go reads no kind at all beside an apiVersion that is none
+  const parts = given.split('/')
+  const shown = parts.length > 2 ? '/, Kind=' : `${parts.length === 2 ? parts[0] : ''}/${parts.at(-1)}, Kind=${kind}`
+  throw badRequest(`invalid object type: ${shown}`)
 }
 
 /** Name and namespace of a configuration are those of the path; a missing name is taken from it. */

@@ -11,7 +11,7 @@ import {
   resourceNotFound,
   unknownError,
 } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import {
   bodyBytes,
@@ -29,12 +29,13 @@ import {
   objectTypes,
   streamTypes,
 } from '../request/media-type.ts'
-import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
+import { booleanParameter, parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
 import { answerList, answerValue, uncached } from '../request/response.ts'
 import { selectionOf } from '../request/selection.ts'
 import { deleteOptions, patchOptions, writeOptions } from '../request/write-options.ts'
 import { resourceName } from '../registry/resource.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
+import { wipeSystemFields } from '../objects/system-fields.ts'
 import { allowsTransform, transformList } from '../views/transforms.ts'
 import { createObject } from './create.ts'
 import { deleteObject } from './delete.ts'
@@ -139,6 +140,7 @@ function decodeBody(
 async function get(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
   const { call } = exchange
   objectForm(exchange)
+  refuseExport(call)
   const version = call.query.get('resourceVersion') ?? ''
   if (version !== '' && version !== '0') {
     const revision = parseResourceVersion(version)
@@ -152,6 +154,12 @@ async function get(environment: Environment, exchange: Exchange): Promise<Server
   return answerObject(environment, exchange, 200, view.object, view)
 }
 
+/** @throws StatusError 400 for a parameter that older servers knew */
+function refuseExport({ query }: ResourceCall): void {
+  if (booleanParameter(query, 'export') === true)
+    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported')
+}
+
 async function list(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
   const { call, request } = exchange
   const options = listOptions(call.query)
@@ -159,8 +167,8 @@ async function list(environment: Environment, exchange: Exchange): Promise<Serve
   const selection = selectionOf(call.resource, options.labels, options.fields)
   const watchOptions = { ...options, watch: watches }
   validateListOptions(watchOptions)
-  if (watches) return watch(environment, exchange, watchOptions, selection)
   const { form, negotiated } = objectForm(exchange)
+  if (watches) return watch(environment, exchange, watchOptions, selection)
   const { views, metadata } = await listObjects(environment, call, options, selection)
   const { definition, apiVersion } = call.resource
   const transformed = transformList(
@@ -216,6 +224,7 @@ async function create(environment: Environment, exchange: Exchange): Promise<Ser
   const options = writeOptions('CreateOptions', call.query, call.userAgent)
   const object = decodeBody(environment, exchange, options.fieldValidation)
   setNamespace(call, object)
+  wipeSystemFields(object['metadata'] as MutableJsonObject)
   const created = await createObject(environment, call, object, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
@@ -261,13 +270,22 @@ async function remove(environment: Environment, exchange: Exchange): Promise<Ser
 
 async function removeCollection(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
   const { call, request } = exchange
-  const { form } = objectForm(exchange)
+  const { form, negotiated } = objectForm(exchange)
   const options = listOptions(call.query)
   const selection = selectionOf(call.resource, options.labels, options.fields)
   validateListOptions(options)
   const deletion = deleteOptions(call.query, deleteBody(exchange))
   const { views, metadata } = await deleteCollection(environment, call, options, selection, deletion)
   const { definition, apiVersion } = call.resource
+  const transformed = transformList(
+    negotiated.transform === undefined ? [] : views.map((view) => view.object),
+    metadata,
+    negotiated.transform,
+    call.resource,
+    call.query,
+    environment.clock.now(),
+  )
+  if (transformed !== undefined) return answerValue(200, transformed, form)
   const listForm = { ...form, takesValue: request.takesValue ?? false, monotonic: () => environment.clock.monotonic() }
   return answerList({ kind: definition.listKind, apiVersion }, metadata, views, listForm)
 }

@@ -31,7 +31,7 @@ import type { VersionDefinition } from '../registry/resource.ts'
 import type { Environment, ResourceCall, ShownForm } from './environment.ts'
 import { keyOfCall, timestamp } from './environment.ts'
 import { modifyObject } from './modify.ts'
-import { applyPatchType, decodePatched, readPatch, patchedValue } from './patch.ts'
+import { applyPatchType, decodePatched, readApplied, readPatch, patchedValue } from './patch.ts'
 import { draftOf } from './prepare.ts'
 import type { Exchange } from './exchange.ts'
 import { objectForm, patchTypeOf } from './exchange.ts'
@@ -96,6 +96,7 @@ export async function scaleEndpoint(
       manager: change.options.fieldManager,
       isApplied: true,
       createsMissing: false,
+      checksUid: true,
       change: (current) => writeScale(call, current!, change.to(scaleWithOwners(current!, call))),
     },
   )
@@ -124,14 +125,14 @@ function readScalePatch(environment: Environment, exchange: Exchange): ScaleChan
   const options = patchOptions(call.query, call.userAgent, isApply)
   const { body } = request
   const source = body !== undefined && !(body instanceof Uint8Array) ? body : (bodyBytes(request) ?? new Uint8Array())
-  const patch = readPatch(source, type, [])
   if (isApply) {
+    const { object: applied } = readApplied(source)
     return {
       options,
       to: (current) =>
         applyServerSide({
           live: current,
-          applied: asObject(patch as JsonObject),
+          applied: asObject(applied),
           schemaFor: scaleSchema,
           manager: options.fieldManager,
           force: options.force,
@@ -141,11 +142,18 @@ function readScalePatch(environment: Environment, exchange: Exchange): ScaleChan
         }),
     }
   }
+  const patch = readPatch(source, type, [])
   return {
     options,
     to: (current) => {
       const patched = patchedValue(scaleSchema(scaleVersion), asJson(current), type, patch)
-      const { object } = decodePatched(scaleKind, patched.value, patched.shown, options.fieldValidation)
+      const { object } = decodePatched(
+        scaleKind,
+        patched.value,
+        patched.shown,
+        options.fieldValidation,
+        environment.registry,
+      )
       return tracked(environment, current, wanted(object, current, call), options)
     },
   }
@@ -217,7 +225,8 @@ function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject):
   )
   if (owners === undefined) delete draft.metadata['managedFields']
   else draft.metadata['managedFields'] = cloneJson(owners as unknown as JsonValue)
-  const { resourceVersion } = scale.metadata
+  const { resourceVersion, uid } = scale.metadata
+  if (uid !== undefined && uid !== '') draft.metadata['uid'] = uid
   if (resourceVersion !== undefined && resourceVersion !== '') draft.metadata['resourceVersion'] = resourceVersion
   return draft
 }

@@ -7,6 +7,7 @@ import {
   goQuote,
   isJsonObject,
   JsonSyntaxError,
+  parseApiVersion,
   parseJson,
   parseYaml,
   requestEntityTooLarge,
@@ -199,21 +200,38 @@ function checkKind(apiVersion: string, kind: string, expected: ExpectedKind, reg
   if (apiVersion === expected.apiVersion && kind === expected.kind) return
   if (expected.isCustom) {
     if (apiVersion === expected.apiVersion) return
-    throw badRequest(
-      `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
-    )
+    throw otherVersion(apiVersion, expected)
   }
-  const slash = apiVersion.indexOf('/')
-  const [group, version] = slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)]
+  const { group, version } = parseApiVersion(apiVersion)
   const isKnown = registry.findKind(group, version, kind) !== undefined
-  const reason = isKnown
-    ? `converting (${version}.${kind}) to (${expected.apiVersion.split('/')[0]}.${expected.kind}): unknown conversion`
-    : unregistered(kind, apiVersion)
+  if (isKnown && kind === expected.kind && group === parseApiVersion(expected.apiVersion).group) throw otherVersion(apiVersion, expected)
+  const reason = foreignKind(apiVersion, kind, expected, registry) ?? ''
   throw badRequest(`${kind} in version ${goQuote(version)} cannot be handled as a ${expected.kind}: ${reason}`)
 }
 
+function otherVersion(apiVersion: string, expected: ExpectedKind): Error {
+  return badRequest(
+    `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+  )
+}
+
+/** Why something of that kind cannot be read as the expected built-in one; undefined when it is one. */
+export function foreignKind(
+  apiVersion: string,
+  kind: string,
+  expected: ExpectedKind,
+  registry: RegistryReader,
+): string | undefined {
+  if (apiVersion === expected.apiVersion && kind === expected.kind) return undefined
+  const { group, version } = parseApiVersion(apiVersion)
+  if (registry.findKind(group, version, kind) === undefined) return unregistered(kind, apiVersion)
+  // the Go package of the group's internal types
+  const internal = parseApiVersion(expected.apiVersion).group.split('.')[0] || 'core'
+  return `converting (${version}.${kind}) to (${internal}.${expected.kind}): unknown conversion`
+}
+
 /** What Go's scheme says about a kind that it does not know. */
-export function unregistered(kind: string, apiVersion: string): string {
+function unregistered(kind: string, apiVersion: string): string {
   return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`
 }
 

@@ -32,7 +32,12 @@ export function parseResourceVersion(text: string): number | undefined {
   return Number.isSafeInteger(version) ? version : undefined
 }
 
-/** What Go says about a resourceVersion that is no number. */
+/** What Go says about a resourceVersion that is no number, in a query. */
 export function resourceVersionSyntax(text: string): string {
-  return `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`
+  return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${unsignedSyntax(text)}`
+}
+
+/** What Go says about text that is no unsigned integer. */
+export function unsignedSyntax(text: string): string {
+  return `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`
 }

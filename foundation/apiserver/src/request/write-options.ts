@@ -117,7 +117,7 @@ function optionsFromQuery(query: URLSearchParams): GivenDeleteOptions {
     gracePeriodSeconds: integerParameter(query, 'gracePeriodSeconds'),
     orphanDependents: booleanParameter(query, 'orphanDependents'),
     propagationPolicy: query.get('propagationPolicy') ?? undefined,
-    dryRun: query.getAll('dryRun').filter((value) => value !== ''),
+    dryRun: query.getAll('dryRun'),
     preconditions: {},
   }
 }
@@ -136,7 +136,7 @@ function optionsFromBody(body: JsonValue): GivenDeleteOptions {
     gracePeriodSeconds: numberMember(body, 'gracePeriodSeconds'),
     orphanDependents: typeof body['orphanDependents'] === 'boolean' ? body['orphanDependents'] : undefined,
     propagationPolicy: stringMember(body, 'propagationPolicy'),
-    dryRun: Array.isArray(body['dryRun']) ? body['dryRun'].filter((value) => typeof value === 'string') : [],
+    dryRun: textsMember(body, 'dryRun'),
     preconditions: {
       uid: stringMember(preconditions, 'uid'),
       resourceVersion: stringMember(preconditions, 'resourceVersion'),
@@ -151,6 +151,18 @@ function stringMember(object: JsonObject, name: string): string | undefined {
   throw badRequest(`json: cannot unmarshal ${typeof value} into Go struct field DeleteOptions.${name} of type string`)
 }
 
+function textsMember(object: JsonObject, name: string): readonly string[] {
+  const value = object[name]
+  if (value === undefined || value === null) return []
+  const target = `Go struct field DeleteOptions.${name} of type`
+  if (!Array.isArray(value)) throw badRequest(`json: cannot unmarshal ${typeof value} into ${target} []string`)
+  return value.map((item: JsonValue) => {
+    if (typeof item === 'string') return item
+    if (item === null) return ''
+    throw badRequest(`json: cannot unmarshal ${Array.isArray(item) ? 'array' : typeof item} into ${target} string`)
+  })
+}
+
 function numberMember(object: JsonObject, name: string): number | undefined {
   const value = object[name]
   if (value === undefined || value === null) return undefined
@@ -162,17 +174,14 @@ function commonOptions(query: URLSearchParams, userAgent: string): WriteOptions 
   const manager = query.get('fieldManager') ?? ''
   const validation = query.get('fieldValidation') ?? ''
   return {
-    dryRun: query.getAll('dryRun').some((value) => value !== ''),
+    dryRun: query.has('dryRun'),
     fieldManager: manager === '' ? managerFromUserAgent(userAgent) : manager,
     fieldValidation: validation === '' ? 'Warn' : (validation as FieldValidation),
   }
 }
 
 function commonErrors(query: URLSearchParams): FieldError[] {
-  const errors = [
-    ...managerErrors(query.get('fieldManager') ?? ''),
-    ...dryRunErrors(query.getAll('dryRun').filter((value) => value !== '')),
-  ]
+  const errors = [...managerErrors(query.get('fieldManager') ?? ''), ...dryRunErrors(query.getAll('dryRun'))]
   const validation = query.get('fieldValidation') ?? ''
   if (!['', 'Ignore', 'Strict', 'Warn'].includes(validation)) {
     errors.push(fieldErrors.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']))

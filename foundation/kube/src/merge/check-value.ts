@@ -6,7 +6,7 @@ import { isJsonArray, isJsonObject } from '../own-property.ts'
 import { isPlaced, itemElement } from './list-items.ts'
 import { shapeOf } from './merge-type.ts'
 import type { ListShape, MapShape, MergeType, ScalarShape } from './merge-type.ts'
-import { fieldElement, formatFieldPath, formatMergeValue, formatPathElement } from './path-element.ts'
+import { fieldElement, formatFieldPath, formatPathElement } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
 
 /** What is wrong with a value, one entry per finding: `.spec.junk: field not declared in schema`. Empty when it fits. */
@@ -50,7 +50,7 @@ class Checker {
 
   #map(value: JsonValue, map: MapShape): void {
     if (value === null) return
-    if (!isJsonObject(value)) return this.#report(`expected map, got ${formatMergeValue(value)}`)
+    if (!isJsonObject(value)) return this.#report(`expected map, got &{${formatGoValue(value)}}`)
     for (const [name, member] of Object.entries(value)) {
       const element = fieldElement(name)
       const type = map.field(name) ?? map.element
@@ -66,7 +66,7 @@ class Checker {
 
   #list(value: JsonValue, list: ListShape): void {
     if (value === null) return
-    if (!isJsonArray(value)) return this.#report(`expected list, got ${formatMergeValue(value)}`)
+    if (!isJsonArray(value)) return this.#report(`expected list, got &{${formatGoValue(value)}}`)
     const seen = new Set<PathElement>()
     for (const [index, item] of value.entries()) {
       if (list.atomic) {
@@ -94,11 +94,11 @@ export function checkScalar(value: JsonValue | undefined, shape: ScalarShape): s
         ? undefined
         : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : `expected boolean, got ${formatMergeValue(value)}`
+      return typeof value === 'boolean' ? undefined : `expected boolean, got &{${formatGoValue(value)}}`
     default:
       return isNumber || typeof value === 'string' || typeof value === 'boolean'
         ? undefined
-        : `expected any scalar, got ${formatMergeValue(value)}`
+        : `expected any scalar, got &{${formatGoValue(value)}}`
   }
 }
 

@@ -26,7 +26,9 @@ function keyedElement(list: ListShape, item: JsonValue): PathElement | Misplaced
   if (!isJsonObject(item)) return { reason: 'associative list with keys may not have non-map elements' }
   const keys: [string, JsonValue][] = []
   for (const name of list.keys) {
-    const value = ownValue(item, name) ?? list.element.map?.defaultOf(name)
+    const given = ownValue(item, name)
+    // an explicit null is a value of its own, no missing key
+    const value = given === undefined ? list.element.map?.defaultOf(name) : given
     if (value !== undefined) keys.push([name, value])
   }
   if (keys.length > 0) return keyElement(keys)

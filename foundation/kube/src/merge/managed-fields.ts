@@ -71,14 +71,14 @@ export function trackUpdate(request: UpdateRequest): KubeObject {
 
 /**
  * The object after the apply, with its managedFields. When the apply changes nothing at all, `live` itself.
- * Throws StatusError: 409 Conflict with causes (unless `force`), 500 for a body that does not fit the schema or is of another kind or
- * version, 400 for one with managedFields.
+ * Throws StatusError: 409 Conflict with causes (unless `force`), 500 for a body that does not fit the schema, 400 for one of another kind
+ * or version, or with managedFields.
  */
 export function applyServerSide(request: ApplyRequest): KubeObject {
   const { live, applied } = request
   const { apiVersion } = applied
   if (live !== undefined && (live.apiVersion !== apiVersion || live.kind !== applied.kind)) {
-    throw unknownError(`invalid object type: ${formatKind(applied)}`)
+    throw badRequest(`invalid object type: ${formatKind(applied)}`)
   }
   if (applied.metadata?.managedFields !== undefined && applied.metadata.managedFields !== null) {
     throw badRequest('metadata.managedFields must be nil')

@@ -64,6 +64,7 @@ export const resourceQuotaStrategy: Strategy = {
 
 /** Behaviour of LimitRanges: limits and requests of containers follow from each other. */
 export const limitRangeStrategy: Strategy = {
+  allowCreateOnUpdate: true,
   applyDefaults(object) {
     for (const item of draftsAt(object, 'spec', 'limits')) {
       if (item['type'] !== 'Container') continue

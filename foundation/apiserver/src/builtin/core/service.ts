@@ -21,6 +21,7 @@ import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './servic
 
 /** Behaviour of Services. */
 export const serviceStrategy: Strategy = {
+  allowCreateOnUpdate: true,
   returnsDeletedObject: true,
   hasStatus: true,
   applyDefaults(object) {

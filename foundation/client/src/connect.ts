@@ -5,6 +5,7 @@ import type { Connection } from './config/connection.ts'
 import { inClusterConnection, isInCluster } from './config/in-cluster.ts'
 import { loadKubeconfig } from './config/kubeconfig.ts'
 import type { ConnectionChoice, KubeconfigSources } from './config/kubeconfig.ts'
+import { proxyFromEnvironment } from './config/proxy.ts'
 import { HttpsTransport } from './https/https-transport.ts'
 
 /** Which cluster, and as what. */
@@ -24,8 +25,14 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   return new Client({ ...options, transport, namespace: options.namespace ?? connection.namespace })
 }
 
-/** The connection that {@link connect} would use. */
+/** The connection that {@link connect} would use; through the proxy that the environment names, where the configuration names none. */
 export async function findConnection(options: KubeconfigSources & ConnectionChoice = {}): Promise<Connection> {
+  const connection = await configuredConnection(options)
+  const proxyUrl = connection.proxyUrl ?? proxyFromEnvironment(connection.server, options.env ?? process.env)
+  return proxyUrl === undefined ? connection : { ...connection, proxyUrl }
+}
+
+async function configuredConnection(options: KubeconfigSources & ConnectionChoice): Promise<Connection> {
   const kubeconfig = await loadKubeconfig(options)
   if (kubeconfig.isEmpty && options.file === undefined && isInCluster(options.env)) {
     const connection = await inClusterConnection(options.env)

@@ -180,10 +180,10 @@ describe('kubeconfig', () => {
     ],
     [
       'a proxy of another kind',
-      config('{}', 'server: "https://one.test", proxy-url: "socks5://p"'),
+      config('{}', 'server: "https://one.test", proxy-url: "ftp://p"'),
       {},
       'InvalidKubeconfig',
-      'kubeconfig: cluster "one" has proxy-url socks5://p; only http and https proxies work here',
+      'kubeconfig: cluster "one" has proxy-url ftp://p, which is no http, https or socks5 URL',
     ],
     [
       'trust and no trust',

@@ -193,6 +193,7 @@ describe('an exec plugin', () => {
   test.each([
     ['no command', { apiVersion: version }, 'user "me": exec has no command'],
     ['an old version', { apiVersion: 'client.authentication.k8s.io/v1alpha1', command: 'x' }, 'v1alpha1; there are'],
+    ['no mode in the newer version', { apiVersion: version, command: 'x' }, 'exec has no interactiveMode'],
     ['a strange mode', { apiVersion: version, command: 'x', interactiveMode: 'Maybe' }, 'interactiveMode "Maybe"'],
   ])('with %s makes no sense', async (_, exec, message) => {
     await expect(transportOf('http://127.0.0.1:1', { exec }, new FakeClock())).rejects.toThrow(message)

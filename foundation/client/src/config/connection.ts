@@ -13,7 +13,7 @@ export interface Connection {
   readonly insecure?: boolean
   /** Name that the server's certificate must carry, where it is not the host of `server`. */
   readonly tlsServerName?: string
-  /** `http://` or `https://` proxy that speaks CONNECT. */
+  /** `http://` or `https://` proxy that speaks CONNECT, or a `socks5://` one. */
   readonly proxyUrl?: string
   /** Client certificate and key (PEM). */
   readonly certificate?: string | Buffer

@@ -175,8 +175,8 @@ async function clusterConnection(
   if (!/^https?:\/\//.test(server) || !URL.canParse(server))
     throw invalid(file, `cluster "${name}" has server ${JSON.stringify(server)}, which is no http or https URL`)
   const proxyUrl = text(value['proxy-url'])
-  if (proxyUrl !== undefined && !/^https?:\/\//.test(proxyUrl))
-    throw invalid(file, `cluster "${name}" has proxy-url ${proxyUrl}; only http and https proxies work here`)
+  if (proxyUrl !== undefined && !(/^(https?|socks5):\/\//.test(proxyUrl) && URL.canParse(proxyUrl)))
+    throw invalid(file, `cluster "${name}" has proxy-url ${proxyUrl}, which is no http, https or socks5 URL`)
   const insecure = value['insecure-skip-tls-verify'] === true
   const ca = await material(entry, 'certificate-authority', `cluster "${name}"`)
   if (insecure && ca !== undefined)
@@ -258,7 +258,12 @@ async function loginOf(
 
 /** What login plugins are told of a cluster that they ask about (ExecCredential `spec.cluster`). */
 function clusterInfo({ value }: NamedEntry, reached: Pick<Connection, 'server' | 'ca' | 'insecure'>): JsonObject {
-  const { 'tls-server-name': tlsServerName, 'proxy-url': proxyUrl, extensions } = value
+  const {
+    'tls-server-name': tlsServerName,
+    'proxy-url': proxyUrl,
+    'disable-compression': disableCompression,
+    extensions,
+  } = value
   const extension = Array.isArray(extensions)
     ? extensions.map((one) => asJson(one as object)).find(({ name }) => name === 'client.authentication.k8s.io/exec')
     : undefined
@@ -268,6 +273,7 @@ function clusterInfo({ value }: NamedEntry, reached: Pick<Connection, 'server' |
     ...(reached.ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(reached.ca).toString('base64') }),
     ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
     ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }),
+    ...(disableCompression === true ? { 'disable-compression': true } : {}),
     config: extension?.extension ?? null,
   }
 }

@@ -13,6 +13,7 @@ import { systemClock } from '../system-clock.ts'
 import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '../transport.ts'
 import { readJson, readWarnings } from './body.ts'
 import { lines } from './json-lines.ts'
+import { throughSocks } from './socks-agent.ts'
 
 /** An import statement would load all that hangs on it, a WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')
@@ -194,22 +195,7 @@ export class HttpsTransport implements Transport {
 
 function share(connection: Connection, options: HttpsTransportOptions): Shared {
   const base = new URL(connection.server)
-  const proxyEnv =
-    connection.proxyUrl === undefined
-      ? undefined
-      : { HTTP_PROXY: connection.proxyUrl, HTTPS_PROXY: connection.proxyUrl }
-  const common: http.AgentOptions = { ...kept, ...(proxyEnv && { proxyEnv }) }
-  const agent =
-    base.protocol === 'http:'
-      ? new plainHttp.Agent(common)
-      : new https.Agent({
-          ...common,
-          ca: connection.ca,
-          cert: connection.certificate,
-          key: connection.key,
-          rejectUnauthorized: !connection.insecure,
-          ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
-        })
+  const agent = agentFor(connection, base.protocol === 'http:')
   return {
     connection,
     options,
@@ -219,6 +205,23 @@ function share(connection: Connection, options: HttpsTransportOptions): Shared {
     timeout: options.timeout ?? 90_000,
     userAgent: options.userAgent ?? 'fairlead',
   }
+}
+
+function agentFor(connection: Connection, isPlain: boolean): http.Agent {
+  const { proxyUrl, ca, certificate: cert, key, insecure, tlsServerName } = connection
+  const trust = {
+    ca,
+    cert,
+    key,
+    rejectUnauthorized: !insecure,
+    ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+  }
+  const socks = proxyUrl?.startsWith('socks5') ? new URL(proxyUrl) : undefined
+  if (socks !== undefined)
+    return throughSocks(isPlain ? new plainHttp.Agent(kept) : new https.Agent({ ...kept, ...trust }), socks, !isPlain)
+  const proxyEnv = proxyUrl === undefined ? undefined : { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl }
+  const common: http.AgentOptions = { ...kept, ...(proxyEnv && { proxyEnv }) }
+  return isPlain ? new plainHttp.Agent(common) : new https.Agent({ ...common, ...trust })
 }
 
 async function readAnswer(answer: http.IncomingMessage, what: string): Promise<ApiResponse> {

@@ -19,20 +19,20 @@ export interface ExecPlugin {
   readonly cluster?: JsonObject
 }
 
-const versions: ReadonlySet<string> = new Set([
-  'client.authentication.k8s.io/v1',
-  'client.authentication.k8s.io/v1beta1',
-])
+const versionWithDefault = 'client.authentication.k8s.io/v1beta1'
+const versions: ReadonlySet<string> = new Set(['client.authentication.k8s.io/v1', versionWithDefault])
 
 /** Reads the field `exec`. `file` is the kubeconfig that it stands in. Throws Error with what is wrong. */
 export function readExecPlugin(value: JsonObject, file: string, cluster: JsonObject): ExecPlugin {
-  const { apiVersion, command, args, env, installHint, interactiveMode = 'IfAvailable', provideClusterInfo } = value
+  const { apiVersion, command, args, env, installHint, provideClusterInfo } = value
+  // The older version has a default, the newer one has none (KEP-541).
+  const { interactiveMode = apiVersion === versionWithDefault ? 'IfAvailable' : undefined } = value
   if (typeof command !== 'string' || command === '') throw new Error('exec has no command')
   if (typeof apiVersion !== 'string' || !versions.has(apiVersion))
     throw new Error(`exec has apiVersion ${String(apiVersion)}; there are ${[...versions].join(' and ')}`)
   if (interactiveMode !== 'Never' && interactiveMode !== 'IfAvailable' && interactiveMode !== 'Always')
     throw new Error(
-      `exec has interactiveMode ${JSON.stringify(interactiveMode)}; there are Never, IfAvailable and Always`,
+      `exec has ${interactiveMode === undefined ? 'no interactiveMode' : `interactiveMode ${JSON.stringify(interactiveMode)}`}; there are Never, IfAvailable and Always`,
     )
   return {
     apiVersion,

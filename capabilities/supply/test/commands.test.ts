@@ -154,6 +154,8 @@ describe('fairlead supply tree', () => {
         '         revision: main@1',
       ],
     ])
+    const inTeam = stage.client.with({ namespace: 'team-a' })
+    expect((await run('tree', ['workload/app'], {}, inTeam)).out).toBe(out)
     expect((await run('tree', ['nonsense'], {}, stage.client)).code).toBe(2)
     expect((await run('tree', ['workload/none'], { namespace: 'team-a' }, stage.client)).code).toBe(1)
   })

@@ -35,7 +35,7 @@ function addCommand(group: Parser, command: Command): void {
     if (option.repeatable)
       parser.option(
         option.flags,
-        option.description,
+        `${option.description} (repeatable)`,
         (value: string, before: readonly string[]) => [...before, value],
         [] as readonly string[],
       )

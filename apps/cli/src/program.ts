@@ -1,6 +1,7 @@
 // The tree of subcommands as the parser sees it; what they do loads when one of them runs.
 import { readFileSync } from 'node:fs'
-import { Command } from 'commander'
+import { Command, Help } from 'commander'
+import type { Option } from 'commander'
 import { addBackupCommands } from './backup/commands.ts'
 import { capabilities } from './capabilities.ts'
 import { addCapabilityCommands } from './capability-command.ts'
@@ -21,6 +22,7 @@ export async function program(wanted?: string): Promise<Command> {
     .version(version(), '-v, --version', 'print the version')
     .exitOverride()
     .showSuggestionAfterError()
+    .configureHelp({ optionDescription })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'fairlead: ')) })
     .addHelpText(
       'before',
@@ -64,4 +66,10 @@ export async function program(wanted?: string): Promise<Command> {
 function pointToHelp(command: Command, path: string): void {
   command.exitOverride().showHelpAfterError(`See ${path} --help.`)
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`)
+}
+
+/** That a repeatable flag is given no time by default need not be said. */
+function optionDescription(option: Option): string {
+  const isEmpty = Array.isArray(option.defaultValue) && option.defaultValue.length === 0
+  return isEmpty ? option.description : new Help().optionDescription(option)
 }

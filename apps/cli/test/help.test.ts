@@ -61,6 +61,7 @@ test.each(paths.map((words) => ({ words, command: ['fairlead', ...words].join(' 
     expect(child.exitCode).toBe(0)
     expect(stdout).toContain(`Usage: ${['fairlead', ...words].join(' ')} `)
     expect(stdout.startsWith('Examples:\n') || words.length === 1).toBe(true)
+    expect(stdout).not.toContain('default: [')
     const ours = loaded.split('\n').filter((url) => /\/(foundation|capabilities|apps|node_modules)\//.test(url))
     expect(ours.length).toBeGreaterThan(5)
     expect(

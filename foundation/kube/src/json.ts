@@ -13,6 +13,8 @@ export interface ParseJsonOptions {
   readonly maxDepth?: number
   /** Called once for each repeated key with its path (`spec.ports[0].name`), and its line in YAML; the last value wins. */
   readonly onDuplicate?: (path: string, line?: number) => void
+  /** Called for every key with its path, in the order of the text; JSON only. */
+  readonly onMember?: (path: string, isRepeated: boolean) => void
 }
 
 /**
@@ -47,7 +49,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
  */
 export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): JsonValue {
   const text = typeof input === 'string' ? input : decoder.decode(input)
-  const scanner = new Scanner(text, options.maxDepth ?? maxJsonDepth, options.onDuplicate)
+  const scanner = new Scanner(text, options)
   return scanner.document()
 }
 
@@ -57,15 +59,19 @@ const backslash = 0x5c
 class Scanner {
   readonly #text: string
   readonly #maxDepth: number
-  readonly #onDuplicate: ((path: string) => void) | undefined
+  readonly #onDuplicate: ParseJsonOptions['onDuplicate']
+  readonly #onMember: ParseJsonOptions['onMember']
+  readonly #keepsPath: boolean
   readonly #path: (string | number)[] = []
   #at = 0
   #depth = 0
 
-  constructor(text: string, maxDepth: number, onDuplicate: ((path: string) => void) | undefined) {
+  constructor(text: string, { maxDepth = maxJsonDepth, onDuplicate, onMember }: ParseJsonOptions) {
     this.#text = text
     this.#maxDepth = maxDepth
     this.#onDuplicate = onDuplicate
+    this.#onMember = onMember
+    this.#keepsPath = onDuplicate !== undefined || onMember !== undefined
   }
 
   document(): JsonValue {
@@ -118,11 +124,13 @@ class Scanner {
       const key = this.#string()
       if (this.#next() !== 0x3a) this.#unexpected('after object key')
       this.#at++
-      if (this.#onDuplicate === undefined) {
+      if (!this.#keepsPath) {
         setOwn(out, key, this.#value(this.#next()))
       } else {
         this.#path.push(key)
-        if (Object.hasOwn(out, key)) this.#onDuplicate(formatJsonPath(this.#path))
+        const isRepeated = Object.hasOwn(out, key)
+        if (isRepeated) this.#onDuplicate?.(formatJsonPath(this.#path))
+        this.#onMember?.(formatJsonPath(this.#path), isRepeated)
         setOwn(out, key, this.#value(this.#next()))
         this.#path.pop()
       }
@@ -140,7 +148,7 @@ class Scanner {
     let code = this.#next()
     if (code === 0x5d) return this.#leave(out)
     for (;;) {
-      if (this.#onDuplicate === undefined) {
+      if (!this.#keepsPath) {
         out.push(this.#value(code))
       } else {
         this.#path.push(out.length)

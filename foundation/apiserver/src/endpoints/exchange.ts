@@ -31,8 +31,10 @@ export interface Exchange {
 export function objectForm(exchange: Exchange): { readonly form: AnswerForm; readonly negotiated: Negotiated } {
   const { definition } = exchange.call.resource
   const isCustom = definition.crd !== undefined || exchange.protobuf === undefined
-  const negotiated = negotiateObject(acceptOf(exchange.request), (transform, encoding) =>
-    allowsTransform(transform, encoding),
+  const negotiated = negotiateObject(
+    acceptOf(exchange.request),
+    (transform, encoding) =>
+      allowsTransform(transform, encoding) && (transform.kind !== 'Table' || hasTable(exchange.call)),
   )
   if (negotiated === undefined || (isCustom && negotiated.encoding === 'protobuf')) {
     const fallback = isCustom ? withoutProtobuf(acceptOf(exchange.request)) : undefined
@@ -41,6 +43,12 @@ export function objectForm(exchange: Exchange): { readonly form: AnswerForm; rea
     return { negotiated: fallback, form: formOf(exchange, fallback) }
   }
   return { negotiated, form: formOf(exchange, negotiated) }
+}
+
+/** What can be created and not read (reviews, tokens, evictions) has no table. */
+function hasTable({ resource: { version }, subresource }: ResourceCall): boolean {
+  const served = subresource === '' ? version : version.subresources.find(({ name }) => name === subresource)
+  return served?.verbs.includes('get') === true
 }
 
 /** An answer with one object, transformed as asked. */

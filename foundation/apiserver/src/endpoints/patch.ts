@@ -32,7 +32,7 @@ import {
   YamlSyntaxError,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject, TypeSchema } from '@fairlead/kube'
-import { foreignKind, kindOfResource } from '../request/body-decoder.ts'
+import { foreignKind, kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
 import type { ExpectedKind } from '../request/body-decoder.ts'
 import type { FieldValidation, PatchOptions } from '../request/write-options.ts'
 import type { RegistryReader } from '../registry/registry.ts'
@@ -310,10 +310,7 @@ export function readApplied(source: PatchSource): { object: JsonObject; repeated
       value =
         plainJson(source) ??
         parseYaml(new TextDecoder().decode(source), {
-          onDuplicate: (path, line) =>
-            void repeated.push(
-              `line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`,
-            ),
+          onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
         })
     } catch (error) {
       if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError)

@@ -3,6 +3,7 @@
 import {
   badRequest,
   cloneJson,
+  duplicateFieldText,
   failure,
   goQuote,
   isJsonObject,
@@ -12,6 +13,7 @@ import {
   parseYaml,
   requestEntityTooLarge,
   stringifyJson,
+  unknownFieldText,
   unsupportedMediaType,
   YamlSyntaxError,
 } from '@fairlead/kube'
@@ -35,6 +37,8 @@ export interface ParsedBody {
   readonly value: JsonValue
   /** Texts of strict decoding errors: repeated keys. */
   readonly repeated: readonly string[]
+  /** Whether the body was JSON text. */
+  readonly isJson: boolean
   /** The bytes for messages; undefined for in-process callers. */
   readonly bytes: Uint8Array | undefined
 }
@@ -87,12 +91,12 @@ export function parseBody(
 ): ParsedBody {
   const { body } = request
   if (body !== undefined && !(body instanceof Uint8Array))
-    return { value: cloneJson(body.json), repeated: [], bytes: undefined }
+    return { value: cloneJson(body.json), repeated: [], isJson: false, bytes: undefined }
   const encoding = inputEncoding(request, expected.isCustom || decodeProtobuf === undefined)
   const bytes = bodyBytes(request) ?? new Uint8Array()
   if (encoding !== 'protobuf') return { ...parseText(bytes, encoding, expected.kind), bytes }
   try {
-    return { value: decodeProtobuf!(bytes), repeated: [], bytes }
+    return { value: decodeProtobuf!(bytes), repeated: [], isJson: false, bytes }
   } catch (error) {
     throw unrecognized(expected.kind, (error as Error).message, bytes)
   }
@@ -121,12 +125,32 @@ export function decodeObject(
     if (error instanceof TypeMismatch) throw cannot(error.message)
     throw error
   }
-  const complaints =
-    validation === 'Ignore'
-      ? []
-      : [...parsed.repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
+  const complaints = validation === 'Ignore' ? [] : strictErrors(parsed, expected, decoded.unknownFields)
   if (complaints.length > 0 && validation === 'Strict') throw cannot(`strict decoding error: ${complaints.join(', ')}`)
   return { object: decoded.object, warnings: complaints }
+}
+
+/**
+ * Texts of what strict decoding finds. Of JSON that is decoded into a type, in the order of the body, and nothing of what is unknown is looked into;
+ * everywhere else repeated keys are found before, while the text is read.
+ */
+function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields: readonly string[]): string[] {
+  const unknown = new Set(unknownFields)
+  const all = [...parsed.repeated, ...[...unknown].map(unknownFieldText)]
+  const inOrder = parsed.isJson && !expected.isCustom && parsed.repeated.length > 0 && unknown.size > 0
+  if (!inOrder) return all
+  const known = new Set(all)
+  const found = new Set<string>()
+  let within: string | undefined
+  parseJson(parsed.bytes!, {
+    onMember: (path, isRepeated) => {
+      if (within !== undefined && (path.startsWith(`${within}.`) || path.startsWith(`${within}[`))) return
+      within = unknown.has(path) ? path : undefined
+      const text = within === undefined ? duplicateFieldText(path) : unknownFieldText(path)
+      if ((within !== undefined || isRepeated) && known.has(text)) found.add(text)
+    },
+  })
+  return [...found]
 }
 
 /** The media type of the body, as one of our encodings. @throws StatusError 415 */
@@ -145,13 +169,15 @@ export function parseText(bytes: Uint8Array, encoding: 'json' | 'yaml', kind: st
   try {
     if (encoding === 'yaml') {
       const value = parseYaml(new TextDecoder().decode(bytes), {
-        onDuplicate: (message: string) => void repeated.push(message),
+        onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
       })
-      return { value, repeated }
+      const all = repeated.map((text) => `\n  ${text}`).join('')
+      return { value, repeated: all === '' ? [] : [`yaml: unmarshal errors:${all}`], isJson: false }
     }
     return {
-      value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(`duplicate field ${goQuote(path)}`) }),
+      value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(duplicateFieldText(path)) }),
       repeated,
+      isJson: true,
     }
   } catch (error) {
     if (error instanceof JsonSyntaxError)
@@ -159,6 +185,11 @@ export function parseText(bytes: Uint8Array, encoding: 'json' | 'yaml', kind: st
     if (error instanceof YamlSyntaxError) throw unrecognized(kind, error.message, bytes)
     throw error
   }
+}
+
+/** What Go's YAML parser says about a key that stands in its map already. */
+export function repeatedInYaml(path: string, line: number | undefined): string {
+  return `line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`
 }
 
 function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: RegistryReader): JsonObject {
@@ -204,7 +235,8 @@ function checkKind(apiVersion: string, kind: string, expected: ExpectedKind, reg
   }
   const { group, version } = parseApiVersion(apiVersion)
   const isKnown = registry.findKind(group, version, kind) !== undefined
-  if (isKnown && kind === expected.kind && group === parseApiVersion(expected.apiVersion).group) throw otherVersion(apiVersion, expected)
+  if (isKnown && kind === expected.kind && group === parseApiVersion(expected.apiVersion).group)
+    throw otherVersion(apiVersion, expected)
   const reason = foreignKind(apiVersion, kind, expected, registry) ?? ''
   throw badRequest(`${kind} in version ${goQuote(version)} cannot be handled as a ${expected.kind}: ${reason}`)
 }

@@ -118,7 +118,7 @@ export class Handler {
       }
       return pathNotFound()
     } catch (error) {
-      if (!(error instanceof StatusError)) this.#options.onError(error, request)
+      if (!(error instanceof StatusError) && !request.signal.aborted) this.#options.onError(error, request)
       return answerError(error, this.#errorForm(request))
     }
   }

@@ -284,6 +284,31 @@ describe('what is handed on', () => {
   })
 })
 
+test('who may not, may not there either, by no protocol', async () => {
+  await api[Symbol.asyncDispose]()
+  api = await TestApi.start({
+    authorization: 'RBAC',
+    tokens: [{ token, user: { name: 'ann', groups: [] } }],
+    resolve: async () => target,
+  })
+  door = await api.server.listen()
+  await register()
+  await becomes('True', 'Passed')
+  const upgrading = { connection: 'Upgrade', upgrade: 'echo' }
+  const told = [
+    await asked('GET', shells),
+    await asked('GET', `${shells}/a/attach`, undefined, upgrading),
+    await asked('POST', shells, { a: 1 }),
+    await asked('GET', `${group}/shells`),
+  ]
+  expect(told.map(({ status }) => status)).toEqual([403, 403, 403, 403])
+  expect(told[1]!.body['message']).toBe(
+    'shells.shells.example.com "a" is forbidden: User "ann" cannot get resource "shells/attach" in API group "shells.example.com" in the namespace "default"',
+  )
+  expect(extension.seen.every(({ 'x-remote-user': user }) => user === 'system:kube-aggregator')).toBe(true)
+  expect((await asked('GET', group)).status).toBe(200)
+})
+
 describe('servers that are not well', () => {
   test.each<[string, () => Promise<void>, string, RegExp]>([
     [

@@ -168,7 +168,8 @@ export interface DelegatedStorage {
   delete?(old: KubeObject, write: DelegatedWrite): Promise<void>
   /**
    * Tells of every change from now on, the server's own writes included. A change can be read before it is told, and is told before the write
-   * behind it resolves. Changes of one object are told in order.
+   * behind it resolves. Changes of one object are told in order. Let no time pass between the two where others change objects: an update on the basis
+   * of what was there before is a conflict only once the change has been told.
    */
   watch?(listener: (change: DelegatedChange) => void): Disposable
 }

@@ -4,6 +4,7 @@ import { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
+import type { Figure } from '../figure.ts'
 
 const components = 1000
 const mappings = 100
@@ -11,29 +12,21 @@ const rulesEach = 10
 const maps = 300
 const runs = 20
 
-interface Row {
-  readonly figure: string
-  readonly asked: string
-  readonly reached: string
-  readonly holds: boolean
-}
-
-/** Prints a table of all figures; the scenarios are menus, mapping, freshness and all. */
-export async function run(scenarios: readonly string[] = []): Promise<void> {
+/** Measures all figures; the scenarios are menus, mapping, freshness and all. */
+export async function run(scenarios: readonly string[] = []): Promise<readonly Figure[]> {
   const wanted = (name: string): boolean => scenarios.length === 0 || scenarios.includes(name)
-  const rows: Row[] = []
+  const rows: Figure[] = []
   if (wanted('menus')) rows.push(menus())
   if (wanted('mapping')) rows.push(mapping())
   if (wanted('freshness') || wanted('all')) rows.push(...(await live(wanted)))
-  console.table(
-    Object.fromEntries(
-      rows.map(({ figure, asked, reached, holds }) => [figure, { asked, reached, holds: holds ? 'yes' : 'NO' }]),
-    ),
-  )
+  return rows
 }
 
+/** Those with exact counts. */
+export const counted: readonly string[] = ['all']
+
 /** Cold merges included: every run begins with a catalog that has merged nothing. */
-function menus(): Row {
+function menus(): Figure {
   const objects = Array.from({ length: components }, (_value, index) => deployment(index))
   const found = new Map(actionMaps().map((map) => [`${map.metadata.namespace!}/${map.metadata.name!}`, map]))
   const times: number[] = []
@@ -54,7 +47,7 @@ function menus(): Row {
   }
 }
 
-function mapping(): Row {
+function mapping(): Figure {
   const catalog = new Catalog(kams(), () => undefined)
   const target = targetOf(deployment(1))
   const times: number[] = []
@@ -72,7 +65,7 @@ function mapping(): Row {
   }
 }
 
-async function live(wanted: (name: string) => boolean): Promise<readonly Row[]> {
+async function live(wanted: (name: string) => boolean): Promise<readonly Figure[]> {
   await using server = await ApiServer.start()
   const client = server.client()
   let source: LiveCatalog | undefined
@@ -82,14 +75,14 @@ async function live(wanted: (name: string) => boolean): Promise<readonly Row[]> 
     setup: (made) => void (source = new LiveCatalog(made)),
   })
   await source!.settled(manager.signal)
-  const rows: Row[] = []
+  const rows: Figure[] = []
   if (wanted('freshness')) rows.push(await freshness(client, source!))
   if (wanted('all')) rows.push(await all(client, source!))
   return rows
 }
 
 /** From the write's answer to the menu that shows it. */
-async function freshness(client: Client, source: LiveCatalog): Promise<Row> {
+async function freshness(client: Client, source: LiveCatalog): Promise<Figure> {
   await client.create(kam('fresh', 1, ['fresh']))
   const object = deployment(1)
   const times: number[] = []
@@ -115,7 +108,7 @@ async function freshness(client: Client, source: LiveCatalog): Promise<Row> {
 }
 
 /** Nothing is cut at 60. */
-async function all(client: Client, source: LiveCatalog): Promise<Row> {
+async function all(client: Client, source: LiveCatalog): Promise<Figure> {
   const count = 100
   for (let index = 0; index < count; index++) {
     await client.create(kam(`all-${index}`, 1, [`all-${index}`]))
@@ -139,6 +132,7 @@ async function all(client: Client, source: LiveCatalog): Promise<Row> {
     asked: 'all',
     reached: `${shown()} actions, ${jobs} jobs`,
     holds: shown() === count && jobs === count,
+    exact: true,
   }
 }
 

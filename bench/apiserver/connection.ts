@@ -15,9 +15,12 @@ export interface Target {
   readonly context: SecureContext
   /** Undefined where the context shows a certificate. */
   readonly token: string | undefined
+  /** A name in the server's certificate; `localhost` when left out. */
+  readonly servername?: string
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
+const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 const mark = Buffer.from('"type":"')
 
 export class Connection implements Disposable {
@@ -27,6 +30,7 @@ export class Connection implements Disposable {
   #chunks: Buffer[] = []
   #length = 0
   #expected = -1
+  #isChunked = false
   #receive: ((answer: Answer) => void) | undefined
   #fail: ((error: Error) => void) | undefined
 
@@ -38,8 +42,8 @@ export class Connection implements Disposable {
     socket.on('close', () => this.#fail?.(new Error('the server closed the connection')))
   }
 
-  static async open({ port, context, token }: Target): Promise<Connection> {
-    const socket = connect({ host: '127.0.0.1', port, secureContext: context, servername: 'localhost' })
+  static async open({ port, context, token, servername = 'localhost' }: Target): Promise<Connection> {
+    const socket = connect({ host: '127.0.0.1', port, secureContext: context, servername })
     await once(socket, 'secureConnect')
     return new Connection(socket.setNoDelay(true), token)
   }
@@ -81,17 +85,38 @@ export class Connection implements Disposable {
       const start = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks)
       const end = start.indexOf(headEnd)
       if (end < 0) return
-      const length = /\r\ncontent-length: (\d+)/i.exec(start.toString('latin1', 0, end))?.[1]
-      if (length === undefined)
-        return this.#fail?.(new Error(`an answer without a length: ${start.toString('latin1', 0, end)}`))
-      this.#expected = end + headEnd.length + Number(length)
+      const head = start.toString('latin1', 0, end)
+      const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+      this.#isChunked = length === undefined && /\r\ntransfer-encoding: chunked/i.test(head)
+      if (length === undefined && !this.#isChunked)
+        return this.#fail?.(new Error(`an answer without a length: ${head}`))
+      this.#expected = end + headEnd.length + Number(length ?? 0)
     }
-    if (this.#length < this.#expected) return
+    if (this.#isChunked ? !this.#endsWith(lastChunk) : this.#length < this.#expected) return
     const whole = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks)
-    const body = whole.subarray(whole.indexOf(headEnd) + headEnd.length, this.#expected)
+    const rest = whole.subarray(whole.indexOf(headEnd) + headEnd.length)
+    const body = this.#isChunked ? unchunked(rest) : rest
     this.#chunks = []
     this.#length = 0
     this.#expected = -1
     this.#receive?.({ status: Number(whole.toString('latin1', 9, 12)), body })
+  }
+
+  /** What ends the chunks cannot stand within them: JSON has no bare carriage returns. */
+  #endsWith(end: Buffer): boolean {
+    const last = this.#chunks.at(-1)!
+    const tail = last.length >= end.length ? last : Buffer.concat(this.#chunks.slice(-end.length))
+    return tail.subarray(-end.length).equals(end)
+  }
+}
+
+function unchunked(bytes: Buffer): Buffer {
+  const parts: Buffer[] = []
+  for (let at = 0; ;) {
+    const line = bytes.indexOf('\r\n', at)
+    const size = Number.parseInt(bytes.toString('latin1', at, line), 16)
+    if (!(size > 0)) return Buffer.concat(parts)
+    parts.push(bytes.subarray(line + 2, line + 2 + size))
+    at = line + 2 + size + 2
   }
 }

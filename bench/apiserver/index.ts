@@ -5,17 +5,11 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { commandStart } from './command-start.ts'
 import { Connection } from './connection.ts'
+import { peerBinaries, startPeer } from './peer.ts'
 import { configMap, configMaps, definitions, thing, thingDefinition, things } from './objects.ts'
 import { ServerProcess } from './server-process.ts'
+import type { Figure } from '../figure.ts'
 import type { Form } from './program.ts'
-
-interface Row {
-  readonly figure: string
-  readonly asked: string
-  readonly reached: string
-  /** Undefined where the specification asks for nothing. */
-  readonly holds: boolean | undefined
-}
 
 const inFlight = 32
 const watchers = 1000
@@ -38,19 +32,19 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin
 }
 
-const below = (figure: string, limit: number, unit: string, values: readonly number[]): Row => ({
+const below = (figure: string, limit: number, unit: string, values: readonly number[]): Figure => ({
   figure,
   asked: `${limit} ${unit}`,
   reached: `${median(values).toFixed(0)} ${unit}${values.length > 1 ? ` (${spread(values)})` : ''}`,
   holds: median(values) <= limit,
 })
-const above = (figure: string, limit: number, values: readonly number[]): Row => ({
+const above = (figure: string, limit: number, values: readonly number[]): Figure => ({
   figure,
   asked: `${limit.toLocaleString('en')}/s`,
   reached: `${median(values).toFixed(0)}/s${values.length > 1 ? ` (${spread(values)})` : ''}`,
   holds: median(values) >= limit,
 })
-const noted = (figure: string, reached: string): Row => ({ figure, asked: '-', reached, holds: undefined })
+const noted = (figure: string, reached: string): Figure => ({ figure, asked: '-', reached, holds: undefined })
 
 /** How often a second the disk takes what one durable create appends: two pages of the log. */
 function diskRate(): number {
@@ -68,6 +62,12 @@ function diskRate(): number {
   rmSync(folder, { recursive: true })
   return (count * 1000) / elapsed
 }
+
+const megabytes = (server: ServerProcess): string =>
+  `${server
+    .memories()
+    .map((memory) => memory.toFixed(0))
+    .join(' + ')} MB`
 
 async function withThings(server: ServerProcess): Promise<void> {
   await server.send('POST', definitions, thingDefinition)
@@ -90,11 +90,11 @@ const createConfigMap = (prefix: string) => (index: number) => ({
   body: configMap(`${prefix}-${index}`),
 })
 
-async function start(form: Form): Promise<Row[]> {
-  const times = await repeat(6, async () => {
-    await using server = await ServerProcess.start(form)
-    return server.readyMs
-  })
+/** Starts the server that is measured. */
+type Open = (nodeOptions?: readonly string[]) => Promise<ServerProcess>
+
+async function start(form: Form): Promise<Figure[]> {
+  const times = await readyTimes(6, () => ServerProcess.start(form))
   const command = await repeat(6, () => commandStart(form))
   // The first run fills the compile cache.
   return [
@@ -106,10 +106,18 @@ async function start(form: Form): Promise<Row[]> {
   ]
 }
 
-async function create(form: Form): Promise<Row[]> {
-  await using server = await ServerProcess.start(form)
+function readyTimes(times: number, open: Open): Promise<number[]> {
+  return repeat(times, async () => {
+    await using server = await open()
+    return server.readyMs
+  })
+}
+
+async function create(open: Open): Promise<Figure[]> {
+  await using server = await open()
   await delay(1000)
   const idle = server.memory()
+  const parts = megabytes(server)
   await withThings(server)
   await server.load(300, 1, createThing('warm'))
   const disk: number[] = []
@@ -122,7 +130,7 @@ async function create(form: Form): Promise<Row[]> {
   const share = (median(single) * 100) / median(disk)
   const one = above('durable create, one at a time', 1000, single)
   return [
-    below('memory after start', 120, 'MB', [idle]),
+    { ...below('memory after start', 120, 'MB', [idle]), reached: parts },
     noted('write + fdatasync of the same size', `${median(disk).toFixed(0)}/s (${spread(disk)})`),
     {
       ...one,
@@ -131,12 +139,12 @@ async function create(form: Form): Promise<Row[]> {
       holds: one.holds === true || share >= 60,
     },
     above(`durable create, ${inFlight} in flight`, 3000, many),
-    below('memory 10 s after 10,000 small objects', 180, 'MB', [server.memory()]),
+    { ...below('memory 10 s after 10,000 small objects', 180, 'MB', [server.memory()]), reached: megabytes(server) },
   ]
 }
 
-async function apply(form: Form): Promise<Row[]> {
-  await using server = await ServerProcess.start(form)
+async function apply(open: Open): Promise<Figure[]> {
+  await using server = await open()
   await withThings(server)
   const request = (index: number): { method: string; path: string; body: object; contentType: string } => {
     const name = `thing-${index % 320}`
@@ -148,15 +156,22 @@ async function apply(form: Form): Promise<Row[]> {
     }
   }
   await server.load(320, inFlight, request)
-  const rates = await repeat(
-    5,
-    async (run) => (await server.load(1600, inFlight, (index) => request(320 + run * 1600 + index))).perSecond,
-  )
-  return [above(`server-side apply, ${inFlight} in flight`, 2000, rates)]
+  let next = 320
+  const rate = async (count: number, width: number): Promise<number> => {
+    const first = next
+    next += count
+    return (await server.load(count, width, (index) => request(first + index))).perSecond
+  }
+  const single = await repeat(3, () => rate(640, 1))
+  const rates = await repeat(5, () => rate(1600, inFlight))
+  return [
+    noted('server-side apply, one at a time', `${median(single).toFixed(0)}/s (${spread(single)})`),
+    above(`server-side apply, ${inFlight} in flight`, 2000, rates),
+  ]
 }
 
-async function read(form: Form): Promise<Row[]> {
-  await using server = await ServerProcess.start(form)
+async function read(open: Open): Promise<Figure[]> {
+  await using server = await open()
   await server.load(listed, inFlight, createConfigMap('listed'))
   const get = (index: number): { method: string; path: string } => ({
     method: 'GET',
@@ -179,8 +194,8 @@ async function read(form: Form): Promise<Row[]> {
   ]
 }
 
-async function removal(form: Form): Promise<Row[]> {
-  await using server = await ServerProcess.start(form)
+async function removal(open: Open): Promise<Figure[]> {
+  await using server = await open()
   const times = await repeat(3, async (run) => {
     await server.load(listed, inFlight, createConfigMap(`run-${run}`))
     return timed(() => server.send('DELETE', `${configMaps}?labelSelector=app%3Dbench`))
@@ -188,8 +203,8 @@ async function removal(form: Form): Promise<Row[]> {
   return [below('delete collection of 3,300', 500, 'ms', times)]
 }
 
-async function watch(form: Form): Promise<Row[]> {
-  await using server = await ServerProcess.start(form)
+async function watch(open: Open): Promise<Figure[]> {
+  await using server = await open()
   for (let index = 0; index < writers; index++) await server.send('POST', configMaps, configMap(`watched-${index}`, ''))
   const { body } = await server.send('GET', configMaps)
   const { resourceVersion } = (JSON.parse(body.toString()) as { metadata: { resourceVersion: string } }).metadata
@@ -276,8 +291,8 @@ async function steadyChanges(
   return lags
 }
 
-async function slowDisk(form: Form): Promise<Row[]> {
-  await using server = await ServerProcess.start(form, ['--import', new URL('slow-disk.js', import.meta.url).href])
+async function slowDisk(open: Open): Promise<Figure[]> {
+  await using server = await open(['--import', new URL('slow-disk.js', import.meta.url).href])
   await server.load(100, inFlight, createConfigMap('warm'))
   const writes = server.load(2000, inFlight, createConfigMap('slow'))
   const reads = await server.load(3000, 1, (index) => ({ method: 'GET', path: `${configMaps}/warm-${index % 100}` }))
@@ -290,25 +305,40 @@ async function slowDisk(form: Form): Promise<Row[]> {
   ]
 }
 
-const scenarios: Readonly<Record<string, (form: Form) => Promise<Row[]>>> = {
+const scenarios: Readonly<Record<string, (open: Open) => Promise<Figure[]>>> = {
   create,
   apply,
   read,
   removal,
   watch,
-  slowDisk,
 }
 
-/** Measures, prints the table; says which figure is missed. `only` names scenarios: `npm run bench -- apiserver/watch`. */
-export async function run(only: readonly string[] = []): Promise<void> {
+/** Measures ours, and the real server under the same load where its binaries are named. */
+export async function run(only: readonly string[] = []): Promise<readonly Figure[]> {
   const wanted = (name: string): boolean => only.length === 0 || only.includes(name)
-  const rows: Row[] = []
-  if (wanted('start')) for (const form of ['built', 'source'] as const) rows.push(...(await start(form)))
-  for (const [name, measure] of Object.entries(scenarios)) if (wanted(name)) rows.push(...(await measure('built')))
-  const width = Math.max(...rows.map((row) => row.figure.length))
-  console.log('\napiserver')
-  for (const { figure, asked, reached, holds } of rows) {
-    const verdict = holds === undefined ? '' : holds ? 'reached' : 'MISSED'
-    console.log(`${verdict.padEnd(7)}  ${figure.padEnd(width)}  asked ${asked.padEnd(15)}  got ${reached}`)
+  const peer = peerBinaries()
+  if (peer === undefined) console.log('apiserver: no peer; KUBE_APISERVER and ETCD name its binaries')
+  const figures: Figure[] = []
+  if (wanted('start')) {
+    const own = [...(await start('built')), ...(await start('source'))]
+    const times = peer && (await readyTimes(3, () => startPeer(peer)))
+    const other =
+      times === undefined ? [] : [noted(own[0]!.figure, `${median(times).toFixed(0)} ms (${spread(times)})`)]
+    figures.push(...beside(own, other))
   }
+  for (const [name, measure] of Object.entries(scenarios)) {
+    if (!wanted(name)) continue
+    const own = await measure((options) => ServerProcess.start('built', options))
+    figures.push(...beside(own, peer === undefined ? [] : await measure(() => startPeer(peer))))
+  }
+  // Only ours can be given a slow disk.
+  if (wanted('slowDisk')) figures.push(...(await slowDisk((options) => ServerProcess.start('built', options))))
+  return figures
+}
+
+function beside(own: readonly Figure[], peer: readonly Figure[]): Figure[] {
+  return own.map((figure) => {
+    const other = peer.find((candidate) => candidate.figure === figure.figure)
+    return other === undefined ? figure : { ...figure, peer: other.reached }
+  })
 }

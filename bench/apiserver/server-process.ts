@@ -1,4 +1,4 @@
-// Starts the measured server as a process of its own and says how long it took.
+// The measured server as a process of its own: how long it took to start, what it holds, and load for it.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,55 +15,53 @@ import type { Form } from './program.ts'
 /** Those of `npm start`; the rest is set by server.js, as by the launcher. */
 export const startOptions: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8']
 
-/** A server under measurement, on an empty sqlite store of its own. */
+/** The processes of a server, the one that has to end first first, and where it listens. */
+export interface Started {
+  readonly processes: readonly ChildProcess[]
+  readonly target: Target
+  readonly folder: string
+  /** When the first process was started; of `performance.now()`. */
+  readonly begin: number
+}
+
+/** A server under measurement, on an empty store of its own. */
 export class ServerProcess implements AsyncDisposable {
   /** Milliseconds from the start of the process to the first `ok` of /readyz. */
   readonly readyMs: number
   readonly target: Target
-  readonly #child: ChildProcess
+  readonly #started: Started
   readonly #first: Connection
-  readonly #folder: string
 
-  private constructor(child: ChildProcess, target: Target, first: Connection, folder: string, readyMs: number) {
-    this.#child = child
-    this.target = target
+  private constructor(started: Started, first: Connection, readyMs: number) {
+    this.#started = started
+    this.target = started.target
     this.#first = first
-    this.#folder = folder
     this.readyMs = readyMs
   }
 
-  /** `nodeOptions` come before the script, after those of the variable BENCH_NODE_OPTIONS (`--cpu-prof --cpu-prof-dir=DIR`). */
+  /** Ours. `nodeOptions` come before the script, after those of the variable BENCH_NODE_OPTIONS (`--cpu-prof --cpu-prof-dir=DIR`). */
   static async start(form: Form, nodeOptions: readonly string[] = []): Promise<ServerProcess> {
-    const module = await serverModule(form)
-    const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
-    const begin = performance.now()
-    const child = spawn(
-      process.execPath,
-      [
-        ...startOptions,
-        ...(process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? []),
-        ...nodeOptions,
-        module,
-        join(folder, 'store'),
-        form,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    )
-    const line = await new Promise<string>((resolve, reject) => {
-      createInterface({ input: child.stdout }).once('line', resolve)
-      child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
-    })
-    const { port, ca } = JSON.parse(line) as { port: number; ca: string }
-    const target = { port, context: createSecureContext({ ca }), token: 'bench' }
-    const first = await Connection.open(target)
+    return ServerProcess.over(await startOurs(form, nodeOptions))
+  }
+
+  /** Waits until a server is ready whose port is open, or soon will be. */
+  static async over(started: Started): Promise<ServerProcess> {
+    const first = await Connection.open(started.target)
     while ((await first.send('GET', '/readyz')).body.toString() !== 'ok');
-    return new ServerProcess(child, target, first, folder, performance.now() - begin)
+    return new ServerProcess(started, first, performance.now() - started.begin)
   }
 
   /** Resident memory in megabytes (10^6 bytes). */
   memory(): number {
-    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')
-    return (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024) / 1e6
+    return this.memories().reduce((sum, memory) => sum + memory, 0)
+  }
+
+  /** The same, process by process. */
+  memories(): readonly number[] {
+    return this.#started.processes.map(({ pid }) => {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      return (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024) / 1e6
+    })
   }
 
   /** Sends one request that has to succeed. */
@@ -95,13 +93,42 @@ export class ServerProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#first[Symbol.dispose]()
-    if (this.#child.exitCode === null) {
-      const gone = once(this.#child, 'exit')
-      this.#child.kill('SIGTERM')
-      await gone
-    }
-    rmSync(this.#folder, { recursive: true, force: true })
+    await end(this.#started)
   }
+}
+
+async function startOurs(form: Form, nodeOptions: readonly string[]): Promise<Started> {
+  const module = await serverModule(form)
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
+  const begin = performance.now()
+  const own = process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? []
+  const child = spawn(
+    process.execPath,
+    [...startOptions, ...own, ...nodeOptions, module, join(folder, 'store'), form],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve)
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
+  })
+  const { port, ca } = JSON.parse(line) as { port: number; ca: string }
+  return {
+    processes: [child],
+    target: { port, context: createSecureContext({ ca }), token: 'bench' },
+    folder,
+    begin,
+  }
+}
+
+/** Stops the processes, one after the other, and removes what they kept. */
+export async function end({ processes, folder }: Pick<Started, 'processes' | 'folder'>): Promise<void> {
+  for (const child of processes) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+  }
+  rmSync(folder, { recursive: true, force: true })
 }
 
 export interface Request {

@@ -10,20 +10,14 @@ import type { Transport, ViewEvent } from '@fairlead/client'
 import { InformerPool, Manager } from '@fairlead/controller'
 import { loadedServer, machineNow, nameOf, publications, token } from './loaded-server.ts'
 import type { ServerReady } from './loaded-server.ts'
-
-interface Row {
-  readonly figure: string
-  readonly reached: string
-  readonly asked: string
-  readonly holds: boolean
-}
+import type { Figure } from '../figure.ts'
 
 const objects = 100_000
 const reconciled = 10_000
 /** Changes whose way to a reconcile is measured, one at a time. */
 const changes = 500
 
-const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
+const scenarios: Readonly<Record<string, () => Promise<Figure[]>>> = {
   'sync-in-process': syncInProcess,
   'sync-https': syncOverHttps,
   'latency-in-process': latencyInProcess,
@@ -34,19 +28,20 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
 }
 
 /** Runs the scenarios named, all of them without names. */
-export async function run(names: readonly string[] = []): Promise<void> {
-  const rows: Row[] = []
+export async function run(names: readonly string[] = []): Promise<readonly Figure[]> {
+  const rows: Figure[] = []
   for (const [name, scenario] of Object.entries(scenarios)) {
     if (names.length > 0 && !names.includes(name)) continue
     console.log(`controller/${name} …`)
     rows.push(...(await scenario()))
   }
-  console.table(
-    rows.map(({ figure, reached, asked, holds }) => ({ figure, reached, asked, holds: holds ? 'yes' : 'NO' })),
-  )
+  return rows
 }
 
-async function syncInProcess(): Promise<Row[]> {
+/** Those with exact counts. */
+export const counted: readonly string[] = ['no-op']
+
+async function syncInProcess(): Promise<Figure[]> {
   await using server = await loadedServer(objects)
   const times: number[] = []
   // The first reader of an object has its view built, which the others share.
@@ -58,7 +53,7 @@ async function syncInProcess(): Promise<Row[]> {
   ]
 }
 
-async function syncOverHttps(): Promise<Row[]> {
+async function syncOverHttps(): Promise<Figure[]> {
   await using server = await ServerProcess.start(objects)
   const times: number[] = []
   for (let repeat = 0; repeat < 5; repeat++) times.push(await synced(server.client()))
@@ -76,11 +71,11 @@ async function synced(client: Client): Promise<number> {
   return elapsed
 }
 
-async function indexSizes(client: Client): Promise<Row[]> {
+async function indexSizes(client: Client): Promise<Figure[]> {
   await using pool = new InformerPool(client, client.clock)
   const { informer } = pool.use(ConfigMap)
   await informer.settled()
-  const sizeOf = (name: string, valuesOf: (object: ConfigMap) => readonly string[]): Row => {
+  const sizeOf = (name: string, valuesOf: (object: ConfigMap) => readonly string[]): Figure => {
     const before = heap()
     informer.addIndex(name, valuesOf)
     const megabytes = (heap() - before) / 1e6
@@ -98,14 +93,14 @@ async function indexSizes(client: Client): Promise<Row[]> {
   ]
 }
 
-async function latencyInProcess(): Promise<Row[]> {
+async function latencyInProcess(): Promise<Figure[]> {
   await using server = await loadedServer(100)
   const published = publications(server)
   const times = await latencies(server.client(), () => Promise.resolve(published))
   return [atMost('publication of an event to reconcile start, idle, in-process', times, 1)]
 }
 
-async function latencyOverHttps(): Promise<Row[]> {
+async function latencyOverHttps(): Promise<Figure[]> {
   await using server = await ServerProcess.start(100)
   const times = await latencies(server.client(), () => server.published())
   return [atMost('publication of an event to reconcile start, idle, HTTPS', times, 5)]
@@ -144,7 +139,7 @@ async function latencies(client: Client, published: () => Promise<ReadonlyMap<st
   return ids.map((id) => started.get(id)! - times.get(id)!)
 }
 
-async function noOpReconciles(): Promise<Row[]> {
+async function noOpReconciles(): Promise<Figure[]> {
   await using server = await loadedServer(reconciled)
   const requests = { count: 0 }
   const client = new Client({ transport: counting(server.transport(), requests) })
@@ -179,24 +174,25 @@ async function noOpReconciles(): Promise<Row[]> {
       reached: String(requests.count),
       asked: '0',
       holds: requests.count === 0,
+      exact: true,
     },
   ]
 }
 
-async function pausesInProcess(): Promise<Row[]> {
+async function pausesInProcess(): Promise<Figure[]> {
   await using server = await loadedServer(objects)
   // The first reader of an object has its view built, which the others share.
   await synced(server.client())
   return pauses(server.client(), 'in-process')
 }
 
-async function pausesOverHttps(): Promise<Row[]> {
+async function pausesOverHttps(): Promise<Figure[]> {
   await using server = await ServerProcess.start(objects)
   return pauses(server.client(), 'HTTPS')
 }
 
 /** How long everything else waits at most while large caches are filled, compared with a new list, and watched by one more controller. */
-async function pauses(client: Client, door: string): Promise<Row[]> {
+async function pauses(client: Client, door: string): Promise<Figure[]> {
   await using manager = await Manager.start({ client })
   const loop = manager.loop<string>({ name: 'heard', id: (item) => item, run: () => {} })
   const view = new View<ConfigMap>(() => {})
@@ -222,7 +218,7 @@ async function pauses(client: Client, door: string): Promise<Row[]> {
 }
 
 /** The longest time in which no timer fired while `run` went on, the collection of garbage told apart. */
-async function pauseOf(what: string, run: () => Promise<void>): Promise<Row> {
+async function pauseOf(what: string, run: () => Promise<void>): Promise<Figure> {
   let collecting = 0
   const observer = new PerformanceObserver((entries) => {
     for (const { duration } of entries.getEntries()) collecting = Math.max(collecting, duration)
@@ -311,14 +307,14 @@ function heap(): number {
   return process.memoryUsage().heapUsed
 }
 
-function within(figure: string, times: readonly number[], limit: number): Row {
+function within(figure: string, times: readonly number[], limit: number): Figure {
   const sorted = times.toSorted((a, b) => a - b)
   const median = sorted[sorted.length >> 1]!
   const range = `${sorted[0]!.toFixed(0)}-${sorted.at(-1)!.toFixed(0)}, ${sorted.length} runs`
   return { figure, reached: `${median.toFixed(0)} ms (${range})`, asked: `${limit} ms`, holds: median <= limit }
 }
 
-function atMost(figure: string, times: readonly number[], limit: number): Row {
+function atMost(figure: string, times: readonly number[], limit: number): Figure {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number => sorted[Math.floor(sorted.length * share)]!
   return {

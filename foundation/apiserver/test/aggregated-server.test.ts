@@ -299,10 +299,19 @@ describe('what it asks the cluster', () => {
     const next = await TestAuthority.make('front-proxy-ca-2')
     const both = frontProxy.pair.cert + next.pair.cert
     const renewed = next.client('front-proxy-client')
+    using early = Object.assign(new Agent({ ca: server.caBundle, ...renewed, keepAlive: true, maxSockets: 1 }), {
+      [Symbol.dispose]: () => early.destroy(),
+    })
+    const tooEarly = (): Promise<Told> => asked('GET', notes, { ...as('alice'), agent: early })
+    expect((await tooEarly()).status).toBe(401)
     await publish(settings({ 'requestheader-client-ca-file': both }))
     await vi.waitFor(async () => {
-      const [old, young] = [await onStanding(), await asked('GET', notes, { ...as('alice'), certificate: renewed })]
-      expect([old.status, young.status]).toEqual([200, 200])
+      const answers = [
+        await onStanding(),
+        await asked('GET', notes, { ...as('alice'), certificate: renewed }),
+        await tooEarly(),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     })
     await publish(settings({ 'requestheader-client-ca-file': next.pair.cert }))
     await vi.waitFor(async () => {

@@ -4,15 +4,19 @@ import { createServer } from 'node:https'
 import type { Server } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { CertificateMaker } from '@fairlead/controller'
-import { ConfigMap, kind, systemClock } from '@fairlead/client'
-import { AggregatedServer } from '@fairlead/apiserver'
+import { ConfigMap, connect as connectTo, kind, parseKubeconfig, systemClock } from '@fairlead/client'
+import { AggregatedServer, ApiServer, sqlite } from '@fairlead/apiserver'
 import type { Listening } from '@fairlead/apiserver'
 import { createPrivateKey } from 'node:crypto'
 import { findCondition, notFound } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { freePort } from './support/aggregating-clusters.ts'
 import { TestApi } from './support/api.ts'
 import { ask } from './support/front-proxy.ts'
 import { note, noteDefinition, NoteStorage } from './support/notes.ts'
@@ -480,6 +484,39 @@ describe('beside what is served here', () => {
     expect(storage.notes.size).toBe(0)
   })
 })
+
+test('a cluster that was started again and the servers behind it find each other', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-aggregation-'))
+  const port = await freePort()
+  const open = async (): Promise<{ server: ApiServer; kubeconfig: string }> => {
+    const server = await ApiServer.start({ storage: sqlite(folder), resolve: async () => target })
+    return { server, kubeconfig: (await server.listen({ port })).kubeconfig }
+  }
+  const first = await open()
+  const client = await connectTo({ connection: await parseKubeconfig(first.kubeconfig).connection() })
+  await using hosted = await AggregatedServer.start({
+    client,
+    resources: [{ definition: noteDefinition(), storage: new NoteStorage() }],
+    serving: { service: { namespace: 'default', name: 'notes' }, host: '127.0.0.1', port: 0 },
+  })
+  target = { host: '127.0.0.1', port: hosted.port }
+  const Note = kind('notes.example.com/v1', 'Note', { plural: 'notes', namespaced: true })
+  const made = note('a', 'one', { namespace: 'default' }) as unknown as KubeObject
+  await vi.waitFor(() => first.server.client().create(made), { timeout: 10_000, interval: 20 })
+  await first.server[Symbol.asyncDispose]()
+  const second = await open()
+  try {
+    // Its front proxy has a new authority, which the server behind it has to hear of.
+    const listed = (): Promise<unknown> => second.server.client().list(Note)
+    expect(await vi.waitFor(listed, { timeout: 30_000, interval: 50 })).toMatchObject({
+      items: [{ metadata: { name: 'a' } }],
+    })
+  } finally {
+    await client.transport[Symbol.asyncDispose]()
+    await second.server[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}, 60_000)
 
 function shell(name: string): KubeObject {
   return { apiVersion: 'shells.example.com/v1', kind: 'Shell', metadata: { name, namespace: 'default' } }

@@ -13,6 +13,7 @@ import { listen } from '../http/listener.ts'
 import type { Listener, ListenerTls, ListenOptions } from '../http/listener.ts'
 import { metricsRoute } from '../metrics/metrics-route.ts'
 import { RequestMetrics } from '../metrics/request-metrics.ts'
+import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { protobufCodec } from '../protobuf/protobuf-codec.ts'
 import { Registry } from '../registry/registry.ts'
 import { healthRoute, versionRoute } from '../routes/health.ts'
@@ -116,7 +117,7 @@ export async function startParts(options: AggregatedServerOptions): Promise<Aggr
   const listener = resources.use(
     await listenOn(serving.host, {
       tls: tls(),
-      handle: (request) => handler.handle(request),
+      handle: async (request) => withoutGrudge(await handler.handle(request), request),
       bodyLimit: (_method, path) => handler.bodyLimit(path),
       clock,
       port: serving.port ?? defaultPort,
@@ -138,6 +139,15 @@ export async function startParts(options: AggregatedServerOptions): Promise<Aggr
     await started.disposeAsync()
   }
   return { listener, certificates, checks, stop }
+}
+
+/**
+ * A certificate is judged when the connection begins. Who was refused because the cluster's new authority was not known yet shall not come back on the
+ * same connection for ever.
+ */
+function withoutGrudge(answer: ServerResponse, { credentials }: ServerRequest): ServerResponse {
+  if (answer.status !== 401 || credentials.untrusted !== true) return answer
+  return { ...answer, headers: { ...answer.headers, connection: 'close' } }
 }
 
 /** On every address when none is named: of IPv6 and IPv4, or of IPv4 alone where there is nothing else. */

@@ -1,19 +1,21 @@
 // How a reconcile ends: with nothing (done), with `after(…)` (again later), by throwing (again with backoff), by throwing `terminal(…)` (not until it changes).
 import { parseGoDuration } from '@fairlead/kube'
 
-/** Work is asked for again in `ms` milliseconds. */
-export interface After {
-  readonly after: number
-}
+/** Work is asked for again: in so many milliseconds, or at a time (milliseconds since the epoch). */
+export type After = { readonly after: number } | { readonly at: number }
 
 /** What a reconcile returns. */
 export type Result = After | void
 
 /**
- * Reconciles again later: in so many milliseconds, or after a Go duration (`30s`, `1h30m`). An event before that is not held up, and the
- * earliest of several wishes wins. Throws DurationError for a text that is none.
+ * Reconciles again later: in so many milliseconds, after a Go duration (`30s`, `1h30m`), or at a Date by the manager's clock. An event before that is not
+ * held up, and the earliest of several wishes wins. Throws DurationError for a text that is none, RangeError for a Date that is none.
  */
-export function after(time: number | string): After {
+export function after(time: number | string | Date): After {
+  if (time instanceof Date) {
+    if (Number.isNaN(time.getTime())) throw new RangeError('after() was given a Date that is no time')
+    return { at: time.getTime() }
+  }
   return { after: Math.max(0, typeof time === 'number' ? time : parseGoDuration(time)) }
 }
 

@@ -136,6 +136,30 @@ describe('shared caches', () => {
     expect(() => informer.list({ labelSelector: '!!' })).toThrow()
   })
 
+  test('can hold one namespace, or what a field selector picks', async () => {
+    await using run = await start()
+    await run.outside.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
+    for (const [name, namespace] of [
+      ['a', 'default'],
+      ['b', 'default'],
+      ['a', 'other'],
+    ] as const)
+      await run.outside.create(configMap(name, {}, namespace))
+    using one = run.pool.use(ConfigMap, { namespace: 'default' })
+    using named = run.pool.use(ConfigMap, { fieldSelector: 'metadata.name=a' })
+    await Promise.all([one.informer.settled(), named.informer.settled()])
+    await run.outside.create(configMap('c', {}, 'other'))
+    await run.outside.create(configMap('c'))
+    await until('c is cached', () => one.informer.get('default/c') !== undefined)
+    expect([
+      [...one.informer.objects.keys()],
+      [...named.informer.objects.keys()],
+      names(one.informer.list({ namespace: 'default' })),
+      one.informer.list({ namespace: 'other' }),
+    ]).toEqual([['default/a', 'default/b', 'default/c'], ['default/a', 'other/a'], ['a', 'b', 'c'], []])
+    expect(watches(run.transport)).toContain('WATCH /api/v1/namespaces/default/configmaps')
+  })
+
   test('can hold metadata only', async () => {
     await using run = await start()
     await run.outside.create({ ...configMap('a', { app: 'x' }), data: { secret: '1' } })

@@ -1,8 +1,9 @@
 import { ApiServer } from '@fairlead/apiserver'
 import { Client, ConfigMap } from '@fairlead/client'
-import { Manager } from '@fairlead/controller'
+import { Manager, after } from '@fairlead/controller'
 import type { WorkLoop } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { turns, until } from '../../../test/support/until.ts'
 
@@ -132,4 +133,61 @@ test('a loop that begins to watch a large cache hears of all its objects, with t
   const atOnce = heard
   await until('all ran', () => runs.size === count)
   expect([atOnce, heard]).toEqual([500, count])
+})
+
+test('work comes back at the time that it named, or after the time', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const clock = new FakeClock('2026-01-01T00:00:00Z')
+  await using manager = await Manager.start({ client: server.client(), clock })
+  const runs: string[] = []
+  const wishes = [
+    after(new Date('2026-01-01T00:01:00Z')),
+    after('30s'),
+    after(new Date('2025-01-01T00:00:00Z')),
+    undefined,
+  ]
+  const loop = manager.loop<string>({
+    name: 'one',
+    id: (item) => item,
+    run: () => {
+      runs.push(new Date(clock.now()).toISOString().slice(11, 19))
+      return wishes[runs.length - 1]
+    },
+  })
+  loop.add('x')
+  await until('it ran', () => runs.length === 1)
+  for (let second = 0; second < 100; second++) {
+    await clock.advance(1000)
+    await turns()
+  }
+  expect(runs).toEqual(['00:00:00', '00:01:00', '00:01:30', '00:01:30'])
+  expect(() => after(new Date('never'))).toThrow(RangeError)
+})
+
+test('changes come before what is there at the start', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const client = server.client()
+  const configMap = (name: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'default', name },
+  })
+  for (let index = 0; index < 20; index++) await client.create(configMap(`old-${index}`))
+  const runs: string[] = []
+  let go = (): void => {}
+  await using manager = await Manager.start({ client })
+  const { informer } = manager
+    .controller('one')
+    .for(ConfigMap)
+    .reconcile(async ({ key }) => {
+      runs.push(key.name)
+      if (runs.length === 1) await new Promise<void>((resolve) => (go = resolve))
+    })
+  await until('the first runs', () => runs.length === 1)
+  await client.create(configMap('new'))
+  await client.patch(ConfigMap, 'default/old-15', { merge: { data: { a: '1' } } })
+  await until('the changes are known', () => informer.get('default/old-15')?.data?.a === '1')
+  go()
+  await until('all ran', () => runs.length === 21)
+  expect([runs.slice(1, 3), new Set(runs).size]).toEqual([['new', 'old-15'], 21])
 })

@@ -337,7 +337,7 @@ export class WorkLoop<T> implements AsyncDisposable {
       const result = await this.#options.run(item, context)
       this.#dependencies.replace(id, reader.reads)
       this.queue.forget(item)
-      if (result) this.queue.addAfter(item, result.after)
+      if (result) this.queue.addAfter(item, 'at' in result ? result.at - clock.now() : result.after)
       metrics.reconciled(result ? 'requeue_after' : 'success', (clock.monotonic() - started) / 1000)
     } catch (error) {
       // A run that broke off has read less than it needs: what it read before stays as well.

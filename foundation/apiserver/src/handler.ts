@@ -179,6 +179,8 @@ export class Handler {
   #find(path: ResourcePath): ResourceCall['resource'] | 'no-path' {
     const { registry } = this.#options.environment
     const resource = registry.find(path.group, path.version, path.plural)
+    // Another spelling of the path than the one that leads to its server.
+    if (resource?.definition.isRemote === true) return 'no-path'
     if (resource !== undefined && resource.definition.crd !== undefined) {
       return resource.definition.namespaced || path.namespace === '' ? resource : 'no-path'
     }

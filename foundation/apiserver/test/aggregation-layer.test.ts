@@ -446,6 +446,22 @@ describe('beside what is served here', () => {
     expect(extension.seen.every(({ 'x-remote-user': user }) => user === 'system:kube-aggregator')).toBe(true)
   })
 
+  test('what is served there is never served here, however its path is spelled', async () => {
+    await register()
+    await becomes('True', 'Passed')
+    const spellings = [
+      shells.replace('/apis/', '/apis//'),
+      shells.replace('/apis/', '//apis/'),
+      shells.replace('shells.example', 'shells%2Eexample'),
+      shells.replace('/v1/', '/%761/'),
+    ]
+    for (const path of spellings) {
+      const told = [await asked('POST', path, shell('a') as unknown as JsonValue), await asked('GET', path)]
+      expect([path, ...told.map(({ status }) => status)]).toEqual([path, 404, 404])
+    }
+    expect(extension.seen.every(({ 'x-remote-user': user }) => user === 'system:kube-aggregator')).toBe(true)
+  })
+
   test('whom to believe is published', async () => {
     await register()
     await becomes('True', 'Passed')

@@ -53,6 +53,14 @@ test.each([
   }),
 )
 
+test('a level of logging that does not exist is a mistake, too', () =>
+  withFolder(async (folder) => {
+    const env = { FAIRLEAD_LOG_LEVEL: 'loud' }
+    expect(await fairlead(['up', '--data', folder, '--port', '0'], { env })).toEqual(
+      failed(2, 'FAIRLEAD_LOG_LEVEL=loud: write debug, info, warn, error, or leave it out'),
+    )
+  }))
+
 test('an unknown flag and an unknown command are told from known ones', async () => {
   expect(await fairlead(['up', '--prot', '1'])).toEqual({
     code: 2,

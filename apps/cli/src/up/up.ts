@@ -22,6 +22,9 @@ import { startProcess } from './process.ts'
 import { readableLine } from './readable-log.ts'
 import { exportLine, readyText } from './text.ts'
 
+const logLevels = ['debug', 'info', 'warn', 'error'] as const
+type LogLevel = (typeof logLevels)[number]
+
 /** Runs until a signal ends it. Throws CliError for whatever the user can mend. */
 export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> {
   const options = parseUpOptions(raw)
@@ -180,7 +183,10 @@ async function startSimulator(server: ApiServer, files: readonly string[], logge
   }
 }
 
-function logLevel(): 'debug' | 'info' | 'warn' | 'error' {
-  const wanted = process.env['FAIRLEAD_LOG_LEVEL']
-  return wanted === 'debug' || wanted === 'info' || wanted === 'error' ? wanted : 'warn'
+function logLevel(): LogLevel {
+  const wanted = process.env['FAIRLEAD_LOG_LEVEL'] || 'warn'
+  const level = logLevels.find((name) => name === wanted)
+  if (level === undefined)
+    throw usageError(`FAIRLEAD_LOG_LEVEL=${wanted}: write ${logLevels.join(', ')}, or leave it out`)
+  return level
 }

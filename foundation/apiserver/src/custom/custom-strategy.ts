@@ -81,7 +81,7 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine: Ru
     allowUnconditionalUpdate: false,
     hasStatus: hasStatusSubresource(crd),
     tracksGeneration: true,
-    metadataChecksOnUpdate: 1,
+    metadataChecksOnUpdate: 3,
   }
 }
 

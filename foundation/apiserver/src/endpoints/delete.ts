@@ -222,14 +222,18 @@ function checkPreconditions(
   { preconditions }: DeleteOptions,
 ): void {
   const { uid, resourceVersion, name = '' } = current.metadata
-  const kind = { group: definition.group, plural: definition.kind }
-  if (preconditions.uid !== undefined && preconditions.uid !== uid) {
-    const detail = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`
-    throw conflict(kind, name, detail)
-  }
-  if (preconditions.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
-    const detail = `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`
-    throw conflict(kind, name, detail)
+  for (const [what, wanted, own] of [
+    ['UID', preconditions.uid, uid],
+    ['ResourceVersion', preconditions.resourceVersion, resourceVersion],
+  ] as const) {
+    if (wanted === undefined || wanted === own) continue
+    if (isNamespaces(definition)) {
+      const detail = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${own}`
+      throw conflict(definition, name, detail)
+    }
+    const end = what === 'UID' ? 'deleted and then recreated' : 'modified'
+    const detail = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${own}). The object might have been ${end}`
+    throw conflict({ group: definition.group, plural: definition.kind }, name, detail)
   }
 }
 

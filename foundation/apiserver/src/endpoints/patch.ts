@@ -155,6 +155,8 @@ export function decodePatched(
     const apiVersion = textOf(patched['apiVersion']) || expected.apiVersion
     const reason = foreignKind(apiVersion, textOf(kind) || expected.kind, expected, registry)
     if (reason !== undefined) throw refuse(reason)
+    if (textOf(kind) === '' || textOf(patched['apiVersion']) === '')
+      patched = { ...patched, apiVersion: expected.apiVersion, kind: expected.kind }
   }
   if (expected.isCustom && kind === undefined) throw refuse(`Object 'Kind' is missing in '${stringifyJson(patched)}'`)
   let decoded: ReturnType<typeof expected.decode>

@@ -1,6 +1,15 @@
 // Subresources of Pods that are more than a view of the Pod: binding to a node, eviction, logs, and the connections that need a kubelet.
-import { asObject, badRequest, conflict, failure, goQuote, isJsonObject, notFound } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import {
+  asObject,
+  badRequest,
+  conflict,
+  failure,
+  goQuote,
+  isJsonObject,
+  notFound,
+  resourceNotFound,
+} from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, ObjectMeta } from '@fairlead/kube'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import { writeOptionsObject } from '../admission/attributes.ts'
 import { typedForm } from '../builtin/index.ts'
@@ -12,9 +21,11 @@ import { booleanParameter, integerParameter } from '../request/query.ts'
 import { answerValue, uncached } from '../request/response.ts'
 import { deleteOptions, writeOptions } from '../request/write-options.ts'
 import type { WriteOptions } from '../request/write-options.ts'
+import type { ServedResource } from '../registry/registry.ts'
 import { resourceName } from '../registry/resource.ts'
 import type { SubresourceEndpoint, SubresourceEndpoints } from './connect.ts'
 import { deleteObject } from './delete.ts'
+import { takeDisruption } from './disruption-budgets.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall, timestamp } from './environment.ts'
 import { modifyObject } from './modify.ts'
@@ -40,6 +51,7 @@ export type PodLogs = (pod: KubeObject, request: LogRequest) => AsyncIterable<Ui
 export function podEndpoints(logs?: PodLogs): SubresourceEndpoints {
   return {
     'pods/binding': bind,
+    bindings: bind,
     'pods/eviction': evict,
     'pods/log': (environment, exchange) => answerLogs(environment, exchange, logs),
     'pods/exec': refuseConnection,
@@ -67,34 +79,33 @@ const bind: SubresourceEndpoint = async (environment, exchange) => {
       `target.kind: Unsupported value: ${goQuote(kind)}: supported values: "Node", "<empty>"`,
     )
   if (node === '') throw failure(500, undefined, 'target.name: Required value')
-  const metadata = isJsonObject(binding['metadata']) ? binding['metadata'] : {}
-  if (typeof metadata['name'] === 'string' && metadata['name'] !== '' && metadata['name'] !== call.name)
+  const metadata = (isJsonObject(binding['metadata']) ? binding['metadata'] : {}) as ObjectMeta
+  if (call.name !== '' && (metadata.name ?? '') !== call.name)
     throw badRequest('name in URL does not match name in Binding object')
+  const name = metadata.name ?? ''
+  const refuse = (detail: string): Error => conflict({ group: '', plural: 'pods/binding' }, name, detail)
   await modifyObject(
     environment,
-    { ...call, subresource: 'binding' },
+    { ...call, resource: podResource(environment), name, subresource: 'binding' },
     {
       dryRun: options.dryRun,
       manager: options.fieldManager,
       createsMissing: false,
       change: (pod) => {
+        // The older endpoint takes no UID.
+        checkIdentity(pod!, call.name === '' ? { ...metadata, uid: '' } : metadata)
         const draft = draftOf(pod!)
-        const spec = draft['spec'] as { nodeName?: string }
-        if (pod!.metadata.deletionTimestamp !== undefined) {
-          throw conflict(
-            { group: '', plural: 'pods/binding' },
-            call.name,
-            `pod ${call.name} is being deleted, cannot be assigned to a host`,
-          )
-        }
-        if (spec.nodeName !== undefined && spec.nodeName !== '') {
-          throw conflict(
-            { group: '', plural: 'pods/binding' },
-            call.name,
-            `pod ${call.name} is already assigned to node "${spec.nodeName}"`,
-          )
-        }
+        const spec = draft['spec'] as { nodeName?: string; schedulingGates?: readonly JsonValue[] }
+        if (pod!.metadata.deletionTimestamp !== undefined)
+          throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`)
+        if (spec.nodeName !== undefined && spec.nodeName !== '')
+          throw refuse(`pod ${name} is already assigned to node "${spec.nodeName}"`)
+        if ((spec.schedulingGates ?? []).length > 0) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`)
         spec.nodeName = node
+        for (const field of ['annotations', 'labels'] as const) {
+          const given = metadata[field] ?? {}
+          if (Object.keys(given).length > 0) draft.metadata[field] = { ...pod!.metadata[field], ...given }
+        }
         setPodCondition(draft, { type: 'PodScheduled', status: 'True' }, timestamp(environment.clock.now()))
         return draft
       },
@@ -103,27 +114,51 @@ const bind: SubresourceEndpoint = async (environment, exchange) => {
   return answerValue(201, success, form)
 }
 
-/** POST of an Eviction: a DELETE that budgets may refuse; nothing here counts healthy Pods, so none does. */
+/** A binding that names a UID or a revision is meant for that Pod alone. */
+function checkIdentity(pod: KubeObject, { uid, resourceVersion }: ObjectMeta): void {
+  const { uid: ownUid, resourceVersion: ownVersion } = pod.metadata
+  const differs = (what: string, wanted: string, own: string | undefined): Error => {
+    const detail = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${own}`
+    const { namespace, name = '' } = pod.metadata
+    const key = `/registry/pods/${namespace}/${name}`
+    return conflict(
+      { group: '', plural: 'pods' },
+      name,
+      `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${detail}`,
+    )
+  }
+  if (uid !== undefined && uid !== '' && uid !== ownUid) throw differs('UID', uid, ownUid)
+  if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== ownVersion)
+    throw differs('ResourceVersion', resourceVersion, ownVersion)
+}
+
+function podResource({ registry }: Environment): ServedResource {
+  const pods = registry.findKind('', 'v1', 'Pod')
+  if (pods === undefined) throw resourceNotFound()
+  return pods
+}
+
+/** POST of an Eviction: a DELETE that budgets may refuse. */
 const evict: SubresourceEndpoint = async (environment, exchange) => {
   const { call } = exchange
   const { form } = objectForm(exchange)
   const { object: eviction, options } = readBody(environment, exchange, expectedKind('policy/v1', 'Eviction'))
   const metadata = isJsonObject(eviction['metadata']) ? eviction['metadata'] : {}
   const name = typeof metadata['name'] === 'string' ? metadata['name'] : ''
-  if (name !== '' && name !== call.name) throw badRequest('name in URL does not match name in Eviction object')
+  if (name !== call.name) throw badRequest('name in URL does not match name in Eviction object')
   const given = isJsonObject(eviction['deleteOptions']) ? eviction['deleteOptions'] : {}
   const { kind: _kind, apiVersion: _version, ...rest } = given
   const deletion = deleteOptions(new URLSearchParams(), rest)
   await admitEviction(environment, call, eviction, options.dryRun)
-  if (!deletion.dryRun && !options.dryRun) await markDisrupted(environment, call)
-  await deleteObject(environment, call, { ...deletion, dryRun: deletion.dryRun || options.dryRun })
+  const dryRun = deletion.dryRun || options.dryRun
+  await takeDisruption(environment, call, await readPod(environment, call), dryRun)
+  if (!dryRun) await markDisrupted(environment, call)
+  await deleteObject(environment, call, { ...deletion, dryRun })
   return answerValue(201, success, form)
 }
 
-/** A pod that stays for its grace period says why it goes. */
+/** An evicted pod says why it goes. */
 async function markDisrupted(environment: Environment, call: ResourceCall): Promise<void> {
-  const pod = await readPod(environment, call)
-  if (nodeOf(pod) === '' || pod.metadata.deletionTimestamp !== undefined) return
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',

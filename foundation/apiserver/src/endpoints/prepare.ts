@@ -16,6 +16,7 @@ import {
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { finalizerWarnings, validateMetadata, validateMetadataUpdate } from '../objects/metadata-validation.ts'
 import { storedCustomForm, storedForm } from '../objects/object-form.ts'
+import { dropRepeatedOwners } from '../objects/repeated-owners.ts'
 import { fillSystemFields, keepSystemFields, raiseGeneration } from '../objects/system-fields.ts'
 import { storedApiVersion } from '../registry/resource.ts'
 import type { Draft, Strategy, WriteContext } from '../registry/strategy.ts'
@@ -209,7 +210,11 @@ async function admitted(
     options: () => writeOptionsObject(operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions', call.query),
     warnings: call.warnings,
   })
-  if (call.shown === undefined) return (changed ?? draft) as Draft
+  if (call.shown === undefined) {
+    const admittedDraft = (changed ?? draft) as Draft
+    dropRepeatedOwners(admittedDraft.metadata, call.warnings, ' after mutating admission happens')
+    return admittedDraft
+  }
   if (changed !== undefined) call.shown.take(draft, asObject(changed))
   return draft
 }
@@ -243,9 +248,11 @@ function keepStatus(draft: Draft, old: JsonObject): void {
 
 function refuse({ definition }: ServedResource, draft: Draft, errors: readonly FieldError[]): void {
   if (errors.length === 0) return
-  const { group } = parseApiVersion(storedApiVersion(definition))
   // A custom resource is called what it calls itself, even where that is what is wrong.
-  const kind = definition.crd === undefined ? definition.kind : asObject(draft).kind
+  const itself = asObject(draft)
+  const { kind, apiVersion } =
+    definition.crd === undefined ? { kind: definition.kind, apiVersion: storedApiVersion(definition) } : itself
+  const { group } = parseApiVersion(apiVersion)
   throw invalid({ group, kind }, asObject(draft).metadata.name ?? '', errors)
 }
 

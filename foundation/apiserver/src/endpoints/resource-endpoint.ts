@@ -35,6 +35,7 @@ import { selectionOf } from '../request/selection.ts'
 import { deleteOptions, patchOptions, writeOptions } from '../request/write-options.ts'
 import { resourceName } from '../registry/resource.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
+import { dropRepeatedOwners } from '../objects/repeated-owners.ts'
 import { wipeSystemFields } from '../objects/system-fields.ts'
 import { allowsTransform, transformList } from '../views/transforms.ts'
 import { createObject } from './create.ts'
@@ -225,6 +226,7 @@ async function create(environment: Environment, exchange: Exchange): Promise<Ser
   const object = decodeBody(environment, exchange, options.fieldValidation)
   setNamespace(call, object)
   wipeSystemFields(object['metadata'] as MutableJsonObject)
+  dropRepeatedOwners(object['metadata'] as MutableJsonObject, call.warnings)
   const created = await createObject(environment, call, object, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
@@ -238,6 +240,7 @@ async function update(environment: Environment, exchange: Exchange): Promise<Ser
   const options = writeOptions('UpdateOptions', call.query, call.userAgent)
   const decoded = decodeBody(environment, exchange, options.fieldValidation)
   checkPlace(call, decoded)
+  dropRepeatedOwners(decoded['metadata'] as MutableJsonObject, call.warnings)
   const written = await modifyObject(environment, call, {
     dryRun: options.dryRun,
     manager: options.fieldManager,

@@ -183,7 +183,8 @@ function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): Kube
     name = '',
     namespace = '',
     resourceVersion,
-  } = metadata as { name?: string; namespace?: string; resourceVersion?: string }
+    uid = '',
+  } = metadata as { name?: string; namespace?: string; resourceVersion?: string; uid?: string }
   if (name !== '' && name !== call.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${call.name})`)
   }
@@ -194,7 +195,11 @@ function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): Kube
   return {
     ...current,
     spec: body['spec'] ?? {},
-    metadata: { ...rest, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+    metadata: {
+      ...rest,
+      ...(uid === '' ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
   }
 }
 

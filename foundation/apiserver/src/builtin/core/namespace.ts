@@ -26,22 +26,19 @@ export const namespaceStrategy: Strategy = {
   prepareForUpdate(object, old) {
     object['spec'] = { ...objectAt(old, 'spec') }
   },
-  validate: finalizerErrors,
-  validateUpdate: finalizerErrors,
+  validate: (object) => finalizerErrors(object),
+  validateUpdate: (object, _old, { subresource }) => finalizerErrors(object, subresource === 'finalize'),
   validateStatusUpdate: (object) => [...finalizerErrors(object), ...phaseErrors(object)],
   validateName: (name, prefix) => dns1123Label(prefix ? name.replace(/-$/, 'a') : name),
 }
 
-function finalizerErrors(object: KubeObject): FieldError[] {
-  return stringsAt(object, 'spec', 'finalizers').flatMap((finalizer) => {
-    const errors = invalidWith('spec.finalizers', finalizer, qualifiedName(finalizer))
+function finalizerErrors(object: KubeObject, withIndex = false): FieldError[] {
+  return stringsAt(object, 'spec', 'finalizers').flatMap((finalizer, index) => {
+    const field = withIndex ? `spec.finalizers[${index}]` : 'spec.finalizers'
+    const errors = invalidWith(field, finalizer, qualifiedName(finalizer))
     if (!finalizer.includes('/') && finalizer !== 'kubernetes') {
       errors.push(
-        fieldErrors.invalid(
-          'spec.finalizers',
-          finalizer,
-          'name is neither a standard finalizer name nor is it fully qualified',
-        ),
+        fieldErrors.invalid(field, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
       )
     }
     return errors

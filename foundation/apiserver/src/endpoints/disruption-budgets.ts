@@ -1,0 +1,169 @@
+// PodDisruptionBudgets as evictions meet them: whether the one that covers a Pod lets it go, and the count that it keeps. The figures in its status are a
+// controller's; nothing here counts healthy Pods. The rules are those of the real server's eviction.go.
+import {
+  asJson,
+  cloneJson,
+  condition,
+  failure,
+  findCondition,
+  forbidden,
+  isJsonObject,
+  selectorFrom,
+  setCondition,
+  tooManyRequests,
+} from '@fairlead/kube'
+import type { Condition, JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject } from '@fairlead/kube'
+import type { Environment, ResourceCall } from './environment.ts'
+import { timestamp } from './environment.ts'
+import { modifyObject } from './modify.ts'
+
+const resource = 'poddisruptionbudgets.policy'
+const refusal = "Cannot evict pod as it would violate the pod's disruption budget."
+const retrySeconds = 10
+/** Evictions that no controller has confirmed yet; more are refused. */
+const maxDisruptedPods = 2000
+
+interface BudgetStatus {
+  readonly observedGeneration?: number
+  readonly disruptionsAllowed?: number
+  readonly currentHealthy?: number
+  readonly desiredHealthy?: number
+  readonly disruptedPods?: Readonly<Record<string, string>>
+  readonly conditions?: readonly Condition[]
+}
+
+/**
+ * Asks the budget of a Pod and takes one disruption of it.
+ * @throws StatusError 429 where the budget does not allow it, 500 where there are two
+ */
+export async function takeDisruption(
+  environment: Environment,
+  call: ResourceCall,
+  pod: KubeObject,
+  dryRun: boolean,
+): Promise<void> {
+  if (isBeyondBudgets(pod)) return
+  const budgets = [...environment.list(resource)].filter((budget) => covers(budget, pod))
+  if (budgets.length > 1)
+    throw failure(
+      500,
+      undefined,
+      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    )
+  const [budget] = budgets
+  if (budget === undefined || (!isReady(pod) && mayEvictUnhealthy(budget))) return
+  await decrement(environment, call, budget, dryRun)
+}
+
+/** Pods that run nothing, or are on their way already. */
+function isBeyondBudgets(pod: KubeObject): boolean {
+  const { phase } = (isJsonObject(pod['status']) ? pod['status'] : {}) as { phase?: string }
+  return ['Succeeded', 'Failed', 'Pending'].includes(phase ?? '') || pod.metadata.deletionTimestamp !== undefined
+}
+
+function covers(budget: KubeObject, pod: KubeObject): boolean {
+  if (budget.metadata.namespace !== pod.metadata.namespace) return false
+  const { selector } = budget['spec'] as { selector?: LabelSelector }
+  try {
+    return selectorFrom(selector).matches(pod.metadata.labels ?? {})
+  } catch {
+    return false
+  }
+}
+
+function isReady(pod: KubeObject): boolean {
+  const { conditions = [] } = (isJsonObject(pod['status']) ? pod['status'] : {}) as {
+    conditions?: readonly Condition[]
+  }
+  return findCondition(conditions, 'Ready')?.status === 'True'
+}
+
+function mayEvictUnhealthy(budget: KubeObject): boolean {
+  const { unhealthyPodEvictionPolicy } = budget['spec'] as { unhealthyPodEvictionPolicy?: string }
+  const { currentHealthy = 0, desiredHealthy = 0 } = statusOf(budget)
+  return unhealthyPodEvictionPolicy === 'AlwaysAllow' || (desiredHealthy > 0 && currentHealthy >= desiredHealthy)
+}
+
+async function decrement(
+  environment: Environment,
+  call: ResourceCall,
+  budget: KubeObject,
+  dryRun: boolean,
+): Promise<void> {
+  checkBudget(budget)
+  if (dryRun) return
+  const served = environment.registry.findKind('policy', 'v1', 'PodDisruptionBudget')
+  if (served === undefined) return
+  await modifyObject(
+    environment,
+    { ...call, resource: served, name: budget.metadata.name ?? '', subresource: 'status' },
+    {
+      dryRun: false,
+      manager: 'kube-apiserver',
+      createsMissing: false,
+      change: (current) => {
+        checkBudget(current!)
+        return withDisruption(current!, call.name, timestamp(environment.clock.now()))
+      },
+    },
+  )
+}
+
+/** @throws StatusError 429, 403 */
+function checkBudget(budget: KubeObject): void {
+  const { name = '', generation = 0 } = budget.metadata
+  const status = statusOf(budget)
+  const { disruptionsAllowed = 0, disruptedPods = {} } = status
+  if ((status.observedGeneration ?? 0) < generation)
+    throw budgetRefusal(retrySeconds, `The disruption budget ${name} is still being processed by the server.`)
+  const negative = disruptionsAllowed < 0 ? 'pdb disruptions allowed is negative' : undefined
+  const crowded =
+    Object.keys(disruptedPods).length > maxDisruptedPods
+      ? 'DisruptedPods map too big - too many evictions not confirmed by PDB controller'
+      : undefined
+  const detail = negative ?? crowded
+  if (detail !== undefined) throw forbidden({ group: 'policy', plural: 'poddisruptionbudget' }, name, detail)
+  if (disruptionsAllowed === 0) throw budgetRefusal(0, whyNot(name, status))
+}
+
+function budgetRefusal(retryAfterSeconds: number, message: string): Error {
+  const { status } = tooManyRequests(refusal, retryAfterSeconds)
+  return failure(429, 'TooManyRequests', refusal, {
+    ...status.details,
+    causes: [{ reason: 'DisruptionBudget', message }],
+  })
+}
+
+function whyNot(name: string, { conditions = [], currentHealthy = 0, desiredHealthy = 0 }: BudgetStatus): string {
+  const allowed = findCondition(conditions, 'DisruptionAllowed')
+  const { reason = '', message = '' } = allowed?.status === 'False' ? allowed : {}
+  const budget = `The disruption budget ${name}`
+  if (message !== '' && reason === 'SyncFailed')
+    return `${budget} does not allow evicting pods currently because it failed sync: ${message}`
+  if (currentHealthy <= desiredHealthy)
+    return `${budget} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`
+  if (message !== '') return `${budget} does not allow evicting pods currently (${reason}): ${message}`
+  return `${budget} does not allow evicting pods currently`
+}
+
+function withDisruption(budget: KubeObject, pod: string, now: string): JsonObject {
+  const draft = cloneJson(asJson(budget)) as MutableJsonObject
+  const status = statusOf(budget)
+  const disruptionsAllowed = (status.disruptionsAllowed ?? 0) - 1
+  const next: MutableJsonObject = {
+    ...(status as unknown as JsonObject),
+    disruptionsAllowed,
+    disruptedPods: { ...status.disruptedPods, [pod]: now },
+  }
+  if (disruptionsAllowed === 0) {
+    const { observedGeneration = 0 } = status
+    const none = condition('DisruptionAllowed', false, { reason: 'InsufficientPods', observedGeneration })
+    next['conditions'] = setCondition(status.conditions, none, now) as unknown as JsonValue
+  }
+  draft['status'] = next
+  return draft
+}
+
+function statusOf(budget: KubeObject): BudgetStatus {
+  return (isJsonObject(budget['status']) ? budget['status'] : {}) as BudgetStatus
+}

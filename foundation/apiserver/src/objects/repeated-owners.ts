@@ -1,0 +1,21 @@
+// Owner references that stand in the list twice: the second goes, with a warning.
+import { jsonEqual } from '@fairlead/kube'
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+
+/** Takes repeated owner references out of metadata, in place, and adds a warning. `after` names what has happened meanwhile. */
+export function dropRepeatedOwners(metadata: MutableJsonObject, warnings: string[], after = ''): void {
+  const references = metadata['ownerReferences'] as readonly JsonObject[] | null | undefined
+  if (!Array.isArray(references) || references.length < 2) return
+  const kept: JsonObject[] = []
+  const repeated: JsonValue[] = []
+  for (const reference of references as readonly JsonObject[]) {
+    if (kept.some((other) => jsonEqual(other, reference))) repeated.push(reference['uid'] ?? '')
+    else kept.push(reference)
+  }
+  if (repeated.length === 0) return
+  metadata['ownerReferences'] = kept
+  const advice =
+    'API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests'
+  const warning = `.metadata.ownerReferences contains duplicate entries${after}; ${advice}; duplicate UID(s) observed: ${repeated.join(', ')}`
+  if (!warnings.includes(warning)) warnings.push(warning)
+}

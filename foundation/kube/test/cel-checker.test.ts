@@ -14,9 +14,9 @@ const self = objectOf(
   ]),
 )
 
-function problemsOf(text: string, mixedLiterals = false): string[] {
+function problemsOf(text: string, kubernetes = true): string[] {
   try {
-    compile(text, { variables: { self }, mixedLiterals })
+    compile(text, { variables: { self }, kubernetes })
     return []
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error
@@ -52,6 +52,33 @@ describe('the checker', () => {
     ['self.l.all(i, i, true)', '1:15: duplicate variable name: i'],
     ['has(self.?a)', '1:9: invalid argument to has() macro'],
     ['self.m.transformMap(k, v, v > 1, v) == {"a": 2}'],
+    ["timestamp('x') > timestamp('2024-01-01T00:00:00Z')", '1:11: invalid timestamp argument'],
+    ["duration('x') > duration('1s')", '1:10: invalid duration argument'],
+    ["self.s.matches('(')", '1:16: invalid matches argument'],
+    [
+      "'%d'.format(['x']) == ''",
+      '1:14: error during formatting: decimal clause can only be used on integers, was given string',
+    ],
+    ["'%s %s'.format(['x']) == ''", '1:15: index 1 out of range'],
+    ["'%q'.format(['x']) == ''", '1:12: could not parse formatting clause: unrecognized formatting clause "q"'],
+    ["'%s %d'.format(['x', 1]) == ''"],
+    [
+      '[[1,[2]],[3]].size() == 1',
+      "1:5: expected type 'int' but found 'list(int)'",
+      "1:10: expected type 'list(dyn)' but found 'list(int)'",
+    ],
+    [
+      'math.abs(1) == 1',
+      "1:1: undeclared reference to 'math' (in container '')",
+      "1:9: undeclared reference to 'abs' (in container '')",
+    ],
+    [
+      'cel.bind(x, 1, x) == 1',
+      "1:1: undeclared reference to 'cel' (in container '')",
+      "1:9: undeclared reference to 'bind' (in container '')",
+      "1:10: undeclared reference to 'x' (in container '')",
+      "1:16: undeclared reference to 'x' (in container '')",
+    ],
     ['[] == self.l && {} == self.m'],
     ['optional.none() == optional.of(1)'],
   ])('%s', (text, ...problems) => {
@@ -59,7 +86,7 @@ describe('the checker', () => {
   })
 
   test('literals of other users may be mixed', () => {
-    expect(problemsOf('[1, "a"] == [1] && {"a": 1, "b": "c"} != {}', true)).toEqual([])
+    expect(problemsOf('[1, "a"] == [1] && {"a": 1, "b": "c"} != {}', false)).toEqual([])
   })
 
   test('wide characters are marked with wide marks', () => {

@@ -76,7 +76,12 @@ const text: SchemaNode = { type: 'string', maxLength: 20 }
 
 describe('validateRules', () => {
   function problems(spec: SchemaNode, value: JsonValue, old?: JsonValue): string[] {
-    const errors = validateRules({ spec: value }, schemaOf(spec), old === undefined ? {} : { old: { spec: old } })
+    const tolerate = (): void => {}
+    const errors = validateRules(
+      { spec: value },
+      schemaOf(spec),
+      old === undefined ? {} : { old: { spec: old }, tolerate },
+    )
     return errors.map((error) => `${error.field}: ${fieldErrorBody(error)}`)
   }
 
@@ -285,6 +290,33 @@ describe('validateRules', () => {
   })
 })
 
+describe('ratcheting', () => {
+  const bad = { rule: "self != 'bad'", message: 'bad' }
+  const schema = schemaOf({
+    type: 'object',
+    properties: {
+      list: { type: 'array', items: { type: 'string', 'x-kubernetes-validations': [bad] } },
+      text: { type: 'string', 'x-kubernetes-validations': [bad, { rule: 'self == oldSelf', message: 'changed' }] },
+      error: { type: 'integer', 'x-kubernetes-validations': [{ rule: '1 / self > 0' }] },
+    },
+  } as SchemaNode)
+
+  test.each<[string, JsonValue, JsonValue, string[], string[]]>([
+    ['a part as it was', { text: 'bad' }, { text: 'bad' }, [], ['spec.text']],
+    ['a part that changed', { text: 'bad' }, { text: 'ok' }, ['spec.text', 'spec.text'], []],
+    ['items of a list as it was', { list: ['bad'], text: 'a' }, { list: ['bad'], text: 'a' }, [], ['spec.list[0]']],
+    ['items of a list that changed', { list: ['ok', 'bad'] }, { list: ['bad'] }, ['spec.list[1]'], []],
+    ['rules that fail on a value', { error: 0 }, { error: 0 }, ['spec.error'], []],
+  ])('%s', (_name, value, old, refused, tolerated) => {
+    const told: string[] = []
+    const errors = validateRules({ spec: value }, schema, {
+      old: { spec: old },
+      tolerate: ({ field }) => told.push(field),
+    })
+    expect([errors.map(({ field }) => field), told]).toEqual([refused, tolerated])
+  })
+})
+
 describe('compileRules', () => {
   const base = 'spec.validation.openAPIV3Schema'
   const at = `${base}.properties[spec].x-kubernetes-validations[0]`
@@ -298,10 +330,18 @@ describe('compileRules', () => {
       problems(
         ruled(
           { type: 'object', properties: { a: integer } },
-          { rule: 'self.a > 1', messageExpression: "'a is ' + string(self.a)" },
+          { rule: 'self.a > 1', messageExpression: "self.a > 0 ? 'a is one' : 'a is ' + 'less'" },
         ),
       ),
     ).toEqual([])
+  })
+
+  test('messages of unknown length are too expensive', () => {
+    const rule = { rule: 'self.a > 1', messageExpression: "'a is ' + string(self.a)" }
+    const [first] = problems(ruled({ type: 'object', properties: { a: integer } }, rule))
+    expect(first).toContain(
+      'messageExpression: Forbidden: estimated messageExpression cost exceeds budget by factor of more than 100x',
+    )
   })
 
   test('rules that do not compile are refused in the words of cel-go', () => {

@@ -12,6 +12,12 @@ export const celRules: RuleEngine = {
   },
   rulesOf: (schema) =>
     hasRules(schema)
-      ? { validate: (value, old) => validateRules(value, schema, old === undefined ? {} : { old }) }
+      ? {
+          validate: (value, old, tolerate) =>
+            validateRules(value, schema, {
+              ...(old === undefined ? {} : { old }),
+              ...(tolerate === undefined ? {} : { tolerate }),
+            }),
+        }
       : undefined,
 }

@@ -14,6 +14,7 @@ import {
   asObject,
   fieldErrors,
   forbidden,
+  formatFieldError,
   parseApiVersion,
   prune,
   structuralSchema,
@@ -72,11 +73,11 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine: Ru
     validate: (object, context) => withVersion(object, context, versionOf, spec.names.kind, validateNew),
     validateUpdate: (object, old, context) =>
       withVersion(object, context, versionOf, spec.names.kind, (value, version) =>
-        validateChanged(value, asJson(old), version),
+        validateChanged(value, asJson(old), version, warnOf(context)),
       ),
     validateStatusUpdate: (object, old, context) =>
       withVersion(object, context, versionOf, spec.names.kind, (value, version) =>
-        validateStatus(value, asJson(old), version),
+        validateStatus(value, asJson(old), version, warnOf(context)),
       ),
     allowUnconditionalUpdate: false,
     hasStatus: hasStatusSubresource(crd),
@@ -141,7 +142,19 @@ function validateNew(object: JsonObject, version: VersionRules): readonly FieldE
   return [...errors, ...runRules(version.rules, errors, object, undefined)]
 }
 
-function validateChanged(object: JsonObject, old: JsonObject, version: VersionRules): readonly FieldError[] {
+type Tolerate = (error: FieldError) => void
+
+/** What an update found and left as it was is worth a warning. */
+function warnOf(context: WriteContext): Tolerate {
+  return (error) => context.warn?.(formatFieldError(error))
+}
+
+function validateChanged(
+  object: JsonObject,
+  old: JsonObject,
+  version: VersionRules,
+  tolerate: Tolerate,
+): readonly FieldError[] {
   const { schema, scale } = version
   const errors = [
     ...validateValue(object, schema, { old }),
@@ -149,10 +162,15 @@ function validateChanged(object: JsonObject, old: JsonObject, version: VersionRu
     ...validateEmbedded(object, schema),
     ...validateListTypesOnUpdate(object, old, schema),
   ]
-  return [...errors, ...runRules(version.rules, errors, object, old)]
+  return [...errors, ...runRules(version.rules, errors, object, old, tolerate)]
 }
 
-function validateStatus(object: JsonObject, old: JsonObject, version: VersionRules): readonly FieldError[] {
+function validateStatus(
+  object: JsonObject,
+  old: JsonObject,
+  version: VersionRules,
+  tolerate: Tolerate,
+): readonly FieldError[] {
   const { schema, statusSchema, scale } = version
   const { status } = object
   const errors = [
@@ -162,5 +180,5 @@ function validateStatus(object: JsonObject, old: JsonObject, version: VersionRul
     ...(scale === undefined ? [] : validateScaleStatus(object, scale)),
     ...validateListTypesOnUpdate(object, old, schema),
   ]
-  return [...errors, ...runRules(version.rules, errors, object, old)]
+  return [...errors, ...runRules(version.rules, errors, object, old, tolerate)]
 }

@@ -4,8 +4,8 @@ import { fieldErrors } from '@fairlead/kube'
 
 /** Runs the rules of one schema. */
 export interface CompiledRules {
-  /** Errors of a value; `old` is what it was before the update. */
-  validate(value: JsonValue, old: JsonValue | undefined): readonly FieldError[]
+  /** Errors of a value; `old` is what it was before the update. `tolerate` takes those that were there before. */
+  validate(value: JsonValue, old: JsonValue | undefined, tolerate?: (error: FieldError) => void): readonly FieldError[]
 }
 
 /** What an engine for x-kubernetes-validations offers. */
@@ -28,9 +28,10 @@ export function runRules(
   found: readonly FieldError[],
   value: JsonValue,
   old: JsonValue | undefined,
+  tolerate?: (error: FieldError) => void,
 ): readonly FieldError[] {
   if (rules === undefined) return []
-  if (!found.some((error) => blocking.has(error.type))) return rules.validate(value, old)
+  if (!found.some((error) => blocking.has(error.type))) return rules.validate(value, old, tolerate)
   const detail =
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
   return [fieldErrors.invalid('<nil>', null, detail)]

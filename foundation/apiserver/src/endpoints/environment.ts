@@ -71,6 +71,7 @@ export function writeContext(environment: Environment, call: ResourceCall, dryRu
     newUid: environment.newUid,
     read: environment.read,
     list: environment.list,
+    warn: (text) => call.warnings.push(text),
   }
 }
 

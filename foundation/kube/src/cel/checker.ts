@@ -18,12 +18,10 @@ export interface CheckedExpr {
   overloadsOf(expr: Expr): readonly Overload[]
 }
 
-/** What there is to speak of, and how strictly. */
+/** What there is to speak of. */
 export interface CheckedEnvironment {
   readonly variables: ReadonlyMap<string, CelType>
   readonly library: Library
-  /** Elements of a list, and keys and values of a map, may have types that do not go together. */
-  readonly mixedLiterals: boolean
 }
 
 /**
@@ -141,26 +139,25 @@ class Checker {
     return false
   }
 
-  /** What the parts of a literal have in common. */
+  /** What the parts of a literal have in common; dyn when that is nothing. */
   #joined(parts: readonly Expr[], scope: Scope): CelType {
     let joined: CelType | undefined
-    for (const part of parts) joined = this.#join(joined, this.check(part, scope), part)
+    for (const part of parts) joined = this.#join(joined, this.check(part, scope))
     return joined ?? this.#unifier.variable()
   }
 
-  #join(before: CelType | undefined, type: CelType, expr: Expr): CelType {
+  #join(before: CelType | undefined, type: CelType): CelType {
     if (before === undefined) return type
     if (this.#unifier.assign(before, type)) return mostGeneral(before, type)
-    if (this.#environment.mixedLiterals) return types.dyn
-    return this.#fail(`expected type '${formatType(before)}' but found '${formatType(type)}'`, expr)
+    return types.dyn
   }
 
   #map(expr: Expr & { kind: 'map' }, scope: Scope): CelType {
     let key: CelType | undefined
     let value: CelType | undefined
     for (const [keyExpr, valueExpr] of expr.entries) {
-      key = this.#join(key, this.check(keyExpr, scope), keyExpr)
-      value = this.#join(value, this.check(valueExpr, scope), valueExpr)
+      key = this.#join(key, this.check(keyExpr, scope))
+      value = this.#join(value, this.check(valueExpr, scope))
     }
     return mapOf(key ?? this.#unifier.variable(), value ?? this.#unifier.variable())
   }

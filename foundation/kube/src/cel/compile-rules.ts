@@ -118,18 +118,20 @@ class Acceptance {
       this.#cost(estimateCost(program.checked, variables) * place.cardinality, `${path}.rule`, 'estimated rule cost')
     } catch (error) {
       if (!(error instanceof CelCompileError)) throw error
-      return invalid('rule', `compilation failed: ${error.message}`)
+      return invalid('rule', error.problem)
     }
     if (!rule.messageExpression) return
     try {
       const program = compile(rule.messageExpression, ruleEnvironment(rule, declaration))
       if (formatType(program.type) !== 'string')
         return invalid('messageExpression', 'messageExpression must evaluate to a string')
-      const cost = estimateCost(program.checked, variables) * place.cardinality
+      // Told apart from rules, messages are counted once however often they are needed.
+      const cost = estimateCost(program.checked, variables)
       this.#cost(cost, `${path}.messageExpression`, 'estimated messageExpression cost')
     } catch (error) {
       if (!(error instanceof CelCompileError)) throw error
-      invalid('messageExpression', `messageExpression compilation failed: ${error.message}`)
+      const stage = error.code === 'CelProgram' ? 'instantiation' : 'compilation'
+      invalid('messageExpression', `messageExpression ${stage} failed: ${error.message}`)
     }
   }
 
@@ -144,7 +146,10 @@ class Acceptance {
   totals(path: string): FieldError[] {
     const total = this.#costs.reduce((sum, { cost }) => sum + cost, 0)
     if (total <= schemaCostLimit) return []
-    const expensive = [...this.#costs].sort((a, b) => b.cost - a.cost).slice(0, tellExpensive)
+    const expensive = this.#costs
+      .filter(({ cost }) => cost >= schemaCostLimit / 100)
+      .sort((a, b) => b.cost - a.cost)
+      .slice(0, tellExpensive)
     const contributed = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema'
     return [
       ...expensive.map((entry) => fieldErrors.forbidden(entry.path, contributed)),

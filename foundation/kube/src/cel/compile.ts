@@ -13,6 +13,7 @@ import { kubernetesLibrary } from './library/kubernetes.ts'
 import { standardLibrary } from './library/standard.ts'
 import { stringsLibrary } from './library/strings.ts'
 import { timesLibrary } from './library/times.ts'
+import { constantProblem, literalFindings } from './literals.ts'
 import { parseExpression } from './syntax.ts'
 import type { CelType } from './types.ts'
 import { formatType, types } from './types.ts'
@@ -27,8 +28,8 @@ export interface CelEnvironment {
   readonly variables: Readonly<Record<string, CelType>>
   /** There is a variable `now`, the time of the evaluation. */
   readonly now?: boolean
-  /** Whether lists and maps may be written with parts of different types; Kubernetes' rules may not. Default true. */
-  readonly mixedLiterals?: boolean
+  /** Only what Kubernetes offers in rules and policies: fewer functions than there are, and literals that its validators pass. */
+  readonly kubernetes?: boolean
 }
 
 /** How to run an expression. */
@@ -78,16 +79,35 @@ export function celLibrary(): Library {
   return everything
 }
 
+let subset: Library | undefined
+
+/** The functions of which Kubernetes' environment has no part: extensions of CEL that it leaves out. */
+function kubernetesSubset(): Library {
+  subset ??= celLibrary().without(
+    ({ name, member, parameters }) =>
+      name.startsWith('math.') ||
+      (name === 'reverse' && parameters[0]?.kind === 'string') ||
+      // The sign of a quantity is a function there, whatever its documentation says.
+      (name === 'sign' && member),
+  )
+  return subset
+}
+
 /**
  * Compiles an expression. Its result must fit `resultType`, when that is given.
- * @throws CelCompileError `CelSyntax`, `CelType`
+ * @throws CelCompileError `CelSyntax`, `CelType`, `CelProgram`
  */
 export function compile(text: string, environment: CelEnvironment, resultType: CelType = types.dyn): CelProgram {
-  const library = celLibrary()
+  const isStrict = environment.kubernetes === true
+  const library = isStrict ? kubernetesSubset() : celLibrary()
   const variables = new Map(Object.entries(environment.variables))
   if (environment.now === true) variables.set('now', types.timestamp)
-  const root = parseExpression(text, (name) => library.has(name))
-  const checked = checkExpression(root, text, { variables, library, mixedLiterals: environment.mixedLiterals ?? true })
+  const root = parseExpression(text, (name) => library.has(name), !isStrict)
+  const checked = checkExpression(root, text, { variables, library })
+  const findings = isStrict ? literalFindings(checked) : []
+  if (findings.length > 0) throw new CelCompileError('CelType', findings, text)
+  const constant = isStrict ? constantProblem(root, checked) : undefined
+  if (constant !== undefined) throw new CelCompileError('CelProgram', [constant], text)
   if (!new Unifier().assign(resultType, checked.type)) {
     const summary = `expected type '${formatType(resultType)}' but found '${formatType(checked.type)}'`
     throw new CelCompileError('CelType', [{ summary, at: root.at }], text)

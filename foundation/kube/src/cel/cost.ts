@@ -1,5 +1,6 @@
 // How much an expression can cost at worst, from the sizes that its schema allows. Kubernetes refuses CRDs whose rules could cost too much;
 // the figures follow cel-go's estimator: a step for each name, field and call, more for calls that look at every character or element.
+import type { ArgumentSize } from './call-cost.ts'
 import type { CheckedExpr } from './checker.ts'
 import type { Declaration } from './schema-types.ts'
 import type { Expr } from './syntax.ts'
@@ -19,7 +20,8 @@ interface Shape {
   readonly field: (name: string) => Shape
 }
 
-const unlimited = 3 * 1024 * 1024
+/** The size of results that nothing is known of. */
+const unlimited = 2 ** 64
 
 /** Results without a size, and the parts of results that nothing is known of. */
 function shapeOf(size: number, element?: Shape, key?: Shape): Shape {
@@ -41,7 +43,7 @@ function shapeOfDeclaration(declaration: Declaration): Shape {
   }
 }
 
-/** The worst cost of an expression in steps; Infinity-safe: sums and products are plain numbers. */
+/** The worst cost of an expression in steps. */
 export function estimateCost(checked: CheckedExpr, variables: ReadonlyMap<string, Declaration>): number {
   const scope = new Map([...variables].map(([name, declaration]) => [name, shapeOfDeclaration(declaration)]))
   return new Estimator(checked).estimate(checked.root, scope).cost
@@ -118,9 +120,11 @@ class Estimator {
 
   #call(expr: Expr & { kind: 'call' }, scope: Scope): Estimate {
     const args = expr.args.map((arg) => this.estimate(arg, scope))
-    const sizes = args.map(({ shape }) => ({ size: shape.size, element: shape.element?.size ?? 0 }))
+    const sizes = expr.args.map((arg, index) => sizeOf(args[index]!.shape, this.#checked.typeOf(arg)))
     const own = this.#checked.overloadsOf(expr).map(({ cost }) => (cost === undefined ? 1 : cost(sizes)))
-    const shape = resultShape(expr.name, args, this.#checked.typeOf(expr))
+    const [receiver] = expr.args
+    const ofBytes = receiver !== undefined && ['bytes', 'dyn'].includes(this.#checked.typeOf(receiver).kind)
+    const shape = resultShape(expr, args, this.#checked.typeOf(expr), sizes, ofBytes)
     return { cost: sum(args) + Math.max(0, ...own), shape }
   }
 
@@ -186,16 +190,67 @@ function literalSize(value: unknown): number {
   return typeof value === 'string' || value instanceof Uint8Array ? value.length : 1
 }
 
-/** Calls whose result is as large as their parts together; others are as large as their receiver at most. */
-const joining: ReadonlySet<string> = new Set(['_+_', 'join', 'format', 'replace'])
+/** How large an argument is: what has no size of its own counts as one, elements that nothing is known of as unlimited texts. */
+function sizeOf(shape: Shape, type: CelType): ArgumentSize {
+  const ofTexts = type.kind === 'list' && (type.element.kind === 'string' || type.element.kind === 'bytes')
+  return { size: shape.size, element: ofTexts ? (shape.element?.size ?? unlimited) : 0 }
+}
 
-function resultShape(name: string, args: readonly Estimate[], type: CelType): Shape {
-  const [first] = args
-  if (first === undefined || !hasSize(type)) return shapeOf(1)
-  if (joining.has(name)) {
-    const size = args.reduce((total, { shape }) => total + shape.size, 0)
-    return shapeOf(Math.min(size, unlimited), first.shape.element)
+const asLargeAsReceiver: ReadonlySet<string> = new Set(['lowerAscii', 'upperAscii', 'substring', 'trim', 'find', 'url'])
+
+/** What Kubernetes and cel-go know of results; all others are unlimited. */
+function resultShape(
+  expr: Expr & { kind: 'call' },
+  args: readonly Estimate[],
+  type: CelType,
+  sizes: readonly ArgumentSize[],
+  ofBytes: boolean,
+): Shape {
+  if (!hasSize(type)) return shapeOf(1)
+  const [first, second] = args
+  const [size = 0, other = 0] = sizes.map((argument) => argument.size)
+  if (asLargeAsReceiver.has(expr.name)) return shapeOf(size)
+  switch (expr.name) {
+    case '_+_':
+      return shapeOf(
+        size + other,
+        first!.shape.element && larger(first!.shape.element, second?.shape.element ?? shapeOf(0)),
+      )
+    case 'dyn':
+      return first!.shape
+    case 'replace':
+      return shapeOf(replacedSize(expr, size, sizes))
+    case 'split':
+      return shapeOf(Math.min(size, literalCount(expr.args[2]) ?? unlimited))
+    case 'findAll':
+      return shapeOf(size)
+    case 'join':
+      return shapeOf(times(size, sizes[0]!.element) + times(other, Math.max(0, size - 1)))
+    case 'strings.quote':
+      return shapeOf(2 * size + 2)
+    case 'bytes':
+      return expr.args.length === 1 && type.kind === 'bytes' ? shapeOf(4 * size) : shapeOf(unlimited)
+    case 'string':
+      return ofBytes ? shapeOf(size) : shapeOf(unlimited)
+    default:
+      return shapeOf(unlimited)
   }
-  if (name === 'split' || name === 'findAll') return shapeOf(first.shape.size, shapeOf(first.shape.size))
-  return { ...shapeOf(first.shape.size, first.shape.element, first.shape.key), field: first.shape.field }
+}
+
+/** Nothing as often as you like is nothing. */
+function times(a: number, b: number): number {
+  return a === 0 || b === 0 ? 0 : a * b
+}
+
+/** The most that replacing can make of a text: as many of the smallest finds as there may be, each as large as its replacement. */
+function replacedSize(expr: Expr & { kind: 'call' }, size: number, sizes: readonly ArgumentSize[]): number {
+  const found = expr.args[1]
+  const least = found?.kind === 'literal' && typeof found.value === 'string' ? found.value.length : 0
+  const replacement = sizes[2]?.size ?? unlimited
+  if (least === 0) return times(size + 1, replacement) + size
+  return replacement <= least ? size : times(Math.ceil(size / least), replacement)
+}
+
+function literalCount(expr: Expr | undefined): number | undefined {
+  return expr?.kind === 'literal' && typeof expr.value === 'bigint' && expr.value >= 0n ? Number(expr.value) : undefined
 }

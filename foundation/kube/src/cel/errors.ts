@@ -14,10 +14,11 @@ const maxFindings = 100
  * from 1, and are those of the first.
  * - `CelSyntax`: the text is no expression.
  * - `CelType`: names are not known, functions do not take what they are given, or the result is of another type than wanted.
+ * - `CelProgram`: a part that never changes fails already (`int('x')`); it has no place.
  */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError'
-  readonly code: 'CelSyntax' | 'CelType'
+  readonly code: 'CelSyntax' | 'CelType' | 'CelProgram'
   /** What is wrong first, without its position. */
   readonly summary: string
   readonly line: number
@@ -26,7 +27,7 @@ export class CelCompileError extends Error {
   constructor(code: CelCompileError['code'], findings: readonly Finding[], text: string) {
     const told = findings.slice(0, maxFindings).toSorted((a, b) => a.at - b.at)
     const more = findings.length - told.length
-    const texts = told.map((finding) => displayed(finding, text))
+    const texts = told.map((finding) => (code === 'CelProgram' ? finding.summary : displayed(finding, text)))
     super([...texts, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join('\n'))
     const [first] = told
     this.code = code
@@ -34,6 +35,11 @@ export class CelCompileError extends Error {
     const { line, column } = placeOf(first?.at ?? 0, text)
     this.line = line
     this.column = column + 1
+  }
+
+  /** The message with the stage that failed, as Kubernetes tells of it. */
+  get problem(): string {
+    return `${this.code === 'CelProgram' ? 'program instantiation' : 'compilation'} failed: ${this.message}`
   }
 }
 

@@ -181,7 +181,7 @@ class Compiler {
     return (run) => {
       const args = steps.map((step) => step(run))
       const overload = overloads.find(({ parameters }) => parameters.every((parameter, i) => fits(parameter, args[i]!)))
-      if (overload === undefined) throw new CelError(`no such overload`)
+      if (overload === undefined) throw noSuchOverload(expr.name, args)
       return invoke(run, overload, args)
     }
   }
@@ -222,9 +222,33 @@ class Compiler {
 function invoke(run: Run, overload: Overload, args: readonly CelValue[]): CelValue {
   // Nullable fields and null itself pass the checker as any type; only what takes null may be called with it.
   if (args.includes(null) && args.some((arg, i) => arg === null && !fits(overload.parameters[i]!, null)))
-    throw new CelError('no such overload')
+    throw noSuchOverload(overload.name, args)
   charge(run, overload.cost === undefined ? 1 : overload.cost(args.map(argumentSize)))
   return overload.call(args)
+}
+
+const numbers = ['int', 'uint', 'double']
+const times = ['google.protobuf.Timestamp', 'google.protobuf.Duration']
+const ordered = [...numbers, ...times, 'bool', 'string', 'bytes']
+/** What can stand on the left of an operator, whatever is on its right. */
+const operands: Readonly<Record<string, readonly string[]>> = {
+  '_+_': [...numbers, ...times, 'string', 'bytes', 'list'],
+  '_-_': [...numbers, ...times],
+  '_*_': numbers,
+  '_/_': numbers,
+  '_%_': ['int', 'uint'],
+  '_<_': ordered,
+  '_<=_': ordered,
+  '_>_': ordered,
+  '_>=_': ordered,
+  size: ['string', 'bytes', 'list', 'map'],
+}
+
+/** The name of a function is told where no value of that type can be given to it. */
+function noSuchOverload(name: string, [first]: readonly CelValue[]): CelError {
+  const known = Object.hasOwn(operands, name) ? operands[name] : undefined
+  const isKnown = known === undefined || first === undefined || known.includes(typeName(first))
+  return new CelError(isKnown ? 'no such overload' : `no such overload: ${name}`)
 }
 
 function argumentSize(value: CelValue): ArgumentSize {

@@ -67,6 +67,14 @@ export class Library {
     return this.#overloads.has(name)
   }
 
+  /** The library without some of its overloads. */
+  without(isLeftOut: (overload: Overload) => boolean): Library {
+    const rest = new Library()
+    for (const overloads of this.#overloads.values())
+      for (const overload of overloads) if (!isLeftOut(overload)) rest.#add(overload)
+    return rest
+  }
+
   /** All overloads of a function. */
   overloads(name: string): readonly Overload[] {
     return this.#overloads.get(name) ?? []

@@ -6,6 +6,7 @@ import { jsonEqual, stringifyJson } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
 import type { JsonValue } from '../object.ts'
 import { correlateItem } from '../schema/correlation.ts'
+import type { Correlation } from '../schema/correlation.ts'
 import { additionalOf, propertyOf, resolveNode } from '../schema/resolve.ts'
 import type { SchemaNode, TypeSchema, ValidationRule } from '../schema/schema-node.ts'
 import { compile, defaultCelBudget } from './compile.ts'
@@ -23,8 +24,13 @@ export const requestCelBudget = 10_000_000
 
 /** How to run rules. */
 export interface ValidateRulesOptions {
-  /** The object before an update: transition rules compare with it, and what did not change is not held against the update. */
+  /** The object before an update: transition rules compare with it. */
   readonly old?: JsonValue
+  /**
+   * Takes the errors that an update is not to blame for (ratcheting, KEP-4008): a rule that does not speak of oldSelf fails on a part that has not
+   * changed. Left out, they are errors like others.
+   */
+  readonly tolerate?: (error: FieldError) => void
   /** Steps that all rules may take together; {@link requestCelBudget} unless given. */
   readonly budget?: number
   /** The path of the value; '' for a whole object. */
@@ -49,12 +55,12 @@ interface NodeRules {
 
 const compiledNodes = new WeakMap<SchemaNode, NodeRules | null>()
 
-/**
- * Runs every rule of the schema on a value that is valid otherwise. On updates an unchanged part is held to its transition rules only.
- */
+/** Runs every rule of the schema on a value that is valid otherwise. */
 export function validateRules(value: JsonValue, schema: TypeSchema, options: ValidateRulesOptions = {}): FieldError[] {
-  const run = new RuleRun(schema, options.budget ?? requestCelBudget)
-  run.visit(value, options.old, schema.root, options.path ?? '', (options.path ?? '') === '')
+  const { old, path = '', budget = requestCelBudget, tolerate } = options
+  const run = new RuleRun(schema, budget, tolerate)
+  const root = { old, new: value, node: resolveNode(schema.root, schema) }
+  run.visit(value, old, schema.root, path, path === '', old === undefined ? {} : { current: root })
   return run.errors
 }
 
@@ -78,28 +84,52 @@ function nodeHasRules(node: SchemaNode, schema: TypeSchema): boolean {
   return found
 }
 
+/** What a part was before an update and, where that cannot be told, what the nearest part around it was of which it can. */
+interface Ratchet {
+  readonly current?: Correlation | undefined
+  readonly around?: Correlation | undefined
+}
+
+function below(ratchet: Ratchet, current: Correlation | undefined): Ratchet {
+  return ratchet.current === undefined ? ratchet : { current, around: ratchet.current }
+}
+
+function isUnchanged({ current, around }: Ratchet): boolean {
+  const known = current ?? around
+  return known?.old !== undefined && jsonEqual(known.old, known.new)
+}
+
 class RuleRun {
   readonly errors: FieldError[] = []
   readonly #schema: TypeSchema
+  readonly #tolerate: ((error: FieldError) => void) | undefined
   #remaining: number
 
-  constructor(schema: TypeSchema, budget: number) {
+  constructor(schema: TypeSchema, budget: number, tolerate: ((error: FieldError) => void) | undefined) {
     this.#schema = schema
     this.#remaining = budget
+    this.#tolerate = tolerate
   }
 
-  visit(value: JsonValue, old: JsonValue | undefined, reference: SchemaNode, path: string, isResource: boolean): void {
+  visit(
+    value: JsonValue,
+    old: JsonValue | undefined,
+    reference: SchemaNode,
+    path: string,
+    isResource: boolean,
+    ratchet: Ratchet,
+  ): void {
     const node = resolveNode(reference, this.#schema)
     // Rules about null stand in the schema around it.
     if (value === null || this.#remaining < 0 || !nodeHasRules(node, this.#schema)) return
     const before = old === null ? undefined : old
-    if ((node['x-kubernetes-validations'] ?? []).length > 0) this.#rules(value, before, node, path, isResource)
+    if ((node['x-kubernetes-validations'] ?? []).length > 0) this.#rules(value, before, node, path, isResource, ratchet)
     if (isJsonArray(value)) {
       if (node.items === undefined) return
       for (const [i, item] of value.entries()) {
         const pair =
           before === undefined ? undefined : correlateItem({ old: before, new: value, node }, i, this.#schema)
-        this.visit(item, pair?.old, node.items, `${path}[${i}]`, false)
+        this.visit(item, pair?.old, node.items, `${path}[${i}]`, false, below(ratchet, pair))
       }
     } else if (isJsonObject(value)) {
       for (const key of Object.keys(value)) {
@@ -107,33 +137,44 @@ class RuleRun {
         const child = property ?? additionalOf(node)
         if (child === undefined) continue
         const place = property === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
-        this.visit(ownValue(value, key)!, isJsonObject(before) ? ownValue(before, key) : undefined, child, place, false)
+        const member = ownValue(value, key)!
+        const previous = isJsonObject(before) ? ownValue(before, key) : undefined
+        // Old and new have been brought to one version already.
+        const isTypeMeta = path === '' && (key === 'apiVersion' || key === 'kind')
+        const pair = { old: previous, new: member, node: resolveNode(child, this.#schema) }
+        this.visit(member, previous, child, place, false, isTypeMeta ? {} : below(ratchet, pair))
       }
     }
   }
 
-  #rules(value: JsonValue, old: JsonValue | undefined, node: SchemaNode, path: string, isResource: boolean): void {
+  #rules(
+    value: JsonValue,
+    old: JsonValue | undefined,
+    node: SchemaNode,
+    path: string,
+    isResource: boolean,
+    ratchet: Ratchet,
+  ): void {
     const compiled = rulesOf(node, this.#schema, isResource || node['x-kubernetes-embedded-resource'] === true)
     if (compiled === undefined) return
     const { declaration } = compiled
-    const unchanged = old !== undefined && jsonEqual(old, value)
     const self = declaration.toValue(value)
     const oldSelf = old === undefined ? undefined : declaration.toValue(old)
     for (const rule of compiled.rules) {
       if (rule.isTransition && oldSelf === undefined && rule.source.optionalOldSelf !== true) continue
-      if (unchanged && !rule.isTransition) continue
       const variables = { self, oldSelf: rule.source.optionalOldSelf === true ? new Optional(oldSelf) : oldSelf }
-      if (!this.#rule(rule, variables, value, node, path)) return
+      if (!this.#rule(rule, variables, value, node, path, ratchet)) return
     }
   }
 
   /** Runs one rule; false when the budget is used up and no rule may follow. */
   #rule(
-    { source, program, message }: Rule,
+    { source, program, message, isTransition }: Rule,
     variables: Readonly<Record<string, CelValue | undefined>>,
     value: JsonValue,
     node: SchemaNode,
     path: string,
+    ratchet: Ratchet,
   ): boolean {
     const type = node.type ?? ''
     const shownRule = source.message?.trim() || source.rule.trim()
@@ -149,7 +190,9 @@ class RuleRun {
       const detail =
         this.#message(message, variables) ?? (source.message?.trim() || `failed rule: ${source.rule.trim()}`)
       const shown = type === 'object' || type === 'array' ? undefined : value
-      this.errors.push(withReason(source.reason, placeOf(source, path), shown, detail))
+      const error = withReason(source.reason, placeOf(source, path), shown, detail)
+      if (this.#tolerate !== undefined && !isTransition && isUnchanged(ratchet)) this.#tolerate(error)
+      else this.errors.push(error)
       return true
     } catch (error) {
       if (error instanceof CelBudgetError) {
@@ -244,7 +287,7 @@ function ready(source: ValidationRule, declaration: Declaration): Rule {
     return { source, program, isTransition, message: messageOf(source, declaration) }
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error
-    return { source, program: `compilation failed: ${error.message}`, isTransition: false, message: undefined }
+    return { source, program: error.problem, isTransition: false, message: undefined }
   }
 }
 
@@ -261,7 +304,7 @@ function messageOf(source: ValidationRule, declaration: Declaration): CelProgram
 /** What a rule knows: self, and oldSelf as itself or as an optional. */
 export function ruleEnvironment(source: ValidationRule, { type }: Declaration): CelEnvironment {
   const oldSelf = source.optionalOldSelf === true ? optionalOf(type) : type
-  return { variables: { self: type, oldSelf }, mixedLiterals: false }
+  return { variables: { self: type, oldSelf }, kubernetes: true }
 }
 
 /** Compiles the expression of a rule. @throws CelCompileError */

@@ -114,8 +114,11 @@ class Declarer {
       const escaped = escapeFieldName(name)
       const field = this.declare(property, false)
       if (field === undefined || escaped === undefined) continue
-      fields.set(escaped, field)
-      names.set(escaped, name)
+      // Reserved words are no less names after a dot.
+      for (const known of new Set([escaped, ...(isIdentifier(name) ? [name] : [])])) {
+        fields.set(known, field)
+        names.set(known, name)
+      }
       const isRequired = node.required?.includes(name) === true && property.default === undefined
       if (isRequired) minBytes += name.length + 4 + field.minBytes
     }
@@ -153,6 +156,10 @@ class Declarer {
       },
     }
   }
+}
+
+function isIdentifier(name: string): boolean {
+  return /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name)
 }
 
 /** What expressions see of every resource beside its own fields. */

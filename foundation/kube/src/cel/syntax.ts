@@ -72,10 +72,10 @@ const maxExpressionLength = 100_000
 const parser = new CelJs({ unlistedVariablesAreDyn: true, enableOptionalTypes: true, limits: { maxDepth: 250 } })
 
 /**
- * Parses an expression. `isFunction` tells names of functions with a namespace (`math.greatest`) from methods.
+ * Parses an expression. `isFunction` tells names of functions with a namespace (`math.greatest`) from methods; `hasBind`: there is `cel.bind`.
  * @throws CelCompileError `CelSyntax`
  */
-export function parseExpression(text: string, isFunction: (name: string) => boolean): Expr {
+export function parseExpression(text: string, isFunction: (name: string) => boolean, hasBind = true): Expr {
   if (text.length > maxExpressionLength) {
     const summary = `expression code point size exceeds limit: size: ${text.length}, limit ${maxExpressionLength}`
     throw new CelCompileError('CelSyntax', [{ summary, at: 0 }], '')
@@ -94,7 +94,7 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
     const message = summary ?? (error instanceof Error ? error.message : String(error))
     throw new CelCompileError('CelSyntax', [{ summary: `Syntax error: ${message}`, at: offset }], text)
   }
-  return new Converter(text, isFunction).expression(root)
+  return new Converter(text, isFunction, hasBind).expression(root)
 }
 
 const unary: Readonly<Record<string, string>> = { '!_': '!_', '-_': '-_' }
@@ -102,11 +102,13 @@ const unary: Readonly<Record<string, string>> = { '!_': '!_', '-_': '-_' }
 class Converter {
   readonly #text: string
   readonly #isFunction: (name: string) => boolean
+  readonly #hasBind: boolean
   #depth = 0
 
-  constructor(text: string, isFunction: (name: string) => boolean) {
+  constructor(text: string, isFunction: (name: string) => boolean, hasBind: boolean) {
     this.#text = text
     this.#isFunction = isFunction
+    this.#hasBind = hasBind
   }
 
   expression(node: Node): Expr {
@@ -226,7 +228,7 @@ class Converter {
   #method(name: string, target: Node, args: readonly Node[]): Expr {
     const at = this.#text.indexOf('(', endOf(target))
     const namespace = dottedName(target)
-    if (namespace === 'cel' && name === 'bind' && args.length === 3) {
+    if (this.#hasBind && namespace === 'cel' && name === 'bind' && args.length === 3) {
       return {
         kind: 'bind',
         at,

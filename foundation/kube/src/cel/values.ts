@@ -15,9 +15,12 @@ export class Uint {
 /** A point in time: nanoseconds since the epoch. */
 export class Timestamp {
   readonly nanos: bigint
+  /** Minutes east of UTC in which it is told; it does not count when times are compared. */
+  readonly offset: number
   /** A time in nanoseconds since the epoch. */
-  constructor(nanos: bigint) {
+  constructor(nanos: bigint, offset: number = 0) {
     this.nanos = nanos
+    this.offset = offset
   }
 }
 
@@ -297,14 +300,21 @@ const second = 1_000_000_000n
 
 /** `2026-01-02T03:04:05.6Z`, `3.5s`. */
 export function formatTime(value: Timestamp | Duration): string {
-  const { nanos } = value
+  const offset = value instanceof Timestamp ? value.offset : 0
+  const nanos = value.nanos + BigInt(offset) * 60n * second
   const size = nanos < 0n && value instanceof Duration ? -nanos : nanos
   const remainder = ((size % second) + second) % second
   const whole = (size - remainder) / second
   const fraction = remainder === 0n ? '' : `.${String(remainder).padStart(9, '0').replace(/0+$/, '')}`
   if (value instanceof Duration) return `${nanos < 0n ? '-' : ''}${whole}${fraction}s`
   const text = new Date(Number(whole) * 1000).toISOString()
-  return `${text.replace(/\.000Z$/, '').replace(/^\+0*(\d{4}-)/, '$1')}${fraction}Z`
+  return `${text.replace(/\.000Z$/, '').replace(/^\+0*(\d{4}-)/, '$1')}${fraction}${formatOffset(offset)}`
+}
+
+function formatOffset(offset: number): string {
+  if (offset === 0) return 'Z'
+  const [hours, minutes] = [Math.trunc(Math.abs(offset) / 60), Math.abs(offset) % 60]
+  return `${offset < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`
 }
 
 const timestampForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)$/
@@ -318,11 +328,12 @@ export function parseTimestamp(text: string): Timestamp {
   if (Number.isNaN(milliseconds))
     throw new CelError("type conversion error from 'string' to 'google.protobuf.Timestamp'")
   const nanos = BigInt(milliseconds) * 1_000_000n + BigInt((match![3] ?? '').padEnd(9, '0'))
-  return checkedTimestamp(nanos)
+  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d\d):(\d\d)$/.exec(match![4]!) ?? []
+  return checkedTimestamp(nanos, (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)))
 }
 
 /** A timestamp within the years 1 to 9999. @throws CelError */
-export function checkedTimestamp(nanos: bigint): Timestamp {
+export function checkedTimestamp(nanos: bigint, offset: number = 0): Timestamp {
   if (nanos < earliest || nanos >= latest) throw new CelError('timestamp overflow')
-  return new Timestamp(nanos)
+  return new Timestamp(nanos, offset)
 }

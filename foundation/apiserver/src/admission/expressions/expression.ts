@@ -18,13 +18,13 @@ export class Expression {
   constructor(text: string, declarations: Declarations, results?: readonly CelType[]) {
     this.text = text
     try {
-      const program = compile(text, { variables: declarations, mixedLiterals: false })
+      const program = compile(text, { variables: declarations, kubernetes: true })
       this.problem = results === undefined ? undefined : wrongResult(program.type, results)
       this.program = this.problem === undefined ? program : undefined
     } catch (error) {
       if (!(error instanceof CelCompileError)) throw error
       this.program = undefined
-      this.problem = `compilation failed: ${error.message}`
+      this.problem = error.problem
     }
   }
 }

@@ -72,7 +72,7 @@ function formatAddress({ bits, value }: Address): string {
 function parseRange(text: string): RangeValue {
   const match = /^(.*)\/(\d{1,3})$/.exec(text)
   const failure = new CelError(
-    `network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): no '/'`,
+    `network address parse error during conversion from string: network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): no '/'`,
   )
   if (match === null) throw failure
   const address = parseAddress(match[1]!).value

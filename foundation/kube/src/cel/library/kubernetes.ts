@@ -66,10 +66,12 @@ function quantities(library: Library): void {
     return value.nanos / 1_000_000_000n
   }
   const q = 'kubernetes.Quantity'
+  const signOf = ({ value }: QuantityValue): bigint => (value.nanos < 0n ? -1n : value.nanos > 0n ? 1n : 0n)
   library
     .define(`quantity(string): ${q}`, (text: string) => quantityValue(guarded(() => parseQuantity(text))), traversal)
     .define('isQuantity(string): bool', (text: string) => succeeds(() => parseQuantity(text)), traversal)
-    .define(`${q}.sign(): int`, (a: QuantityValue) => (a.value.nanos < 0n ? -1n : a.value.nanos > 0n ? 1n : 0n))
+    .define(`${q}.sign(): int`, signOf)
+    .define(`sign(${q}): int`, signOf)
     .define(`${q}.isInteger(): bool`, (a: QuantityValue) => succeeds(() => asInteger(a)))
     .define(`${q}.asInteger(): int`, asInteger)
     .define(`${q}.asApproximateFloat(): double`, (a: QuantityValue) => Number(a.value.nanos) / 1e9)
@@ -101,7 +103,7 @@ interface Url {
 type UrlValue = OpaqueValue<Url>
 
 const urlForm =
-  /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:[^/?#@]*@)?(\[[^\]/?#]*\](?::\d*)?|[^/?#:]*(?::\d*)?))?(\/[^?#]*|)(?:\?([^#]*))?$/
+  /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:[^/?#@]*@)?(\[[^\]/?#]*\](?::\d*)?|[^/?#:]*(?::\d*)?))?(\/[^?]*|)(?:\?(.*))?$/
 
 /** A request URI: absolute, or a path from the root. */
 function parseUrl(text: string): Url {

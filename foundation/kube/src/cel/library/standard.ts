@@ -50,14 +50,20 @@ function arithmetic(library: Library): void {
     .define('_+_(string, string): string', (a: string, b: string) => a + b, concatenation)
     .define('_+_(bytes, bytes): bytes', (a: Uint8Array, b: Uint8Array) => Buffer.concat([a, b]), concatenation)
     .define('_+_(list<A>, list<A>): list<A>', addLists, concatenation)
-    .define('_+_(timestamp, duration): timestamp', (a: Timestamp, b: Duration) => checkedTimestamp(a.nanos + b.nanos))
-    .define('_+_(duration, timestamp): timestamp', (a: Duration, b: Timestamp) => checkedTimestamp(a.nanos + b.nanos))
+    .define('_+_(timestamp, duration): timestamp', (a: Timestamp, b: Duration) =>
+      checkedTimestamp(a.nanos + b.nanos, a.offset),
+    )
+    .define('_+_(duration, timestamp): timestamp', (a: Duration, b: Timestamp) =>
+      checkedTimestamp(a.nanos + b.nanos, b.offset),
+    )
     .define('_+_(duration, duration): duration', (a: Duration, b: Duration) => checkedDuration(a.nanos + b.nanos))
     .define('_-_(int, int): int', (a: bigint, b: bigint) => checkedInt(a - b))
     .define('_-_(uint, uint): uint', (a: Uint, b: Uint) => checkedUint(a.value - b.value))
     .define('_-_(double, double): double', (a: number, b: number) => a - b)
     .define('_-_(timestamp, timestamp): duration', (a: Timestamp, b: Timestamp) => checkedDuration(a.nanos - b.nanos))
-    .define('_-_(timestamp, duration): timestamp', (a: Timestamp, b: Duration) => checkedTimestamp(a.nanos - b.nanos))
+    .define('_-_(timestamp, duration): timestamp', (a: Timestamp, b: Duration) =>
+      checkedTimestamp(a.nanos - b.nanos, a.offset),
+    )
     .define('_-_(duration, duration): duration', (a: Duration, b: Duration) => checkedDuration(a.nanos - b.nanos))
     .define('_*_(int, int): int', (a: bigint, b: bigint) => checkedInt(a * b))
     .define('_*_(uint, uint): uint', (a: Uint, b: Uint) => checkedUint(a.value * b.value))
@@ -214,7 +220,12 @@ export function parseDuration(text: string): Duration {
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
-  return Object.is(value, -0) ? '-0' : formatGoNumber(value)
+  if (Object.is(value, -0)) return '-0'
+  // Go's %g has an exponent below 1e-4 and from 1e6 on.
+  const [mantissa = '', exponent = '0'] = value.toExponential().split('e')
+  const power = Number(exponent)
+  if (power >= -4 && power < 6) return formatGoNumber(value)
+  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -84,5 +84,5 @@ export function timesLibrary(): Library {
     .define('duration.getHours(): int', (span: Duration) => span.nanos / hour)
     .define('duration.getMinutes(): int', (span: Duration) => span.nanos / minute)
     .define('duration.getSeconds(): int', (span: Duration) => span.nanos / second)
-    .define('duration.getMilliseconds(): int', (span: Duration) => (span.nanos / 1_000_000n) % 1000n)
+    .define('duration.getMilliseconds(): int', (span: Duration) => span.nanos / 1_000_000n)
 }

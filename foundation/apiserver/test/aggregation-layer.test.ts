@@ -455,6 +455,8 @@ describe('beside what is served here', () => {
       shells.replace('shells.example', 'shells%2Eexample'),
       shells.replace('/v1/', '/%761/'),
     ]
+    const ambiguous = ['/a%2F..%2Fb', '/a/..%2fb', '/%2e%2e/b', '/./b', '/a%2fattach'].map((end) => shells + end)
+    for (const path of ambiguous) expect([path, (await asked('GET', path)).status]).toEqual([path, 400])
     for (const path of spellings) {
       const told = [await asked('POST', path, shell('a') as unknown as JsonValue), await asked('GET', path)]
       expect([path, ...told.map(({ status }) => status)]).toEqual([path, 404, 404])

@@ -1,7 +1,7 @@
 // One APIService that leads to a Service: asks its server whether it is there and what it serves, again and again, and says so in its status.
 import { kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { condition, findCondition, setCondition } from '@fairlead/kube'
+import { badRequest, condition, findCondition, setCondition } from '@fairlead/kube'
 import type { Condition, JsonValue, KubeObject } from '@fairlead/kube'
 import type { KeyPair } from '@fairlead/controller'
 import type { UserInfo } from '../auth/user.ts'
@@ -74,12 +74,14 @@ export class RemoteApi implements Upstream, Disposable {
   }
 
   async answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
+    refuseAmbiguous(request.path)
     return this.#verdict?.status === true
       ? this.#server.answer(request, user)
       : answerText(503, 'service unavailable\n')
   }
 
   async upgrade(request: ServerRequest, user: UserInfo): Promise<TakeOver | ServerResponse> {
+    refuseAmbiguous(request.path)
     return this.#verdict?.status === true
       ? this.#server.upgrade(request, user)
       : answerText(503, 'service unavailable\n')
@@ -180,5 +182,16 @@ export class RemoteApi implements Upstream, Disposable {
       { merge: { status: { conditions: next as unknown as JsonValue } } },
       { subresource: 'status' },
     )
+  }
+}
+
+/**
+ * What was allowed is what the path means to us. A server that decodes it before it looks for slashes would read something else.
+ * @throws StatusError 400
+ */
+function refuseAmbiguous(path: string): void {
+  for (const segment of path.split('/').map((encoded) => decodeURIComponent(encoded))) {
+    if (segment === '.' || segment === '..' || segment.includes('/'))
+      throw badRequest(`the path has a part that servers may read in different ways: ${JSON.stringify(segment)}`)
   }
 }

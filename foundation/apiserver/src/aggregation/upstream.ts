@@ -5,9 +5,9 @@ import type { TakeOver } from '../handler.ts'
 
 /** A server that answers for a group in one version. */
 export interface Upstream {
-  /** Never throws but for a caller who has gone. */
+  /** Throws StatusError 400 for a path that could mean two things, and what the signal says when the caller has gone. */
   answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse>
-  /** Changes the protocol together with that server, or says why not. */
+  /** Changes the protocol together with that server, or says why not. Throws as `answer` does. */
   upgrade(request: ServerRequest, user: UserInfo): Promise<TakeOver | ServerResponse>
 }
 

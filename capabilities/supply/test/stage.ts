@@ -8,7 +8,7 @@ import { crds, startControllers, supply, validators } from '@fairlead/supply'
 import type { Blueprint, Owner, Template } from '@fairlead/supply'
 
 const rbac = 'rbac.authorization.k8s.io/v1'
-const account = {
+export const account = {
   name: 'system:serviceaccount:fairlead-system:fairlead-supply',
   groups: ['system:serviceaccounts', 'system:serviceaccounts:fairlead-system'],
 }

@@ -1,0 +1,49 @@
+// Replicas share mappings and maps by the shards of their namespaces.
+import { ApiServer } from '@fairlead/apiserver'
+import { actions } from '@fairlead/actions'
+import { installDefinitions } from '@fairlead/controller'
+import { FakeClock } from '@fairlead/kube'
+import { expect, it } from 'vitest'
+import { Replicas } from '../../../test/support/replicas.ts'
+
+const namespaces = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5']
+
+it('each mapping is the business of one replica, and of another when that one dies', async () => {
+  await using server = await ApiServer.start({ controllers: ['crd'] })
+  const admin = server.client({ manager: 'kubectl' })
+  await installDefinitions(admin, actions.crds)
+  for (const name of namespaces) await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  const stop = new AbortController()
+  await using replicas = await Replicas.start(
+    new FakeClock(),
+    () => server.client().transport,
+    async (manager) => {
+      await actions.setup(manager, { resolve: new Map(), signal: stop.signal })
+      return async () => stop.abort()
+    },
+  )
+  const put = async (mapname: string): Promise<void> => {
+    for (const namespace of namespaces)
+      await admin.apply({
+        apiVersion: 'actions.kappnav.io/v1',
+        kind: 'KindActionMapping',
+        metadata: { name: 'one', namespace },
+        spec: { mappings: [{ apiVersion: 'apps/v1', kind: 'Deployment', mapname }] },
+      })
+    await replicas.pass(3)
+  }
+  const status = (namespace: string): string =>
+    `PATCH /apis/actions.kappnav.io/v1/namespaces/${namespace}/kindactionmappings/one/status`
+  await put('first')
+  const expected: Record<string, string[]> = { a: [], b: [] }
+  for (const namespace of namespaces) expected[replicas.ownerOf(namespace)]!.push(status(namespace))
+  expect(replicas.written('/status')).toEqual(expected)
+  expect(Object.values(expected).every((requests) => requests.length > 0)).toBe(true)
+  const victim = replicas.ownerOf('n0')
+  replicas.cut(victim)
+  await replicas.pass(1)
+  replicas.written('')
+  await put('second')
+  await replicas.pass(40)
+  expect(replicas.written('/status')[victim === 'a' ? 'b' : 'a']).toEqual(namespaces.map(status))
+})

@@ -111,7 +111,7 @@ function answer(
   }
   if (request.headers['if-none-match'] === etag)
     return { status: 304, headers, body: { kind: 'bytes', bytes: new Uint8Array() } }
-  const plain = answerValue(200, value, form, () => bytes)
+  const plain = answerValue(200, value, form, bytes)
   return { ...plain, headers }
 }
 

@@ -13,6 +13,8 @@ const compress = promisify(gzip)
 
 /** Bodies above this are compressed for clients that accept it, as the real API server does. */
 const gzipAbove = 128 * 1024
+/** JSON texts up to this are written as they are: neither compressed nor watched, whatever their characters. */
+const textLimit = 16 * 1024
 /** Answers up to this are not watched on their way. */
 const unwatched = 64 * 1024
 /** Writes one answer. Resolves when everything has been handed to the connection or the connection is gone; never rejects. */
@@ -24,12 +26,23 @@ export async function writeResponse(
 ): Promise<void> {
   const { body } = answer
   try {
-    if (body.kind === 'json' || body.kind === 'bytes') await writeWhole(answer, piecesOf(body), request, response)
+    if (body.kind === 'json' && body.bytes === undefined) {
+      const text = stringifyJson(body.value)
+      // Head and body go out as one text; node:http would hand a buffer on beside its head. A warning may need another encoding than the body.
+      if (text.length <= textLimit && !has(answer.headers, 'warning')) writeText(answer, text, response)
+      else await writeWhole(answer, [Buffer.from(text)], request, response)
+    } else if (body.kind === 'json' || body.kind === 'bytes')
+      await writeWhole(answer, piecesOf(body), request, response)
     else await writeStream(answer, body, response, clock)
   } catch {
     // The answer has begun and cannot be finished: only a broken connection tells the client so.
     response.destroy()
   }
+}
+
+function writeText({ status, headers }: ServerResponse, text: string, response: HttpResponse): void {
+  response.writeHead(status, { ...mutable(headers), 'content-length': Buffer.byteLength(text) })
+  response.end(text)
 }
 
 function piecesOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): readonly Uint8Array[] {

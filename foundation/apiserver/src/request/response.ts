@@ -27,7 +27,7 @@ export function answerValue(
   status: number,
   value: JsonObject | KubeObject,
   form: AnswerForm,
-  bytes?: () => Uint8Array,
+  bytes?: Uint8Array,
 ): ServerResponse {
   if (form.encoding === 'protobuf') {
     const encoded = form.encodeProtobuf?.(value as JsonObject)
@@ -48,7 +48,7 @@ export function answerValue(
 
 /** An answer that carries a stored object. */
 export function answerView(status: number, view: View, form: AnswerForm): ServerResponse {
-  return answerValue(status, view.object, form, () => view.encode())
+  return answerValue(status, view.object, form, view.knownBytes)
 }
 
 /** How a list is written. */
@@ -137,18 +137,11 @@ export function statusOf(error: unknown): { readonly status: Status; readonly co
 function bodyOf(
   value: JsonObject | KubeObject,
   { encoding, pretty }: AnswerForm,
-  bytes: (() => Uint8Array) | undefined,
+  bytes: Uint8Array | undefined,
 ): ServerBody {
   if (encoding === 'yaml') return { kind: 'bytes', bytes: encoder.encode(stringifyYaml(value as JsonObject)) }
   if (pretty) return { kind: 'bytes', bytes: encoder.encode(`${prettyJson(value as JsonObject)}\n`) }
-  if (bytes === undefined) return { kind: 'json', value }
-  return {
-    kind: 'json',
-    value,
-    get bytes() {
-      return bytes()
-    },
-  }
+  return bytes === undefined ? { kind: 'json', value } : { kind: 'json', value, bytes }
 }
 
 /** Long lists are encoded in slices of this many milliseconds. */

@@ -25,12 +25,12 @@ export class View {
 
   /** Compact JSON for lists and watches: kept, as others will want it too. */
   get bytes(): Uint8Array {
-    return (this.#bytes ??= this.encode())
+    return (this.#bytes ??= encoder.encode(stringifyJson(asJson(this.object))))
   }
 
-  /** Compact JSON for one reader: most objects are answered once, when they are written, and their bytes would outlive that by far. */
-  encode(): Uint8Array {
-    return this.#bytes ?? encoder.encode(stringifyJson(asJson(this.object)))
+  /** The same where somebody has asked for it: most objects are answered once, when they are written, and their bytes would outlive that by far. */
+  get knownBytes(): Uint8Array | undefined {
+    return this.#bytes
   }
 }
 

@@ -289,6 +289,25 @@ test('keeps several values of a header apart, and writes the bytes that are alre
   ])
 })
 
+test('writes texts of any characters with their length and warnings in the encoding of headers', async () => {
+  const text = 'é ü 漢 \u{1f600} \ud800'
+  await using door = await open(async ({ path }) => {
+    const answer = json({ text: path === '/long' ? text.repeat(3000) : text })
+    return path === '/warned' ? { ...answer, headers: { ...answer.headers, warning: ['299 - "é"'] } } : answer
+  })
+  const through = agent({ keepAlive: true })
+  for (const path of ['/plain', '/warned', '/long', '/plain']) {
+    const { body, headers } = await ask(door, { path, agent: through })
+    const shown = (path === '/long' ? text.repeat(3000) : text).toWellFormed()
+    // JSON.stringify escapes a surrogate that stands alone.
+    expect((JSON.parse(body.toString()) as { text: string }).text.toWellFormed()).toBe(shown)
+    expect([headers['content-length'], headers.warning]).toEqual([
+      String(body.length),
+      path === '/warned' ? '299 - "é"' : undefined,
+    ])
+  }
+})
+
 test('sends long answers whole, whatever their pieces and whoever else is sent some', async () => {
   const sizes = [1, 100, 65_537, 262_143, 262_144, 262_145, 700_000, 0, 3]
   const bodies = Array.from({ length: 6 }, (_, body) =>

@@ -143,3 +143,15 @@ describe('the worst cost of a rule', () => {
     ])
   })
 })
+
+describe('elements of what a function gives', () => {
+  const two: Form = (limit) => ({ type: 'object', properties: { a: text(limit), list: arrayOf(text(limit))(limit) } })
+  // A real server accepts these rules; it finds the size of `self` where the schema has no place for an element.
+  test.each([
+    "self.list.all(x, self.list.exists_one(y, x.split('/')[0] == y.split('/')[0]))",
+    "self.list.all(x, x.split(',').all(s, s.contains(self.a)))",
+    "self.list.all(x, x.findAll('a+')[0].contains(self.a))",
+  ])('are as large as self: %s', (rule) => {
+    expect(cost(two(100), rule)).toBeLessThan(ruleCostLimit)
+  })
+})

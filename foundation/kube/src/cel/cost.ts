@@ -46,7 +46,7 @@ function shapeOfDeclaration(declaration: Declaration): Shape {
 /** The worst cost of an expression in steps. */
 export function estimateCost(checked: CheckedExpr, variables: ReadonlyMap<string, Declaration>): number {
   const scope = new Map([...variables].map(([name, declaration]) => [name, shapeOfDeclaration(declaration)]))
-  return new Estimator(checked).estimate(checked.root, scope).cost
+  return new Estimator(checked, scope.get('self')).estimate(checked.root, scope).cost
 }
 
 type Scope = ReadonlyMap<string, Shape>
@@ -58,9 +58,11 @@ interface Estimate {
 
 class Estimator {
   readonly #checked: CheckedExpr
+  readonly #self: Shape | undefined
 
-  constructor(checked: CheckedExpr) {
+  constructor(checked: CheckedExpr, self: Shape | undefined) {
     this.#checked = checked
+    this.#self = self
   }
 
   estimate(expr: Expr, scope: Scope): Estimate {
@@ -78,7 +80,7 @@ class Estimator {
       case 'index': {
         const operand = this.estimate(expr.operand, scope)
         const index = this.estimate(expr.index, scope)
-        return { cost: operand.cost + index.cost + 1, shape: operand.shape.element ?? shapeOf(unlimited) }
+        return { cost: operand.cost + index.cost + 1, shape: this.#elementOf(expr.operand, operand.shape) }
       }
       case 'call':
         return this.#call(expr, scope)
@@ -118,6 +120,11 @@ class Estimator {
     }
   }
 
+  /** Elements of a call's result stand at no path of the schema: Kubernetes looks them up from its root and finds the size of `self`. */
+  #elementOf(of: Expr, { element }: Shape): Shape {
+    return element ?? shapeOf(of.kind === 'call' && this.#self !== undefined ? this.#self.size : unlimited)
+  }
+
   #call(expr: Expr & { kind: 'call' }, scope: Scope): Estimate {
     const args = expr.args.map((arg) => this.estimate(arg, scope))
     const sizes = expr.args.map((arg, index) => sizeOf(args[index]!.shape, this.#checked.typeOf(arg)))
@@ -131,7 +138,7 @@ class Estimator {
   #fold(expr: Expr & { kind: 'fold' }, scope: Scope): Estimate {
     const range = this.estimate(expr.range, scope)
     const isList = this.#checked.typeOf(expr.range).kind === 'list'
-    const element = range.shape.element ?? shapeOf(unlimited)
+    const element = this.#elementOf(expr.range, range.shape)
     const key = isList ? shapeOf(1) : (range.shape.key ?? shapeOf(unlimited))
     const inner = new Map(scope)
     if (expr.names.length === 2) inner.set(expr.names[0]!, key).set(expr.names[1]!, element)

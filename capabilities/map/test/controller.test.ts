@@ -164,6 +164,24 @@ describe('a MapController', () => {
       'a parent cannot be its own output',
     ],
     [
+      'an output that is the parent in another version',
+      { outputResources: [{ apiVersion: 'test.example.com/v2', resource: 'policies' }] },
+      undefined,
+      'a parent cannot be its own output',
+    ],
+    [
+      'a core kind twice in two versions',
+      {
+        inputResources: [
+          { apiVersion: 'v1', resource: 'bs' },
+          { apiVersion: 'v2', resource: 'bs' },
+          { apiVersion: 'v1/v1', resource: 'bs' },
+        ],
+      },
+      undefined,
+      'listed once',
+    ],
+    [
       'one kind twice in two versions',
       {
         inputResources: [

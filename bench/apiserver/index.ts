@@ -305,6 +305,30 @@ async function slowDisk(open: Open): Promise<Figure[]> {
   ]
 }
 
+const sizes = [1000, 10_000, 50_000]
+
+/** What a create and the objects cost as their number grows. */
+async function growth(open: Open): Promise<Figure[]> {
+  await using server = await open()
+  await withThings(server)
+  const figures: Figure[] = []
+  let count = 0
+  for (const size of sizes) {
+    const first = count
+    await server.load(size - 1000 - first, inFlight, (index) => createThing('growth')(first + index))
+    const { perSecond } = await server.load(1000, inFlight, (index) => createThing('growth')(size - 1000 + index))
+    count = size
+    await delay(5000)
+    figures.push(
+      noted(
+        `create, ${inFlight} in flight, and memory, at ${size.toLocaleString('en')} small objects`,
+        `${(1e6 / perSecond).toFixed(0)} us, ${megabytes(server)}`,
+      ),
+    )
+  }
+  return figures
+}
+
 const scenarios: Readonly<Record<string, (open: Open) => Promise<Figure[]>>> = {
   create,
   apply,
@@ -331,6 +355,7 @@ export async function run(only: readonly string[] = []): Promise<readonly Figure
     const own = await measure((options) => ServerProcess.start('built', options))
     figures.push(...beside(own, peer === undefined ? [] : await measure(() => startPeer(peer))))
   }
+  if (wanted('growth')) figures.push(...(await growth((options) => ServerProcess.start('built', options))))
   // Only ours can be given a slow disk.
   if (wanted('slowDisk')) figures.push(...(await slowDisk((options) => ServerProcess.start('built', options))))
   return figures

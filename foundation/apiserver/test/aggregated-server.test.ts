@@ -1,13 +1,16 @@
 // A server behind an APIService, asked directly: whom it believes, what it asks the cluster, and how it keeps its registration.
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent } from 'node:https'
 import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Client, systemClock } from '@fairlead/client'
+import { Client, Secret, systemClock } from '@fairlead/client'
 import type { ApiRequest, ConfigMap, Namespace, Transport } from '@fairlead/client'
+import { renewedCertificates, servedHosts } from '@fairlead/controller'
 import type { KeyPair } from '@fairlead/controller'
 import { AggregatedServer, aggregatedServerRights } from '@fairlead/apiserver'
 import type { AggregatedServerOptions } from '@fairlead/apiserver'
+import { FakeClock } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { TestApi } from './support/api.ts'
 import { ask, TestAuthority } from './support/front-proxy.ts'
@@ -96,6 +99,15 @@ function asked(method: string, path: string, more: Partial<Asking> = {}): Promis
 /** Through the front proxy, on behalf of somebody. */
 function as(user: string, groups: readonly string[] = ['system:authenticated']): Partial<Asking> {
   return { certificate: proxy, headers: { 'X-Remote-User': user, 'X-Remote-Group': [...groups] } }
+}
+
+/** What it shows to those who connect now. */
+async function certificateOf({ port }: AggregatedServer): Promise<X509Certificate> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const { raw } = socket.getPeerCertificate()
+  socket.destroy()
+  return new X509Certificate(raw)
 }
 
 beforeEach(async () => {
@@ -369,6 +381,45 @@ describe('its registration', () => {
     expect(changes.length).toBeLessThan(12)
     expect(changes.length).toBeGreaterThan(1)
   })
+
+  test('certificates are renewed in time, and the cluster hears of a new authority', async () => {
+    const certificateSecret = { namespace: 'default', name: 'notes-certificates' }
+    const rights = { serviceAccount: account, apiServices: ['v1.notes.example.com'], certificateSecret }
+    const admin = cluster.server.client()
+    for (const object of aggregatedServerRights(rights)) await admin.apply(object, { force: true, manager: 'x' })
+    const clock = new FakeClock(systemClock.now())
+    const as = { name: `system:serviceaccount:${account.namespace}:${account.name}`, groups: ['system:authenticated'] }
+    const serving = { service: { namespace: 'default', name: 'notes' }, host: '127.0.0.1', port: 0, certificateSecret }
+    server = await AggregatedServer.start({
+      client: new Client({ transport: cluster.server.transport({ as }), clock, manager: 'notes-server' }),
+      resources: [{ definition: noteDefinition(), storage }],
+      serving,
+    })
+    /** Lets time pass until something holds. */
+    const passing = (step: number, holds: () => Promise<void>): Promise<void> =>
+      vi.waitFor(async () => (await clock.advance(step), await holds()), { timeout: 15_000, interval: 5 })
+    const day = 86_400_000
+    await passing(1, async () => expect(server.problem).toBe(undefined))
+    // What another replica has made two months ago.
+    const aged = await renewedCertificates(undefined, servedHosts(serving), clock.now() - 61 * day)
+    const secret = await admin.get(Secret, certificateSecret)
+    const data = {
+      'authority.crt': aged.authority.cert,
+      'ca.key': aged.authority.key,
+      'ca.crt': aged.bundle,
+      'tls.crt': aged.serving.cert,
+      'tls.key': aged.serving.key,
+    }
+    const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])
+    await admin.update<Secret>({ ...secret, data: Object.fromEntries(encoded) as Record<string, string> })
+    await passing(day / 12, async () =>
+      expect(Buffer.from(String((await spec())['caBundle']), 'base64').toString()).toBe(aged.bundle),
+    )
+    const shown = await certificateOf(server)
+    expect([shown.checkIssued(new X509Certificate(aged.bundle)), server.caBundle]).toEqual([true, aged.bundle])
+    expect(shown.fingerprint256).not.toBe(new X509Certificate(aged.serving.cert).fingerprint256)
+    expect(Date.parse(shown.validTo)).toBeGreaterThan(clock.now() + 60 * day)
+  }, 40_000)
 
   test('its certificates outlive it where there is a Secret for them', async () => {
     const certificateSecret = { namespace: 'default', name: 'notes-certificates' }

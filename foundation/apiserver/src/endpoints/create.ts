@@ -36,8 +36,8 @@ export async function createObject(
     } catch (error) {
       if (!isTaken(error)) throw error
       const name = asObject(candidate).metadata.name ?? ''
-      if (!isGenerated) throw alreadyExists(call.resource.definition, name)
-      if (attempt === nameAttempts) throw generatedNameTaken(call, name)
+      if ((metadata.generateName ?? '') === '') throw alreadyExists(call.resource.definition, name)
+      if (!isGenerated || attempt === nameAttempts) throw generatedNameTaken(call, name)
     }
   }
 }

@@ -83,6 +83,7 @@ const bind: SubresourceEndpoint = async (environment, exchange) => {
   if (call.name !== '' && (metadata.name ?? '') !== call.name)
     throw badRequest('name in URL does not match name in Binding object')
   const name = metadata.name ?? ''
+  if (name === '') throw badRequest('Name parameter required.')
   const refuse = (detail: string): Error => conflict({ group: '', plural: 'pods/binding' }, name, detail)
   await modifyObject(
     environment,

@@ -58,7 +58,9 @@ export function validateMetadataUpdate(
   const changes = metadataChanges(metadata, old)
   const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
   const again = (definition.strategy.metadataChecksOnUpdate ?? 2) - 1
-  return [...changes, ...values, ...(again > 0 ? changes : []), ...Array.from({ length: again }, () => values).flat()]
+  const finalizers = definition.crd === undefined ? [] : validateFinalizers(metadata)
+  const repeated = Array.from({ length: again }, () => values).flat()
+  return [...changes, ...values, ...(again > 0 ? changes : []), ...repeated, ...finalizers]
 }
 
 /** Warnings about finalizers of custom resources, which are not refused. */

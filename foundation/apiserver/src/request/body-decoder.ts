@@ -67,8 +67,16 @@ export function kindOfResource({ definition, version, apiVersion }: ServedResour
     decode: (body) =>
       definition.crd !== undefined
         ? pruneCustomResource(body, version.schema)
-        : (version.decode?.(body) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] }),
+        : keepReset(body, version.decode?.(body) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] }),
   }
+}
+
+/** Go's types hold no empty lists, but an empty `managedFields` says something: it gives up all ownership. */
+function keepReset(body: JsonObject, decoded: ReturnType<ExpectedKind['decode']>): ReturnType<ExpectedKind['decode']> {
+  const given = isJsonObject(body['metadata']) ? body['metadata']['managedFields'] : undefined
+  const { metadata } = decoded.object
+  if (!Array.isArray(given) || given.length > 0 || !isJsonObject(metadata)) return decoded
+  return { ...decoded, object: { ...decoded.object, metadata: { ...metadata, managedFields: [] } } }
 }
 
 /** The bytes of a request's body. @throws StatusError 413 */

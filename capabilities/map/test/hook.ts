@@ -40,9 +40,9 @@ export class TestHook implements AsyncDisposable {
     })
   }
 
-  static async start(): Promise<TestHook> {
+  static async start(host = '127.0.0.1'): Promise<TestHook> {
     const hook = new TestHook()
-    await new Promise<void>((resolve) => hook.#server.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => hook.#server.listen(0, host, resolve))
     return hook
   }
 

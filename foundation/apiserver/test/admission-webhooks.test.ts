@@ -282,7 +282,17 @@ describe('failures of webhooks', () => {
     [
       'another kind',
       { kind: 'Other', apiVersion: 'v1', response: { uid: 'UID' } },
-      'received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got v1, Kind=Other',
+      'failed to call webhook: no kind "Other" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
+    ],
+    [
+      'another version',
+      { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1beta1', response: { uid: 'UID' } },
+      'failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion',
+    ],
+    [
+      'no kind',
+      { response: { uid: 'UID' } },
+      'received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=',
     ],
   ]
   test.each(answers)('%s', async (_name, answer, reason) => {

@@ -22,7 +22,7 @@ export function placeOf(request: AdmissionRequest): string {
 /** 403 for a refusal; a refusal that is one already stays as it is. */
 export function refusal(request: AdmissionRequest, message: string): StatusError {
   const { name, object, resource } = request
-  const shown = name || object?.metadata.name || object?.metadata.generateName || 'Unknown!'
+  const shown = name || object?.metadata.name || object?.metadata.generateName || 'Unknown'
   return forbidden(resource.definition, shown, message)
 }
 

@@ -30,7 +30,7 @@ export async function deleteCollection(
         try {
           await deleteObject(
             environment,
-            { ...call, name: metadata.name ?? '', namespace: metadata.namespace ?? '' },
+            { ...call, name: metadata.name ?? '', namespace: metadata.namespace ?? '', isCollection: true },
             deletion,
           )
         } catch (error) {

@@ -61,7 +61,8 @@ async function deleteEntry(
     resource: call.resource,
     subresource: '',
     namespace: call.namespace,
-    name: call.name,
+    // Admission of a whole collection is asked about each object without its name.
+    name: call.isCollection === true ? '' : call.name,
     object: undefined,
     oldObject: current,
     user: call.user,

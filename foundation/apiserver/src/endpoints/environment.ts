@@ -44,6 +44,8 @@ export interface ResourceCall {
   /** '' for cluster-scoped resources and for lists over all namespaces. */
   readonly namespace: string
   readonly name: string
+  /** The object is one of a collection that is deleted. */
+  readonly isCollection?: boolean
   readonly subresource: string
   readonly query: URLSearchParams
   readonly user: UserInfo

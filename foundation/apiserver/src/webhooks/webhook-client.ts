@@ -44,6 +44,10 @@ export class WebhookClient implements AsyncDisposable {
     if (announcesTimeout) url.searchParams.set('timeout', `${timeoutSeconds}s`)
     const answer = await this.#call(url, shownUrl(config, url), { config, body, timeoutSeconds })
     if (answer.status < 200 || answer.status > 206) throw new WebhookError(statusText(answer))
+    if (answer.text === '') {
+      const type = String(answer.headers['content-type'] ?? '')
+      throw new WebhookError(`0-length response with status code: ${answer.status} and content type: ${type}`)
+    }
     return readReview(answer.text)
   }
 

@@ -190,7 +190,7 @@ class RuleRun {
       const detail =
         this.#message(message, variables) ?? (source.message?.trim() || `failed rule: ${source.rule.trim()}`)
       const shown = type === 'object' || type === 'array' ? undefined : value
-      const error = withReason(source.reason, placeOf(source, path), shown, detail)
+      const error = withReason(source.reason, placeOf(source, path, node, this.#schema), shown, detail)
       if (this.#tolerate !== undefined && !isTransition && isUnchanged(ratchet)) this.#tolerate(error)
       else this.errors.push(error)
       return true
@@ -240,12 +240,19 @@ class RuleRun {
 
 const maxMessageBytes = 5 * 1024
 
-function placeOf(source: ValidationRule, path: string): string {
-  const target = (source.fieldPath ?? '')
-    .trim()
-    .replace(/\['((?:[^'\\]|\\.)*)'\]/g, (_whole, name: string) => `[${name.replace(/\\(.)/g, '$1')}]`)
-  if (target === '') return path === '' ? '<nil>' : path
-  return path === '' ? target.replace(/^\./, '') : path + target
+/** Where a rule's error stands: its `fieldPath` below the value, with the keys of maps in brackets. */
+function placeOf(source: ValidationRule, path: string, node: SchemaNode, schema: TypeSchema): string {
+  const steps = [...(source.fieldPath ?? '').trim().matchAll(/\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\]/g)]
+  let place = path
+  let current: SchemaNode | undefined = node
+  for (const [, plain, quoted] of steps) {
+    const name = plain ?? quoted!.replace(/\\(.)/g, '$1')
+    const isKey: boolean = current !== undefined && propertyOf(current, name) === undefined
+    place = isKey ? `${place}[${name}]` : place === '' ? name : `${place}.${name}`
+    const next: SchemaNode | undefined = current && (propertyOf(current, name) ?? additionalOf(current))
+    current = next && resolveNode(next, schema)
+  }
+  return place === '' ? '<nil>' : place
 }
 
 function withReason(

@@ -3,6 +3,7 @@ import { asJson, isJsonObject, StatusError } from '@fairlead/kube'
 import type { JsonObject, JsonValue, Status } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
 import type { AdmissionRequest } from '../admission.ts'
+import { WebhookError } from '../../webhooks/webhook-client.ts'
 import { describeRequest } from '../attributes.ts'
 
 const group = 'admission.k8s.io'
@@ -45,11 +46,12 @@ export function reviewOf(
   }
 }
 
-/** Reads an answer. @throws InvalidAnswer */
+/** Reads an answer. @throws InvalidAnswer, WebhookError */
 export function answerOf(
   review: JsonObject,
   { uid, version, mutates }: { readonly uid: string; readonly version: 'v1' | 'v1beta1'; readonly mutates: boolean },
 ): AdmissionAnswer {
+  checkDecodes(review, version)
   const { response } = review
   if (!isJsonObject(response)) throw new InvalidAnswer('webhook response was absent')
   const patch = textOf(response['patch'])
@@ -66,11 +68,26 @@ export function answerOf(
   return answer
 }
 
+/** Go decodes answers into the review that was asked for; version and kind that are missing are taken for its own. @throws WebhookError */
+function checkDecodes(review: JsonObject, version: 'v1' | 'v1beta1'): void {
+  const apiVersion = textOf(review['apiVersion']) || `${group}/${version}`
+  const kind = textOf(review['kind']) || 'AdmissionReview'
+  if (apiVersion === `${group}/${version}` && kind === 'AdmissionReview') return
+  const known = apiVersion === `${group}/v1` || apiVersion === `${group}/v1beta1`
+  if (known && kind === 'AdmissionReview') {
+    const given = apiVersion.slice(group.length + 1)
+    throw new WebhookError(`converting (${given}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`)
+  }
+  throw new WebhookError(
+    `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+  )
+}
+
 function checkV1(review: JsonObject, response: JsonObject, uid: string, mutates: boolean): void {
   const given = textOf(response['uid'])
   if (given !== uid)
     throw new InvalidAnswer(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`)
-  const kind = `${textOf(review['apiVersion'])}, Kind=${textOf(review['kind'])}`
+  const kind = `${textOf(review['apiVersion']) || '/'}, Kind=${textOf(review['kind'])}`
   const wanted = `${group}/v1, Kind=AdmissionReview`
   if (kind !== wanted) throw new InvalidAnswer(`expected webhook response of ${wanted}, got ${kind}`)
   const hasPatch = textOf(response['patch']) !== ''

@@ -1,5 +1,7 @@
 // Kubernetes' authorizer library: what expressions of admission may ask about the caller's rights. The answers come from the server that
 // hands in the authorizer; this file only knows how questions are put together.
+import { dns1123Label, dns1123Subdomain } from '../../names.ts'
+import { CelError } from '../errors.ts'
 import type { CallCost } from '../call-cost.ts'
 import { Library } from '../library.ts'
 import type { CelType } from '../types.ts'
@@ -93,7 +95,11 @@ export function authorizationLibrary(): Library {
     )
     .define(
       `${authorizer}.serviceAccount(string, string): ${authorizer}`,
-      (value: Authorizer, namespace: string, name: string) => new Authorizer(value.check, { namespace, name }),
+      (value: Authorizer, namespace: string, name: string) => {
+        if (dns1123Subdomain(name).length > 0) throw new CelError('Invalid service account name')
+        if (dns1123Label(namespace).length > 0) throw new CelError('Invalid service account namespace')
+        return new Authorizer(value.check, { namespace, name })
+      },
     )
     .define(`${groupCheck}.resource(string): ${resourceCheck}`, ({ value }: Question, resource: string) =>
       makeQuestion(value.check, resourceCheck, { ...value.question, resource }),

@@ -228,7 +228,7 @@ describe('update', () => {
       'a',
       { metadata: { name: 'a', resourceVersion: 'x' } },
       500,
-      'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
+      'strconv.ParseUint: parsing "x": invalid syntax',
     ],
   ]
   test.each(refusals)('%s is refused', async (_name, name, body, status, message) => {

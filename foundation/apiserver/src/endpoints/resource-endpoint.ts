@@ -22,6 +22,7 @@ import {
   parseText,
 } from '../request/body-decoder.ts'
 import { listOptions, validateListOptions } from '../request/list-options.ts'
+import type { ListOptions } from '../request/list-options.ts'
 import {
   isAcceptableRoute,
   routeNotAcceptable,
@@ -166,7 +167,7 @@ async function list(environment: Environment, exchange: Exchange): Promise<Serve
   const options = listOptions(call.query)
   const watches = options.watch || request.path.includes('/watch/')
   const selection = selectionOf(call.resource, options.labels, options.fields)
-  const watchOptions = { ...options, watch: watches }
+  const watchOptions = watchDefaults({ ...options, watch: watches })
   validateListOptions(watchOptions)
   const { form, negotiated } = objectForm(exchange)
   if (watches) return watch(environment, exchange, watchOptions, selection)
@@ -183,6 +184,14 @@ async function list(environment: Environment, exchange: Exchange): Promise<Serve
   if (transformed !== undefined) return answerValue(200, transformed, form)
   const listForm = { ...form, takesValue: request.takesValue ?? false, monotonic: () => environment.clock.monotonic() }
   return answerList({ kind: definition.listKind, apiVersion }, metadata, views, listForm)
+}
+
+/** A watch from no revision in particular begins with what there is, and says where that ends. */
+function watchDefaults(options: ListOptions): ListOptions {
+  const { watch: watches, resourceVersion, resourceVersionMatch, sendInitialEvents } = options
+  const isPlain = sendInitialEvents === undefined && resourceVersionMatch === ''
+  if (!watches || !isPlain || (resourceVersion !== '' && resourceVersion !== '0')) return options
+  return { ...options, sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
 }
 
 async function watch(

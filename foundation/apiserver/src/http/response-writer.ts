@@ -17,6 +17,8 @@ const gzipAbove = 128 * 1024
 const textLimit = 16 * 1024
 /** Answers up to this are not watched on their way. */
 const unwatched = 64 * 1024
+/** Documents end with a line end, as Go's encoder writes them: `kubectl get --raw` shows it. */
+const lineEnd = Buffer.from('\n')
 /** Writes one answer. Resolves when everything has been handed to the connection or the connection is gone; never rejects. */
 export async function writeResponse(
   answer: ServerResponse,
@@ -27,7 +29,7 @@ export async function writeResponse(
   const { body } = answer
   try {
     if (body.kind === 'json' && body.bytes === undefined) {
-      const text = stringifyJson(body.value)
+      const text = `${stringifyJson(body.value)}\n`
       // Head and body go out as one text; node:http would hand a buffer on beside its head. A warning may need another encoding than the body.
       if (text.length <= textLimit && !has(answer.headers, 'warning')) writeText(answer, text, response)
       else await writeWhole(answer, [Buffer.from(text)], request, response)
@@ -47,7 +49,7 @@ function writeText({ status, headers }: ServerResponse, text: string, response: 
 
 function piecesOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): readonly Uint8Array[] {
   if (body.kind === 'bytes') return body.pieces ?? [body.bytes]
-  return [body.bytes ?? Buffer.from(stringifyJson(body.value))]
+  return [body.bytes ?? Buffer.from(stringifyJson(body.value)), lineEnd]
 }
 
 async function writeWhole(

@@ -166,7 +166,7 @@ async function listPieces(
       since = monotonic()
     }
   }
-  parts.push(encoder.encode(']}'))
+  parts.push(encoder.encode(']}\n'))
   return parts
 }
 

@@ -41,6 +41,10 @@ function fieldReader({ definition, version }: ServedResource, field: string): (o
   const read = Object.hasOwn(version.selectableFields, field) ? version.selectableFields[field] : undefined
   if (read !== undefined) return read
   if (definition.crd !== undefined || Object.keys(version.selectableFields).length > 0)
-    throw badRequest(`field label not supported: ${field}`)
+    throw badRequest(
+      definition.group === 'batch'
+        ? `field label ${JSON.stringify(field)} not supported for ${definition.kind}`
+        : `field label not supported: ${field}`,
+    )
   throw badRequest(`${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`)
 }

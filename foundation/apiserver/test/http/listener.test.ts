@@ -284,8 +284,8 @@ test('keeps several values of a header apart, and writes the bytes that are alre
   const { headers, body } = await ask(door)
   expect([headers.warning, body.toString(), headers['content-length']]).toEqual([
     '299 - "a", 299 - "b"',
-    '{"made":"before"}',
-    '17',
+    '{"made":"before"}\n',
+    '18',
   ])
 })
 
@@ -430,7 +430,7 @@ test('frames the pieces of a watch as its client and its connection take them', 
   const [first, second, third] = (await Promise.all(texts)) as [string, string, string]
   expect(first).toBe('8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n')
   expect(second).toBe('one\ntwo\nthree\n')
-  expect(third).toMatch(/^HTTP[^]*\{"slow":true\}HTTP[^]*\r\n\r\n8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n$/)
+  expect(third).toMatch(/^HTTP[^]*\{"slow":true\}\nHTTP[^]*\r\n\r\n8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n$/)
 })
 
 test('tells the handler when a client goes', async () => {

@@ -44,7 +44,12 @@ export class Connection implements Disposable {
 
   static async open({ port, context, token, servername = 'localhost' }: Target): Promise<Connection> {
     const socket = connect({ host: '127.0.0.1', port, secureContext: context, servername })
-    await once(socket, 'secureConnect')
+    await new Promise<void>((resolve, reject) => {
+      socket.once('secureConnect', resolve)
+      socket.once('error', reject)
+      // A server that lets go of a connection in the handshake says nothing.
+      socket.once('close', () => reject(new Error('the server closed the connection before it was made')))
+    })
     return new Connection(socket.setNoDelay(true), token)
   }
 
@@ -66,9 +71,17 @@ export class Connection implements Disposable {
     const [head] = (await once(this.#socket, 'data')) as [Buffer]
     if (!head.toString('latin1').startsWith('HTTP/1.1 200'))
       throw new Error(`the watch was refused: ${head.toString()}`)
+    let rest: Buffer = Buffer.alloc(0)
     this.#socket.on('data', (chunk: Buffer) => {
+      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
       let count = 0
-      for (let at = chunk.indexOf(mark); at >= 0; at = chunk.indexOf(mark, at + mark.length)) count++
+      let end = 0
+      for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, end)) {
+        count++
+        end = at + mark.length
+      }
+      // A mark may be in two pieces.
+      rest = bytes.subarray(Math.max(end, bytes.length - mark.length + 1))
       if (count > 0) onEvents(count)
     })
   }

@@ -1,6 +1,6 @@
 // Objects that every server has from its first start on: namespaces, and with RBAC the roles that Kubernetes ships.
 import { asJson, formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject, ManagedFieldsEntry, MutableJsonObject } from '@fairlead/kube'
 import type { Environment } from './endpoints/environment.ts'
 import { timestamp } from './endpoints/environment.ts'
 import { storedForm } from './objects/object-form.ts'
@@ -16,7 +16,8 @@ export async function writeMissing(environment: Environment, objects: readonly K
       const { group, version } = parseApiVersion(object.apiVersion)
       const resource = registry.findKind(group, version, object.kind)
       if (resource === undefined) throw new Error(`no resource serves ${object.apiVersion} ${object.kind}`)
-      const metadata = { ...object.metadata, uid: newUid(), creationTimestamp }
+      const managedFields = managers(object, creationTimestamp)
+      const metadata = { ...object.metadata, uid: newUid(), creationTimestamp, managedFields }
       const stored = storedForm(asJson({ ...object, metadata }))
       try {
         await store.write({
@@ -30,6 +31,36 @@ export async function writeMissing(environment: Environment, objects: readonly K
       }
     }),
   )
+}
+
+/** Who owns the fields of such an object: the server itself, but for the rules that aggregation fills in. */
+function managers(object: KubeObject, time: string): ManagedFieldsEntry[] {
+  const entry = (manager: string, operation: 'Apply' | 'Update', fieldsV1: JsonObject): ManagedFieldsEntry => ({
+    manager,
+    operation,
+    apiVersion: object.apiVersion,
+    time,
+    fieldsType: 'FieldsV1',
+    fieldsV1,
+  })
+  const json = asJson(object)
+  const isAggregated = json['aggregationRule'] !== undefined
+  const own: MutableJsonObject = isAggregated
+    ? { 'f:aggregationRule': { '.': {}, 'f:clusterRoleSelectors': {} } }
+    : Object.fromEntries(
+        ['roleRef', 'rules', 'subjects'].filter((name) => json[name] !== undefined).map((name) => [`f:${name}`, {}]),
+      )
+  const metadata = Object.fromEntries(
+    (['annotations', 'labels'] as const).flatMap((name): [string, JsonObject][] => {
+      const keys = Object.keys(object.metadata[name] ?? {})
+      return keys.length === 0
+        ? []
+        : [[`f:${name}`, { '.': {}, ...Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) }]]
+    }),
+  )
+  if (Object.keys(metadata).length > 0) own['f:metadata'] = metadata
+  const server = entry('kube-apiserver', 'Update', own)
+  return isAggregated ? [entry('clusterrole-aggregation-controller', 'Apply', { 'f:rules': {} }), server] : [server]
 }
 
 /** A Namespace as a POST would make it. */

@@ -22,6 +22,7 @@ import { authEndpoints } from './auth/endpoints.ts'
 import { issuerRoute } from './auth/issuer-route.ts'
 import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 import { escalationAdmission } from './auth/rbac/escalation-admission.ts'
+import { signerAdmission } from './auth/signer-admission.ts'
 import { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
 import { RoleIndex } from './auth/rbac/role-index.ts'
 import { ServiceAccountTokens } from './auth/service-account-tokens.ts'
@@ -200,7 +201,7 @@ export class ApiServer implements AsyncDisposable {
       views: new Views(),
       clock,
       admission: new Admission([
-        ...(rbac === undefined ? [] : [escalationAdmission(rbac)]),
+        ...(rbac === undefined ? [] : [escalationAdmission(rbac), signerAdmission(authorizer)]),
         ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]),
         policiesLink({ registry, authorizer, read, list }),
         mutatingWebhooksLink(webhooks),

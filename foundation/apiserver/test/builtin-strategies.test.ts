@@ -412,7 +412,7 @@ test.each([
   ['0 0 1-15/3 jan,mar mon-fri', []],
   ['@hourly', []],
   ['@every 1h30m', []],
-  ['TZ=UTC 0 0 * * *', []],
+  ['TZ=UTC 0 0 * * *', ['cannot use TZ or CRON_TZ in schedule, use timeZone field instead']],
   ['every day', ['expected exactly 5 fields, found 2: [every day]']],
   ['60 * * * *', ['end of range (60) above maximum (59): 60']],
   ['* * 0 * *', ['beginning of range (0) below minimum (1): 0']],

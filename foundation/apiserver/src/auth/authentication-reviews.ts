@@ -30,9 +30,10 @@ export async function reviewToken(object: KubeObject, context: TokenReviewContex
   if (token === '') throw badRequest('token is required for TokenReview in authentication')
   const wanted = audiences === undefined || audiences === null || audiences.length === 0 ? context.audiences : audiences
   const found = await findUser(token, wanted, context)
+  const why = found === undefined ? await context.tokens?.refusal(token, wanted) : undefined
   const status: JsonObject =
     found === undefined
-      ? { user: {}, error: 'invalid bearer token' }
+      ? { user: {}, error: why === undefined ? 'invalid bearer token' : `[invalid bearer token, ${why}]` }
       : { authenticated: true, user: userInfo(found.user), audiences: [...found.audiences] }
   return { ...object, status }
 }

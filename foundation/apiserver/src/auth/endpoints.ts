@@ -70,7 +70,7 @@ function tokenEndpoint(tokens: ServiceAccountTokens): SubresourceEndpoint {
     const options = writeOptions('CreateOptions', query, userAgent)
     const object = defaultTokenRequest(asObject(readBody(environment, exchange, tokenRequestKind, options)))
     const { store, clock } = environment
-    const context = { namespace, name, tokens, store, now: clock.now(), dryRun: options.dryRun }
+    const context = { namespace, name, tokens, store, now: clock.now() }
     const answer = await answerTokenRequest(withOwner(environment, object, options, 'token'), context)
     return answerValue(201, asJson(answer), form)
   }

@@ -1,5 +1,5 @@
 // Acting as someone else: the Impersonate-* headers, each allowed by a rule of its own.
-import { internalError } from '@fairlead/kube'
+import { badRequest } from '@fairlead/kube'
 import type { StatusError } from '@fairlead/kube'
 import { forbiddenRequest } from './forbidden.ts'
 import type { Attributes, Credentials, RequestAuthorizer, UserInfo } from './user.ts'
@@ -38,14 +38,14 @@ export function readImpersonation(headers: Credentials['headers']): Impersonatio
   return { user, uid, groups, extra }
 }
 
-/** The user that the caller becomes, or the error: 403 naming the first thing that is not allowed, 500 when no user is named. */
+/** The user that the caller becomes, or the error: 403 naming the first thing that is not allowed, 400 when no user is named. */
 export async function impersonate(
   requester: UserInfo,
   wanted: ImpersonationRequest,
   authorizer: RequestAuthorizer,
 ): Promise<UserInfo | StatusError> {
   if (wanted.user === '')
-    return internalError('requested impersonation of a group, uid or extra without impersonating a user')
+    return badRequest(`requested [${[...requested(wanted)].join(' ')}] without impersonating a user`)
   for (const attributes of attempts(requester, wanted)) {
     const decision = await authorizer.authorize(attributes)
     if (!decision.allowed) return forbiddenRequest(attributes, decision.reason)
@@ -56,6 +56,14 @@ export async function impersonate(
     groups: groupsOf(wanted),
     ...(wanted.extra.size > 0 && { extra: Object.fromEntries(wanted.extra) }),
   }
+}
+
+/** What is asked for, as Go prints references to objects: kind, namespace, name, uid, version, revision and field. */
+function* requested({ groups, extra, uid }: ImpersonationRequest): Generator<string> {
+  for (const name of groups) yield `{Group  ${name}    }`
+  for (const [key, values] of extra)
+    for (const name of values) yield `{UserExtra  ${name}  authentication.k8s.io/v1  ${key}}`
+  if (uid !== '') yield `{UID  ${uid}  authentication.k8s.io/v1  }`
 }
 
 /** Everything that has to be allowed, in the order in which the API server asks. */

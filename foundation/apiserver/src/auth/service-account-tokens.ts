@@ -2,6 +2,7 @@
 import { createPublicKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { JWK, JWTPayload } from 'jose'
+import { goQuote } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import type { Store } from '../storage/store.ts'
 import { bearerToken } from './authenticators.ts'
@@ -115,6 +116,23 @@ export class ServiceAccountTokens {
     const claim = payload['kubernetes.io'] as KubernetesClaim | undefined
     if (claim === undefined || !(await this.#isAlive(claim))) return undefined
     return { user: userOf(claim, payload.jti), audiences: common }
+  }
+
+  /** Why {@link verify} refuses a token of this issuer, as a TokenReview tells it; undefined for tokens of nobody or ones that are fine. */
+  async refusal(token: string, audiences: readonly string[] = this.#options.audiences): Promise<string | undefined> {
+    const payload = await this.#payload(token)
+    if (payload === undefined) return undefined
+    if (!this.#isInTime(payload)) return 'service account token has expired'
+    const meant = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
+    if (!audiences.some((audience) => meant.includes(audience)))
+      return `token audiences ${quotedList(meant)} is invalid for the target audiences ${quotedList(audiences)}`
+    const claim = payload['kubernetes.io'] as KubernetesClaim | undefined
+    if (claim === undefined || (await this.#isAlive(claim))) return undefined
+    const { name } = claim.serviceaccount
+    const account = await this.#options.store.get('serviceaccounts.', `${claim.namespace}/${name}`)
+    return account === undefined
+      ? `serviceaccounts ${goQuote(name)} not found`
+      : 'service account token has been invalidated'
   }
 
   /** The authenticator for bearer tokens of this issuer. */
@@ -234,4 +252,8 @@ function userOf({ namespace, serviceaccount, pod, node }: KubernetesClaim, id: s
     groups: serviceAccountGroups(namespace),
     extra,
   }
+}
+
+function quotedList(texts: readonly string[]): string {
+  return `[${texts.map(goQuote).join(' ')}]`
 }

@@ -13,8 +13,6 @@ export interface TokenRequestContext {
   readonly store: Pick<Store, 'get'>
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** Check only; the answer carries no token. */
-  readonly dryRun?: boolean
 }
 
 interface BoundObjectRef {
@@ -65,8 +63,8 @@ export async function answerTokenRequest(request: KubeObject, context: TokenRequ
   if (errors.length > 0) throw invalid(kind, '', errors)
   const reference = spec.boundObjectRef ?? undefined
   const bound = reference === undefined ? undefined : await findBoundObject(reference, context)
-  const token =
-    context.dryRun === true ? '' : await tokens.issue({ namespace, name, uid, audiences, expirationSeconds, bound })
+  // A dry run gives a token, too: nothing is stored either way.
+  const token = await tokens.issue({ namespace, name, uid, audiences, expirationSeconds, bound })
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,

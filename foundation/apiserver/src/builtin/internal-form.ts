@@ -71,9 +71,14 @@ export function internalValue(field: MessageField, value: JsonValue | undefined)
     if (message === undefined) return field.type === 'string' ? '' : field.type === 'bool' ? false : 0
     return message.special === undefined ? internalMessage(message, {}) : specialZero(message.special)
   }
-  if (message === undefined || message.special !== undefined || field.map) return value
+  if (message === undefined || message.special !== undefined || field.map || isMeta(message)) return value
   if (isJsonArray(value)) return value.map((item) => internalMessage(message, item as JsonObject))
   return internalMessage(message, value as JsonObject)
+}
+
+/** Types of apimachinery have no internal form. */
+function isMeta(type: MessageType): boolean {
+  return type.name.startsWith('k8s.io.apimachinery.')
 }
 
 /** An invalid value that is an internal struct; `message` is the protobuf name of its v1 form, `k8s.io.api.core.v1.SecurityContext`. */

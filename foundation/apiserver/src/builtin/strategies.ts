@@ -18,12 +18,8 @@ import {
   runtimeClassStrategy,
 } from './cluster/control-plane.ts'
 import { definitionStrategy } from '../custom/definition-strategy.ts'
-import {
-  apiServiceStrategy,
-  certificateRequestStrategy,
-  flowSchemaStrategy,
-  priorityLevelStrategy,
-} from './cluster/definitions.ts'
+import { certificateRequestStrategy } from './cluster/certificate-request.ts'
+import { apiServiceStrategy, flowSchemaStrategy, priorityLevelStrategy } from './cluster/definitions.ts'
 import { coreEventStrategy, newEventStrategy } from './core/event.ts'
 import { namespaceStrategy } from './core/namespace.ts'
 import { configMapStrategy, secretStrategy } from './core/secret.ts'

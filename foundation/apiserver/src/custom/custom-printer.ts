@@ -11,7 +11,7 @@ import {
 } from '@fairlead/kube'
 import type { ColumnDefinition, TablePrinter } from '../registry/resource.ts'
 
-type Cell = string | number | boolean | null
+type Cell = string | number | bigint | boolean | null
 
 interface Column {
   readonly definition: ColumnDefinition
@@ -68,7 +68,7 @@ function cellOf({ definition, find }: Column, object: JsonValue, now: number): C
   if (value === null) return null
   switch (definition.type) {
     case 'integer':
-      return typeof value === 'number' || typeof value === 'bigint' ? Math.trunc(Number(value)) : null
+      return typeof value === 'bigint' ? value : typeof value === 'number' ? Math.trunc(value) : null
     case 'number':
       return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null
     case 'boolean':

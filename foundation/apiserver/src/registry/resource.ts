@@ -29,7 +29,9 @@ export interface ColumnDefinition {
 /** How objects of one kind become rows. `cells` gives one value per column; `now` is milliseconds since the epoch, for ages. */
 export interface TablePrinter {
   readonly columns: readonly ColumnDefinition[]
-  cells(object: KubeObject, now: number): readonly (string | number | boolean | null)[]
+  cells(object: KubeObject, now: number): readonly (string | number | bigint | boolean | null)[]
+  /** What a reader should know of a row beside its cells (a pod that ended). */
+  conditions?(object: KubeObject): readonly JsonObject[]
 }
 
 /** One version of a resource. */

@@ -53,7 +53,14 @@ export function tableOf(
     apiVersion: `meta.k8s.io/${options.version}`,
     metadata,
     columnDefinitions: options.withColumns ? printer.columns.map((column) => ({ ...column })) : null,
-    rows: objects.map((object) => ({ cells: printer.cells(object, options.now), object: rowObject(object, options) })),
+    rows: objects.map((object) => {
+      const conditions = printer.conditions?.(object) ?? []
+      return {
+        cells: printer.cells(object, options.now),
+        ...(conditions.length === 0 ? {} : { conditions }),
+        object: rowObject(object, options),
+      }
+    }),
   }
 }
 

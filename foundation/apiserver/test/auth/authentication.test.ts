@@ -182,7 +182,11 @@ describe('impersonation', () => {
   })
 
   test('of a group needs a user', async () => {
-    expect(await as({ 'impersonate-group': ['ops'] })).toMatchObject({ code: 500, reason: 'InternalError' })
+    expect(await as({ 'impersonate-group': ['ops'] })).toMatchObject({
+      code: 400,
+      reason: 'BadRequest',
+      message: 'requested [{Group  ops    }] without impersonating a user',
+    })
   })
 
   test('keeps keys that mean something to JavaScript', () => {

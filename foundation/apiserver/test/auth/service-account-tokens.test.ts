@@ -316,7 +316,10 @@ describe('a review of identity', () => {
       user,
       audiences: ['x'],
     })
-    expect((await review({ token, audiences: ['y'] })).status).toEqual({ user: {}, error: 'invalid bearer token' })
+    expect((await review({ token, audiences: ['y'] })).status).toEqual({
+      user: {},
+      error: `[invalid bearer token, token audiences ["x" "${issuer}"] is invalid for the target audiences ["y"]]`,
+    })
     expect((await review({ token: 'nonsense' })).status).toEqual({ user: {}, error: 'invalid bearer token' })
     await expect(review({})).rejects.toMatchObject({
       code: 400,

@@ -13,9 +13,15 @@ const bootstrapping = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
 
 const read = ['get', 'list', 'watch']
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update']
+const readWrite = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
 function rule(verbs: readonly string[], group: string, ...resources: readonly string[]): PolicyRule {
   return { verbs, apiGroups: [group], resources }
+}
+
+/** Events are served by two groups. */
+function events(verbs: readonly string[]): PolicyRule {
+  return { verbs, apiGroups: ['', 'events.k8s.io'], resources: ['events'] }
 }
 
 function paths(...nonResourceURLs: readonly string[]): PolicyRule {
@@ -50,16 +56,6 @@ function clusterRoleBinding(name: string, role: string, ...groups: readonly stri
   }
 }
 
-const workloads = [
-  'daemonsets',
-  'deployments',
-  'deployments/scale',
-  'replicasets',
-  'replicasets/scale',
-  'statefulsets',
-  'statefulsets/scale',
-]
-
 const viewRules: readonly PolicyRule[] = [
   rule(
     read,
@@ -79,7 +75,6 @@ const viewRules: readonly PolicyRule[] = [
     read,
     '',
     'bindings',
-    'events',
     'limitranges',
     'namespaces/status',
     'pods/log',
@@ -89,19 +84,42 @@ const viewRules: readonly PolicyRule[] = [
     'resourcequotas/status',
   ),
   rule(read, '', 'namespaces'),
+  events(read),
   rule(read, 'discovery.k8s.io', 'endpointslices'),
   rule(
     read,
     'apps',
     'controllerrevisions',
-    ...workloads,
+    'daemonsets',
     'daemonsets/status',
+    'deployments',
+    'deployments/scale',
     'deployments/status',
+    'replicasets',
+    'replicasets/scale',
     'replicasets/status',
+    'statefulsets',
+    'statefulsets/scale',
     'statefulsets/status',
   ),
   rule(read, 'autoscaling', 'horizontalpodautoscalers', 'horizontalpodautoscalers/status'),
   rule(read, 'batch', 'cronjobs', 'cronjobs/status', 'jobs', 'jobs/status'),
+  rule(
+    read,
+    'extensions',
+    'daemonsets',
+    'daemonsets/status',
+    'deployments',
+    'deployments/scale',
+    'deployments/status',
+    'ingresses',
+    'ingresses/status',
+    'networkpolicies',
+    'replicasets',
+    'replicasets/scale',
+    'replicasets/status',
+    'replicationcontrollers/scale',
+  ),
   rule(read, 'policy', 'poddisruptionbudgets', 'poddisruptionbudgets/status'),
   rule(read, 'networking.k8s.io', 'ingresses', 'ingresses/status', 'networkpolicies'),
   rule(read, 'resource.k8s.io', 'resourceclaims', 'resourceclaims/status', 'resourceclaimtemplates'),
@@ -116,7 +134,6 @@ const editRules: readonly PolicyRule[] = [
     write,
     '',
     'configmaps',
-    'events',
     'persistentvolumeclaims',
     'replicationcontrollers',
     'replicationcontrollers/scale',
@@ -126,18 +143,43 @@ const editRules: readonly PolicyRule[] = [
     'services/proxy',
   ),
   rule(['create'], '', 'serviceaccounts/token'),
-  rule(write, 'apps', ...workloads, 'deployments/rollback'),
+  events(write),
+  rule(
+    write,
+    'apps',
+    'daemonsets',
+    'deployments',
+    'deployments/rollback',
+    'deployments/scale',
+    'replicasets',
+    'replicasets/scale',
+    'statefulsets',
+    'statefulsets/scale',
+  ),
   rule(write, 'autoscaling', 'horizontalpodautoscalers'),
   rule(write, 'batch', 'cronjobs', 'jobs'),
+  rule(
+    write,
+    'extensions',
+    'daemonsets',
+    'deployments',
+    'deployments/rollback',
+    'deployments/scale',
+    'ingresses',
+    'networkpolicies',
+    'replicasets',
+    'replicasets/scale',
+    'replicationcontrollers/scale',
+  ),
   rule(write, 'policy', 'poddisruptionbudgets'),
   rule(write, 'networking.k8s.io', 'ingresses', 'networkpolicies'),
-  rule([...read, ...write], 'coordination.k8s.io', 'leases'),
+  rule(readWrite, 'coordination.k8s.io', 'leases'),
   rule(write, 'resource.k8s.io', 'resourceclaims', 'resourceclaimtemplates'),
 ]
 
 const adminRules: readonly PolicyRule[] = [
   rule(['create'], 'authorization.k8s.io', 'localsubjectaccessreviews'),
-  rule([...read, ...write], apiGroup, 'rolebindings', 'roles'),
+  rule(readWrite, apiGroup, 'rolebindings', 'roles'),
 ]
 
 const toAdmin = { [aggregationLabel('admin')]: 'true' }
@@ -158,6 +200,7 @@ const clusterRoles: readonly AggregatedRole[] = [
   ]),
   clusterRole('system:monitoring', [
     paths('/healthz', '/healthz/*', '/livez', '/livez/*', '/metrics', '/metrics/slis', '/readyz', '/readyz/*'),
+    rule(['get'], '', 'nodes/metrics'),
   ]),
   clusterRole('system:basic-user', [
     rule(['create'], 'authorization.k8s.io', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'),

@@ -50,6 +50,13 @@ export const bindingStrategy: Strategy = {
 export const serviceAccountStrategy: Strategy = {
   returnsDeletedObject: true,
   allowCreateOnUpdate: false,
+  warnings(object, old) {
+    const key = 'kubernetes.io/enforce-mountable-secrets'
+    const value = object.metadata.annotations?.[key]
+    if (value === undefined || (old !== undefined && old.metadata.annotations?.[key] === value)) return []
+    const advice = 'deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets'
+    return [`metadata.annotations[${key}]: ${advice}`]
+  },
 }
 
 function goRoleRef(role: JsonObject): JsonObject {
@@ -114,7 +121,7 @@ function bindingErrors(object: KubeObject): FieldError[] {
   const errors: FieldError[] = []
   if (stringAt(role, 'apiGroup') !== rbacGroup)
     errors.push(fieldErrors.notSupported('roleRef.apiGroup', stringAt(role, 'apiGroup'), [rbacGroup]))
-  const kinds = object.kind === 'RoleBinding' ? ['ClusterRole', 'Role'] : ['ClusterRole']
+  const kinds = object.kind === 'RoleBinding' ? ['Role', 'ClusterRole'] : ['ClusterRole']
   if (!kinds.includes(stringAt(role, 'kind')))
     errors.push(fieldErrors.notSupported('roleRef.kind', stringAt(role, 'kind'), kinds))
   const name = stringAt(role, 'name')

@@ -1,6 +1,6 @@
 // Leases, nodes, quotas, priority and runtime classes: kinds of the control plane with few rules of their own.
-import type { FieldError, KubeObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
+import type { FieldError, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
 import type { Draft, Strategy } from '../../registry/strategy.ts'
 import { immutable, invalidWith, labelName, nonNegative, oneOf, positive } from '../checks.ts'
 import {
@@ -17,6 +17,9 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
+import { invalidInternal } from '../internal-form.ts'
+import { isCidr } from '../networking/ingress.ts'
+import { limitRangeErrors, quotaAmountErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
 
 /** Behaviour of Leases. Coordinated leader election is off by default in Kubernetes: its fields are taken and dropped. */
 export const leaseStrategy: Strategy = {
@@ -32,13 +35,31 @@ export const leaseStrategy: Strategy = {
 export const nodeStrategy: Strategy = {
   hasStatus: true,
   applyDefaults(object) {
+    joinRanges(ensureAt(object, 'spec'))
     const status = draftAt(object, 'status')
     if (status !== undefined && !has(status, 'allocatable') && has(status, 'capacity'))
       status['allocatable'] = { ...mapAt(status, 'capacity') }
   },
-  validate: (object) => taintErrors(object),
+  prepareForCreate(object) {
+    taintUnready(ensureAt(object, 'spec'))
+  },
+  validate: (object) => [
+    ...taintErrors(object),
+    ...stringsAt(object, 'spec', 'podCIDRs').flatMap((range, index) =>
+      isCidr(range)
+        ? []
+        : [
+            fieldErrors.invalid(
+              fieldPath('spec.podCIDRs', index),
+              range,
+              'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+            ),
+          ],
+    ),
+  ],
   validateUpdate: (object, old) => [
     ...taintErrors(object),
+    ...rangeChangeErrors(object, old),
     ...(stringAt(old, 'spec', 'providerID') === ''
       ? []
       : unchanged('spec.providerID', stringAt(object, 'spec', 'providerID'), stringAt(old, 'spec', 'providerID'))),
@@ -51,9 +72,13 @@ export const resourceQuotaStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = {}
   },
-  validate: (object) => quotaErrors('spec.hard', mapAt(object, 'spec', 'hard')),
+  validate: (object) => quotaSpecErrors(objectAt(object, 'spec')),
+  validateStatusUpdate: (object) => [
+    ...quotaAmountErrors('status.hard', mapAt(object, 'status', 'hard')),
+    ...quotaAmountErrors('status.used', mapAt(object, 'status', 'used')),
+  ],
   validateUpdate: (object, old) => [
-    ...quotaErrors('spec.hard', mapAt(object, 'spec', 'hard')),
+    ...quotaSpecErrors(objectAt(object, 'spec')),
     ...immutable(
       'spec.scopes',
       [...stringsAt(object, 'spec', 'scopes')].toSorted(),
@@ -73,8 +98,8 @@ export const limitRangeStrategy: Strategy = {
       if (has(item, 'min')) fill(ensureAt(item, 'defaultRequest'), objectAt(item, 'min'))
     }
   },
-  validate: limitErrors,
-  validateUpdate: limitErrors,
+  validate: limitRangeErrors,
+  validateUpdate: limitRangeErrors,
 }
 
 /** Behaviour of PriorityClasses. */
@@ -128,46 +153,48 @@ function unchanged(field: string, value: string, old: string): FieldError[] {
 function taintErrors(object: KubeObject): FieldError[] {
   const seen = new Set<string>()
   return objectsAt(object, 'spec', 'taints').flatMap((taint, index) => {
-    const path = fieldPath('spec.taints', index)
+    const path = fieldPath('metadata.taints', index)
     const key = stringAt(taint, 'key')
+    const value = stringAt(taint, 'value')
     const effect = stringAt(taint, 'effect')
     const errors = [
       ...invalidWith(`${path}.key`, key, qualifiedName(key)),
-      ...oneOf(`${path}.effect`, effect, ['NoExecute', 'NoSchedule', 'PreferNoSchedule'], 'required'),
+      ...(labelValue(value).length === 0
+        ? []
+        : [fieldErrors.invalid(`${path}.value`, value, labelValue(value).join(';'))]),
+      ...oneOf(`${path}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], 'required'),
     ]
-    if (seen.has(`${key}:${effect}`)) errors.push(fieldErrors.duplicate(path, taint))
+    if (seen.has(`${key}:${effect}`)) {
+      const why = 'taints must be unique by key and effect pair'
+      errors.push({ ...invalidInternal(path, 'k8s.io.api.core.v1.Taint', taint, why), type: 'FieldValueDuplicate' })
+    }
     seen.add(`${key}:${effect}`)
     return errors
   })
 }
 
-function quotaErrors(field: string, amounts: Readonly<Record<string, string>>): FieldError[] {
-  return Object.entries(amounts).flatMap(([name, amount]) => {
-    const path = fieldPath(field, { key: name })
-    return amount.startsWith('-')
-      ? [fieldErrors.invalid(path, amount, 'must be greater than or equal to 0')]
-      : invalidWith(path, name, qualifiedName(name))
-  })
+/** `podCIDR` is the first of `podCIDRs`. */
+function joinRanges(spec: MutableJsonObject): void {
+  const single = stringAt(spec, 'podCIDR')
+  const first = stringsAt(spec, 'podCIDRs')[0] ?? ''
+  if (single === first) return
+  if (single === '') spec['podCIDR'] = first
+  else spec['podCIDRs'] = [single]
 }
 
-function limitErrors(object: KubeObject): FieldError[] {
-  const types = new Set<string>()
-  return objectsAt(object, 'spec', 'limits').flatMap((limit, index) => {
-    const path = fieldPath('spec.limits', index)
-    const type = stringAt(limit, 'type')
-    const errors: FieldError[] = []
-    if (!/^(Container|Pod|PersistentVolumeClaim)$/.test(type))
-      errors.push(...invalidWith(`${path}.type`, type, qualifiedName(type)))
-    if (types.has(type)) errors.push(fieldErrors.duplicate(`${path}.type`, type))
-    types.add(type)
-    if (type === 'Pod') {
-      for (const field of ['default', 'defaultRequest']) {
-        if (has(limit, field))
-          errors.push(fieldErrors.forbidden(`${path}.${field}`, "may not be specified when `type` is 'Pod'"))
-      }
-    }
-    return errors
-  })
+/** The plugin TaintNodesByCondition: nobody goes to a new node before it says that it is ready. */
+function taintUnready(spec: MutableJsonObject): void {
+  const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
+  const present = draftsAt(spec, 'taints')
+  if (!present.some(({ key, effect }) => key === taint.key && effect === taint.effect))
+    spec['taints'] = [...present, taint]
+}
+
+function rangeChangeErrors(object: KubeObject, old: KubeObject): FieldError[] {
+  const [now, before] = [stringsAt(object, 'spec', 'podCIDRs'), stringsAt(old, 'spec', 'podCIDRs')]
+  return before.length === 0 || before.join() === now.join()
+    ? []
+    : [fieldErrors.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid')]
 }
 
 const highestUserPriority = 1_000_000_000

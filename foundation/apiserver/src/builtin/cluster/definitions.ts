@@ -2,7 +2,6 @@
 import type { FieldError, KubeObject } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
-import { immutable } from '../checks.ts'
 import { ensureAt, fill, fillText, has, numberAt, objectAt, stringAt } from '../fields.ts'
 
 /** Behaviour of APIServices: named after the version and group that they serve. */
@@ -13,30 +12,6 @@ export const apiServiceStrategy: Strategy = {
   },
   validate: apiServiceErrors,
   validateUpdate: apiServiceErrors,
-}
-
-/** Behaviour of CertificateSigningRequests: the request itself never changes. */
-export const certificateRequestStrategy: Strategy = {
-  hasStatus: true,
-  validateName: () => [],
-  applyDefaults(object) {
-    const spec = ensureAt(object, 'spec')
-    if (!has(spec, 'usages')) spec['usages'] = ['digital signature', 'key encipherment']
-  },
-  prepareForCreate(object, context) {
-    const spec = ensureAt(object, 'spec')
-    const { name, uid, groups } = context.user
-    Object.assign(spec, { username: name, groups }, uid === undefined ? {} : { uid })
-    object['status'] = {}
-  },
-  prepareForUpdate(object, old) {
-    object['spec'] = { ...objectAt(old, 'spec') }
-  },
-  validate: (object) => [
-    ...(stringAt(object, 'spec', 'request') === '' ? [fieldErrors.required('spec.request')] : []),
-    ...(stringAt(object, 'spec', 'signerName') === '' ? [fieldErrors.required('spec.signerName')] : []),
-  ],
-  validateUpdate: (object, old) => immutable('spec', objectAt(object, 'spec'), objectAt(old, 'spec')),
 }
 
 /** Behaviour of FlowSchemas: accepted and kept; requests are not shaped by them. */

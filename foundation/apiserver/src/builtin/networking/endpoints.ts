@@ -1,10 +1,10 @@
 // Endpoints and EndpointSlices.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath } from '@fairlead/kube'
+import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
 import { isIpAddress } from '../core/ip-address.ts'
 import type { Strategy } from '../../registry/strategy.ts'
-import { immutable, oneOf, portNumber } from '../checks.ts'
-import { draftsAt, fill, fillText, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { immutable, invalidWith, labelName, oneOf, portNumber, subdomainName } from '../checks.ts'
+import { draftsAt, fill, fillText, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
 const ipMessage = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 
@@ -41,9 +41,7 @@ function endpointsErrors(object: KubeObject): FieldError[] {
       errors.push(fieldErrors.required(path, 'must specify `addresses` or `notReadyAddresses`'))
     for (const list of ['addresses', 'notReadyAddresses']) {
       errors.push(
-        ...objectsAt(subset, list).flatMap((address, at) =>
-          addressErrors(fieldPath(path, list, at, 'ip'), stringAt(address, 'ip')),
-        ),
+        ...objectsAt(subset, list).flatMap((address, at) => endpointAddressErrors(fieldPath(path, list, at), address)),
       )
     }
     const ports = objectsAt(subset, 'ports')
@@ -53,9 +51,40 @@ function endpointsErrors(object: KubeObject): FieldError[] {
 }
 
 function portErrors(path: string, port: JsonObject, needsName: boolean): FieldError[] {
-  const errors: FieldError[] = needsName && stringAt(port, 'name') === '' ? [fieldErrors.required(`${path}.name`)] : []
+  const name = stringAt(port, 'name')
+  const errors = name !== '' ? labelName(`${path}.name`, name) : needsName ? [fieldErrors.required(`${path}.name`)] : []
   errors.push(...portNumber(`${path}.port`, numberAt(port, 'port') ?? 0))
-  return [...errors, ...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required')]
+  errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required'))
+  return [...errors, ...protocolErrors(path, port)]
+}
+
+function protocolErrors(path: string, port: JsonObject): FieldError[] {
+  const protocol = stringAt(port, 'appProtocol')
+  return has(port, 'appProtocol') ? invalidWith(`${path}.appProtocol`, protocol, qualifiedName(protocol)) : []
+}
+
+function endpointAddressErrors(path: string, address: JsonObject): FieldError[] {
+  const ip = stringAt(address, 'ip')
+  const [host, node] = [stringAt(address, 'hostname'), stringAt(address, 'nodeName')]
+  return [
+    ...addressErrors(`${path}.ip`, ip),
+    ...(host === '' ? [] : labelName(`${path}.hostname`, host)),
+    ...(has(address, 'nodeName') ? subdomainName(`${path}.nodeName`, node) : []),
+    ...specialAddressErrors(`${path}.ip`, ip),
+  ]
+}
+
+const specialRanges: readonly (readonly [range: RegExp, detail: string])[] = [
+  [/^(127\.|::1$)/, 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
+  [/^(169\.254\.|fe[89ab][0-9a-f]:)/i, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
+  [/^(224\.0\.0\.|ff.2:)/i, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
+]
+
+/** Addresses that mean another place to everyone are no endpoints. */
+function specialAddressErrors(field: string, ip: string): FieldError[] {
+  if (!isIpAddress(ip)) return [fieldErrors.invalid(field, ip, 'must be a valid IP address')]
+  if (ip === '0.0.0.0' || ip === '::') return [fieldErrors.invalid(field, ip, `may not be unspecified (${ip})`)]
+  return specialRanges.filter(([range]) => range.test(ip)).map(([, detail]) => fieldErrors.invalid(field, ip, detail))
 }
 
 function addressErrors(field: string, address: string): FieldError[] {
@@ -70,8 +99,43 @@ function sliceErrors(object: KubeObject): FieldError[] {
     const addresses = stringsAt(endpoint, 'addresses')
     if (addresses.length === 0)
       errors.push(fieldErrors.required(`${path}.addresses`, 'must contain at least 1 address'))
-    if (type === 'IPv4' || type === 'IPv6')
-      errors.push(...addresses.flatMap((address, at) => addressErrors(fieldPath(path, 'addresses', at), address)))
+    if (addresses.length > 100) errors.push(fieldErrors.tooMany(`${path}.addresses`, addresses.length, 100))
+    for (const [at, address] of addresses.entries())
+      errors.push(...sliceAddressErrors(fieldPath(path, 'addresses', at), `${path}.addresses`, address, type))
+    const host = stringAt(endpoint, 'hostname')
+    if (has(endpoint, 'nodeName')) errors.push(...subdomainName(`${path}.nodeName`, stringAt(endpoint, 'nodeName')))
+    if (has(endpoint, 'hostname'))
+      errors.push(
+        ...(host.includes('.')
+          ? [fieldErrors.invalid(`${path}.hostname`, host, 'must not contain dots')]
+          : labelName(`${path}.hostname`, host)),
+      )
+    for (const [at, zone] of objectsAt(endpoint, 'hints', 'forZones').entries()) {
+      const name = stringAt(zone, 'name')
+      errors.push(...invalidWith(fieldPath(path, 'hints.forZones', at, 'name'), name, labelValue(name)))
+    }
   }
-  return errors
+  return [...errors, ...slicePortErrors(objectsAt(object, 'ports'))]
+}
+
+function sliceAddressErrors(field: string, list: string, address: string, type: string): FieldError[] {
+  if (type === 'FQDN') return subdomainName(field, address)
+  if (type !== 'IPv4' && type !== 'IPv6') return []
+  if (!isIpAddress(address)) return [fieldErrors.invalid(field, address, ipMessage)]
+  if (address.includes(':') !== (type === 'IPv6'))
+    return [fieldErrors.invalid(list, address, `must be an ${type} address`)]
+  return specialAddressErrors(field, address)
+}
+
+function slicePortErrors(ports: readonly JsonObject[]): FieldError[] {
+  const names = new Set<string>()
+  return ports.flatMap((port, index) => {
+    const path = fieldPath('ports', index)
+    const name = stringAt(port, 'name')
+    const errors = name === '' ? [] : labelName(`${path}.name`, name)
+    if (names.has(name)) errors.push(fieldErrors.duplicate(`${path}.name`, name))
+    names.add(name)
+    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required'))
+    return [...errors, ...protocolErrors(path, port)]
+  })
 }

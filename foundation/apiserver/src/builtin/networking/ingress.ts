@@ -1,5 +1,6 @@
 // Ingresses, IngressClasses and NetworkPolicies.
-import type { FieldError, JsonObject } from '@fairlead/kube'
+import { BlockList } from 'node:net'
+import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { dns1035Label, dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import {
@@ -12,20 +13,30 @@ import {
   subdomainName,
 } from '../checks.ts'
 import { draftsAt, ensureAt, fillText, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { defaultClass } from '../default-class.ts'
 import { isIpAddress } from '../core/ip-address.ts'
 
 /** Behaviour of Ingresses. */
 export const ingressStrategy: Strategy = {
   tracksGeneration: true,
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
     object['status'] = { loadBalancer: {} }
+    const spec = ensureAt(object, 'spec')
+    if (has(spec, 'ingressClassName') || stringAt(object, 'metadata', 'annotations', oldClass) !== '') return
+    const name = defaultClass(context, 'ingressclasses.networking.k8s.io', [
+      'ingressclass.kubernetes.io/is-default-class',
+    ])
+    if (name !== undefined) spec['ingressClassName'] = name
   },
-  validate: (object) => ingressErrors(objectAt(object, 'spec')),
+  validate: (object) => [...ingressErrors(objectAt(object, 'spec')), ...twoClassErrors(object)],
+  validateStatusUpdate: (object) =>
+    objectsAt(object, 'status', 'loadBalancer', 'ingress').flatMap((ingress, index) =>
+      pointErrors(fieldPath('status.loadBalancer.ingress', index), ingress),
+    ),
   validateUpdate: (object) => ingressErrors(objectAt(object, 'spec')),
   warnings(object, old) {
-    const annotation = 'kubernetes.io/ingress.class'
-    if (old !== undefined || stringAt(object, 'metadata', 'annotations', annotation) === '') return []
-    return [`annotation "${annotation}" is deprecated, please use 'spec.ingressClassName' instead`]
+    if (old !== undefined || stringAt(object, 'metadata', 'annotations', oldClass) === '') return []
+    return [`annotation "${oldClass}" is deprecated, please use 'spec.ingressClassName' instead`]
   },
 }
 
@@ -60,21 +71,48 @@ export const networkPolicyStrategy: Strategy = {
   validateUpdate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
 }
 
+/** What named the class before there was a field. */
+const oldClass = 'kubernetes.io/ingress.class'
+
+function twoClassErrors(object: KubeObject): FieldError[] {
+  const annotation = stringAt(object, 'metadata', 'annotations', oldClass)
+  if (annotation === '' || ['', annotation].includes(stringAt(object, 'spec', 'ingressClassName'))) return []
+  return [
+    fieldErrors.invalid(`annotations.${oldClass}`, annotation, 'must match `ingressClassName` when both are specified'),
+  ]
+}
+
+/** A point where a load balancer takes traffic. */
+function pointErrors(path: string, point: JsonObject): FieldError[] {
+  const [ip, host] = [stringAt(point, 'ip'), stringAt(point, 'hostname')]
+  if (host !== '' && isIpAddress(host))
+    return [fieldErrors.invalid(`${path}.hostname`, host, 'must be a DNS name, not an IP address')]
+  return [
+    ...(ip === '' || isIpAddress(ip)
+      ? []
+      : [fieldErrors.invalid(`${path}.ip`, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]),
+    ...(host === '' ? [] : subdomainName(`${path}.hostname`, host)),
+  ]
+}
+
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']
 
 function ingressErrors(spec: JsonObject): FieldError[] {
   const rules = objectsAt(spec, 'rules')
   const errors: FieldError[] = []
   if (rules.length === 0 && !has(spec, 'defaultBackend')) {
-    errors.push(fieldErrors.invalid('spec', [], 'either `defaultBackend` or `rules` must be specified'))
+    errors.push(fieldErrors.invalid('spec', null, 'either `defaultBackend` or `rules` must be specified'))
   }
   if (has(spec, 'defaultBackend'))
     errors.push(...backendErrors('spec.defaultBackend', objectAt(spec, 'defaultBackend')))
   errors.push(...rules.flatMap((rule, index) => ruleErrors(fieldPath('spec.rules', index), rule)))
   errors.push(
-    ...objectsAt(spec, 'tls').flatMap((tls, index) =>
-      stringsAt(tls, 'hosts').flatMap((host, at) => hostErrors(fieldPath('spec.tls', index, 'hosts', at), host)),
-    ),
+    ...objectsAt(spec, 'tls').flatMap((tls, index) => [
+      ...stringsAt(tls, 'hosts').flatMap((host, at) => hostErrors(fieldPath('spec.tls', index, 'hosts', at), host)),
+      ...(stringAt(tls, 'secretName') === ''
+        ? []
+        : subdomainName(fieldPath('spec.tls', index, 'secretName'), stringAt(tls, 'secretName'))),
+    ]),
   )
   if (has(spec, 'ingressClassName'))
     errors.push(...subdomainName('spec.ingressClassName', stringAt(spec, 'ingressClassName')))
@@ -130,8 +168,11 @@ function backendErrors(path: string, backend: JsonObject): FieldError[] {
   const hasService = has(backend, 'service')
   const hasResource = has(backend, 'resource')
   if (hasService && hasResource) return [fieldErrors.invalid(path, '', 'cannot set both resource and service backends')]
-  if (hasResource) return []
-  if (!hasService) return [fieldErrors.required(path, 'service or resource backend is required')]
+  if (hasResource)
+    return ['kind', 'name']
+      .filter((field) => stringAt(backend, 'resource', field) === '')
+      .map((field) => fieldErrors.required(`${path}.resource.${field}`))
+  if (!hasService) return [fieldErrors.invalid(path, '', 'resource or service backend is required')]
   const name = stringAt(backend, 'service', 'name')
   const port = objectAt(backend, 'service', 'port')
   const number = numberAt(port, 'number') ?? 0
@@ -167,6 +208,7 @@ function ingressClassErrors(spec: JsonObject): FieldError[] {
       if (stringAt(spec, 'parameters', field) === '') errors.push(fieldErrors.required(`spec.parameters.${field}`))
     errors.push(
       ...oneOf('spec.parameters.scope', stringAt(spec, 'parameters', 'scope'), ['Cluster', 'Namespace'], 'required'),
+      ...parameterNamespaceErrors(objectAt(spec, 'parameters')),
     )
   }
   return errors
@@ -191,20 +233,22 @@ function networkPolicyErrors(spec: JsonObject): FieldError[] {
     return [...errors, fieldErrors.invalid('spec.policyTypes', types, 'may not specify more than two policyTypes')]
   return [
     ...errors,
-    ...types.flatMap((type, index) => oneOf(fieldPath('spec.policyTypes', index), type, ['Egress', 'Ingress'])),
+    ...types.flatMap((type, index) => oneOf(fieldPath('spec.policyTypes', index), type, ['Ingress', 'Egress'])),
   ]
 }
 
 function policyPortErrors(path: string, port: JsonObject): FieldError[] {
-  const errors = oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'fine')
+  const errors = oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['TCP', 'UDP', 'SCTP'], 'fine')
   const number = port['port']
   if (number !== undefined && number !== null) errors.push(...portNumberOrName(`${path}.port`, number))
   const end = numberAt(port, 'endPort')
   if (end === undefined) return errors
+  if (number === undefined || number === null)
+    return [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'may not be specified when `port` is not specified')]
   if (typeof number !== 'number')
     return [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'may not be specified when `port` is non-numeric')]
   return end < number
-    ? [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'must be greater than or equal to `port`')]
+    ? [...errors, fieldErrors.invalid(`${path}.endPort`, number, 'must be greater than or equal to `port`')]
     : errors
 }
 
@@ -231,6 +275,8 @@ function peerErrors(path: string, peer: JsonObject): FieldError[] {
         errors.push(
           fieldErrors.invalid(field, except, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
         )
+      else if (isCidr(cidr) && !isWithinNetwork(except, cidr))
+        errors.push(fieldErrors.invalid(field, except, 'must be a strict subset of `cidr`'))
     }
   }
   if (given.length === 0) errors.push(fieldErrors.required(path, 'must specify a peer'))
@@ -248,4 +294,25 @@ export function isCidr(text: string): boolean {
     /^\d{1,3}$/.test(bits) &&
     Number(bits) <= (address.includes(':') ? 128 : 32)
   )
+}
+
+function parameterNamespaceErrors(parameters: JsonObject): FieldError[] {
+  const scope = stringAt(parameters, 'scope')
+  const field = 'spec.parameters.namespace'
+  if (scope === 'Namespace' && !has(parameters, 'namespace'))
+    return [fieldErrors.required(field, "`parameters.scope` is set to 'Namespace'")]
+  return scope === 'Cluster' && has(parameters, 'namespace')
+    ? [fieldErrors.forbidden(field, "`parameters.scope` is set to 'Cluster'")]
+    : []
+}
+
+/** Whether a network is a smaller part of another. */
+function isWithinNetwork(inner: string, outer: string): boolean {
+  const [address = '', length = ''] = inner.split('/')
+  const [base = '', outerLength = ''] = outer.split('/')
+  const family = address.includes(':') ? 'ipv6' : 'ipv4'
+  if (Number(length) <= Number(outerLength) || base.includes(':') !== address.includes(':')) return false
+  const network = new BlockList()
+  network.addSubnet(base, Number(outerLength), family)
+  return network.check(address, family)
 }

@@ -9,6 +9,7 @@ import { podChangeErrors, withEphemeralContainers, withResources } from './pod-c
 import { podSpecErrors, standalonePodErrors } from './pod-spec-validation.ts'
 import { podStatusErrors } from './pod-status-validation.ts'
 import { podWarnings } from './pod-warnings.ts'
+import { applyRuntimeClass } from './runtime-class.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
 /** Behaviour of pods. */
@@ -39,6 +40,7 @@ export const podStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     tolerateBriefOutages(spec)
     resolvePriority(spec, object, context)
+    applyRuntimeClass(spec, object, context)
     object['status'] = { phase: 'Pending', qosClass: qualityOfService(spec), ...gatedCondition(spec, context.now) }
   },
   prepareForUpdate(object, old, { subresource }) {

@@ -21,6 +21,13 @@ export function isStandardResource(name: string): boolean {
   return standardResources.has(name) || isHugePages(name)
 }
 
+/** Names without a domain that a quota counts. */
+export function isQuotaResource(name: string): boolean {
+  return (
+    (standardResources.has(name) && name !== 'storage') || isHugePages(name) || name.startsWith('requests.hugepages-')
+  )
+}
+
 /** `hugepages-2Mi` and the like. */
 export function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-')
@@ -48,9 +55,7 @@ export function amountErrors(field: string, name: string, amount: string): Field
   const { nanos } = parseQuantity(amount)
   const errors: FieldError[] = []
   if (nanos < 0n) errors.push(fieldErrors.invalid(field, amount, 'must be greater than or equal to 0'))
-  // Go rounds to thousandths first.
-  const thousandths = (nanos + 999_999n) / 1_000_000n
-  if (isIntegerResource(name) && thousandths % 1000n !== 0n)
+  if (isIntegerResource(name) && nanos % 1_000_000_000n !== 0n)
     errors.push(fieldErrors.invalid(field, amount, 'must be an integer'))
   return errors
 }
@@ -62,7 +67,8 @@ export function resourceNameErrors(field: string, name: string): FieldError[] {
   return [fieldErrors.invalid(field, name, 'must be a standard resource type or fully qualified')]
 }
 
-function containerResourceNameErrors(field: string, name: string): FieldError[] {
+/** The name of a resource that containers have. */
+export function containerResourceNameErrors(field: string, name: string): FieldError[] {
   const errors = resourceNameErrors(field, name)
   if (!name.includes('/')) {
     return containerResources.has(name) || isHugePages(name)

@@ -11,11 +11,16 @@ import {
 } from '@fairlead/kube'
 import { messageOfKind } from '../../protobuf/message-type.ts'
 import type { Strategy } from '../../registry/strategy.ts'
-import { countOrPercent, invalidWith, labelSelectorErrors, oneOf, positive } from '../checks.ts'
-import { ensureAt, fill, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { countOrPercent, invalidWith, labelSelectorErrors, nonNegative, oneOf, positive } from '../checks.ts'
+import { draftAt, ensureAt, fill, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { invalidInternal } from '../internal-form.ts'
+import { metricErrors, scalingErrors } from './metric-validation.ts'
 import { typedForm } from '../typed-form.ts'
 
 const cpu = (target: JsonObject): JsonObject => ({ type: 'Resource', resource: { name: 'cpu', target } })
+
+const atMostFour = { type: 'Pods', value: 4, periodSeconds: 15 }
+const double = { type: 'Percent', value: 100, periodSeconds: 15 }
 
 /** Behaviour of HorizontalPodAutoscalers in both versions. */
 export const autoscalerStrategy: Strategy = {
@@ -25,9 +30,21 @@ export const autoscalerStrategy: Strategy = {
     if (object['apiVersion'] === 'autoscaling/v1') fill(spec, { targetCPUUtilizationPercentage: 80 })
     else if (objectsAt(spec, 'metrics').length === 0)
       spec['metrics'] = [cpu({ type: 'Utilization', averageUtilization: 80 })]
+    const behavior = draftAt(spec, 'behavior')
+    if (behavior === undefined) return
+    fill(ensureAt(behavior, 'scaleUp'), {
+      stabilizationWindowSeconds: 0,
+      selectPolicy: 'Max',
+      policies: [atMostFour, double],
+    })
+    fill(ensureAt(behavior, 'scaleDown'), { selectPolicy: 'Max', policies: [double] })
   },
   validate: (object) => autoscalerErrors(objectAt(object, 'spec')),
   validateUpdate: (object) => autoscalerErrors(objectAt(object, 'spec')),
+  validateStatusUpdate: (object) =>
+    ['currentReplicas', 'desiredReplicas'].flatMap((field) =>
+      nonNegative(`status.${field}`, numberAt(object, 'status', field)),
+    ),
 }
 
 /** Behaviour of PodDisruptionBudgets. */
@@ -36,6 +53,10 @@ export const disruptionBudgetStrategy: Strategy = {
   allowUnconditionalUpdate: false,
   validate: (object) => budgetErrors(objectAt(object, 'spec')),
   validateUpdate: (object) => budgetErrors(objectAt(object, 'spec')),
+  validateStatusUpdate: (object) =>
+    ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'].flatMap((field) =>
+      nonNegative(`status.${field}`, numberAt(object, 'status', field)),
+    ),
 }
 
 function autoscalerErrors(spec: JsonObject): FieldError[] {
@@ -53,43 +74,30 @@ function autoscalerErrors(spec: JsonObject): FieldError[] {
     if (value === '') errors.push(fieldErrors.required(`spec.scaleTargetRef.${field}`))
     else errors.push(...invalidWith(`spec.scaleTargetRef.${field}`, value, pathSegmentName(value)))
   }
-  errors.push(...positive('spec.targetCPUUtilizationPercentage', numberAt(spec, 'targetCPUUtilizationPercentage')))
-  return [
-    ...errors,
-    ...objectsAt(spec, 'metrics').flatMap((metric, index) => metricErrors(fieldPath('spec.metrics', index), metric)),
-  ]
-}
-
-const metricSources: Readonly<Record<string, string>> = {
-  ContainerResource: 'containerResource',
-  External: 'external',
-  Object: 'object',
-  Pods: 'pods',
-  Resource: 'resource',
-}
-
-function metricErrors(path: string, metric: JsonObject): FieldError[] {
-  const type = stringAt(metric, 'type')
-  if (type === '') return [fieldErrors.required(`${path}.type`, 'must specify a metric source type')]
-  const source = Object.hasOwn(metricSources, type) ? metricSources[type] : undefined
-  if (source === undefined) return oneOf(`${path}.type`, type, Object.keys(metricSources))
-  if (!has(metric, source))
-    return [fieldErrors.required(`${path}.${source}`, 'must populate information for the given metric source')]
-  const target = objectAt(metric, source, 'target')
-  const errors: FieldError[] = []
-  if (stringAt(target, 'type') === '')
-    errors.push(fieldErrors.required(`${path}.${source}.target.type`, 'must specify a metric target type'))
-  else
+  // What v1 says of the CPU is a metric to the server.
+  errors.push(
+    ...positive('spec.metrics[0].resource.target.averageUtilization', numberAt(spec, 'targetCPUUtilizationPercentage')),
+  )
+  const metrics = objectsAt(spec, 'metrics')
+  errors.push(...metrics.flatMap((metric, index) => metricErrors(fieldPath('spec.metrics', index), metric)))
+  if (min === 0 && !metrics.some(({ type }) => type === 'Object' || type === 'External'))
     errors.push(
-      ...oneOf(`${path}.${source}.target.type`, stringAt(target, 'type'), ['AverageValue', 'Utilization', 'Value']),
+      fieldErrors.forbidden(
+        'spec.metrics',
+        'must specify at least one Object or External metric to support scaling to zero replicas',
+      ),
     )
-  return [...errors, ...positive(`${path}.${source}.target.averageUtilization`, numberAt(target, 'averageUtilization'))]
+  for (const direction of ['scaleUp', 'scaleDown'])
+    if (has(objectAt(spec, 'behavior'), direction))
+      errors.push(...scalingErrors(`spec.behavior.${direction}`, objectAt(spec, 'behavior', direction)))
+  return errors
 }
 
 function budgetErrors(spec: JsonObject): FieldError[] {
   const errors: FieldError[] = []
   if (has(spec, 'minAvailable') && has(spec, 'maxUnavailable')) {
-    errors.push(fieldErrors.invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set'))
+    const detail = 'minAvailable and maxUnavailable cannot be both set'
+    errors.push(invalidInternal('spec', 'k8s.io.api.policy.v1.PodDisruptionBudgetSpec', spec, detail))
   }
   for (const field of ['minAvailable', 'maxUnavailable']) errors.push(...countOrPercent(`spec.${field}`, spec[field]))
   errors.push(...labelSelectorErrors('spec.selector', objectAt(spec, 'selector')))

@@ -5,7 +5,7 @@ import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../
 import { age, containerCells, labelsCell, none, objectAge, orNone, printer } from './column.ts'
 
 /** Pods. */
-export const podPrinter: TablePrinter = printer(
+const plainPrinter: TablePrinter = printer(
   ['Ready', 'Status', 'Restarts', 'Age'],
   ['IP', 'Node', 'Nominated Node', 'Readiness Gates'],
   (pod, now) => {
@@ -26,6 +26,17 @@ export const podPrinter: TablePrinter = printer(
     ]
   },
 )
+
+/** Pods; those that ended say so beside their cells. */
+export const podPrinter: TablePrinter = {
+  ...plainPrinter,
+  conditions(object) {
+    const phase = stringAt(object, 'status', 'phase')
+    if (phase !== 'Succeeded' && phase !== 'Failed') return []
+    const message = phase === 'Failed' ? 'The pod failed.' : 'The pod has completed successfully.'
+    return [{ type: 'Completed', status: 'True', reason: phase, message }]
+  },
+}
 
 /** PodTemplates. */
 export const podTemplatePrinter: TablePrinter = printer(['Containers', 'Images', 'Pod Labels'], [], (object) => {

@@ -36,6 +36,7 @@ export const volumeStrategy: Strategy = {
 
 /** Behaviour of StorageClasses. */
 export const storageClassStrategy: Strategy = {
+  returnsDeletedObject: true,
   allowCreateOnUpdate: false,
   applyDefaults(object) {
     fillText(object, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
@@ -58,6 +59,7 @@ export const storageClassStrategy: Strategy = {
 
 /** Behaviour of CSIDrivers. */
 export const csiDriverStrategy: Strategy = {
+  returnsDeletedObject: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
     fill(spec, {
@@ -74,6 +76,7 @@ export const csiDriverStrategy: Strategy = {
 
 /** Behaviour of VolumeAttachments: where a volume goes never changes. */
 export const attachmentStrategy: Strategy = {
+  returnsDeletedObject: true,
   statusKeeps: 'metadata',
   hasStatus: true,
   validate: (object) => [
@@ -85,6 +88,7 @@ export const attachmentStrategy: Strategy = {
 
 /** Behaviour of VolumeAttributesClasses. */
 export const attributesClassStrategy: Strategy = {
+  returnsDeletedObject: true,
   validate: (object) => (stringAt(object, 'driverName') === '' ? [fieldErrors.required('driverName')] : []),
   validateUpdate: (object, old) => [
     ...immutable('driverName', stringAt(object, 'driverName'), stringAt(old, 'driverName')),

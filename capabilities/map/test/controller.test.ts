@@ -1,5 +1,4 @@
 // The controller on an embedded server: what the cases, which are about one parent and its hooks, do not show.
-import { networkInterfaces } from 'node:os'
 import type { ApiServer } from '@fairlead/apiserver'
 import { Client, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
@@ -10,6 +9,7 @@ import type { MapController } from '@fairlead/map'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stage } from '../../../examples/stage.ts'
 import type { StageOptions } from '../../../examples/stage.ts'
+import { ownAddress } from '../../../test/support/own-address.ts'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import { TestHook, copyOf } from './hook.ts'
 
@@ -471,20 +471,16 @@ describe('webhooks', () => {
   const named = (): KubeObject =>
     controller({}, { map: { webhook: { service: { name: 'hook', namespace: 'default' }, path: '/map' } } })
 
-  // Kubernetes takes no loopback addresses for endpoints.
-  const own = Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-  const unless = own === undefined ? ' (this machine has no IPv4 address but loopback)' : ''
-  it.skipIf(own === undefined)(`are found through the endpoints of their Service${unless}`, async () => {
+  const unless = ownAddress === undefined ? ' (this machine has no IPv4 address but loopback)' : ''
+  it.skipIf(ownAddress === undefined)(`are found through the endpoints of their Service${unless}`, async () => {
     await hook[Symbol.asyncDispose]()
-    hook = await TestHook.start(own)
+    hook = await TestHook.start(ownAddress)
     const slice = {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
       metadata: { name: 'hook-1', namespace: 'default', labels: { 'kubernetes.io/service-name': 'hook' } },
       addressType: 'IPv4',
-      endpoints: [{ addresses: [own!], conditions: { ready: true } }],
+      endpoints: [{ addresses: [ownAddress!], conditions: { ready: true } }],
       ports: [{ name: 'http', port: hook.port, protocol: 'TCP' }],
     }
     await set(

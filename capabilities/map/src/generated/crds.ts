@@ -109,7 +109,7 @@ export const crds: readonly KubeObject[] = [
                   ],
                   "x-kubernetes-validations": [
                     {
-                      "rule": "!self.outputResources.exists(o, o.resource == self.parentResource.resource && o.apiVersion.contains('/') == self.parentResource.apiVersion.contains('/') && (!o.apiVersion.contains('/') || o.apiVersion.substring(0, o.apiVersion.indexOf('/')) == self.parentResource.apiVersion.substring(0, self.parentResource.apiVersion.indexOf('/'))))",
+                      "rule": "!self.outputResources.exists(o, o.resource == self.parentResource.resource && o.apiVersion.contains('/') == self.parentResource.apiVersion.contains('/') && (!o.apiVersion.contains('/') || o.apiVersion.split('/')[0] == self.parentResource.apiVersion.split('/')[0]))",
                       "message": "a parent cannot be its own output; each new parent would ask for another one"
                     }
                   ],
@@ -217,7 +217,7 @@ export const crds: readonly KubeObject[] = [
                       ],
                       "x-kubernetes-validations": [
                         {
-                          "rule": "self.all(a, self.exists_one(b, a.resource == b.resource && a.apiVersion.contains('/') == b.apiVersion.contains('/') && (!a.apiVersion.contains('/') || a.apiVersion.substring(0, a.apiVersion.indexOf('/')) == b.apiVersion.substring(0, b.apiVersion.indexOf('/')))))",
+                          "rule": "self.all(a, self.exists_one(b, a.resource == b.resource && a.apiVersion.contains('/') == b.apiVersion.contains('/') && (!a.apiVersion.contains('/') || a.apiVersion.split('/')[0] == b.apiVersion.split('/')[0])))",
                           "message": "a resource can be listed once, in one version"
                         }
                       ],
@@ -401,7 +401,7 @@ export const crds: readonly KubeObject[] = [
                       ],
                       "x-kubernetes-validations": [
                         {
-                          "rule": "self.all(a, self.exists_one(b, a.resource == b.resource && a.apiVersion.contains('/') == b.apiVersion.contains('/') && (!a.apiVersion.contains('/') || a.apiVersion.substring(0, a.apiVersion.indexOf('/')) == b.apiVersion.substring(0, b.apiVersion.indexOf('/')))))",
+                          "rule": "self.all(a, self.exists_one(b, a.resource == b.resource && a.apiVersion.contains('/') == b.apiVersion.contains('/') && (!a.apiVersion.contains('/') || a.apiVersion.split('/')[0] == b.apiVersion.split('/')[0])))",
                           "message": "a resource can be listed once, in one version"
                         }
                       ],

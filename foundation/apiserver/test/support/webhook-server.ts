@@ -35,6 +35,7 @@ export class WebhookServer implements AsyncDisposable {
 
   static async start(
     answer: (review: JsonObject, path: string) => WebhookAnswer | Promise<WebhookAnswer>,
+    host = '127.0.0.1',
   ): Promise<WebhookServer> {
     const { ca, server } = await certificates
     const calls: WebhookRequest[] = []
@@ -53,7 +54,7 @@ export class WebhookServer implements AsyncDisposable {
         })
       })
     })
-    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => listener.listen(0, host, resolve))
     const { port } = listener.address() as AddressInfo
     const caBundle = Buffer.from(ca.cert).toString('base64')
     return new WebhookServer(port, caBundle, calls, async () => {

@@ -1,7 +1,7 @@
 // RESULTS.md: what the benchmarks said when they were last run with `--write`, one section each, with where and when.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { arch, cpus, platform, totalmem } from 'node:os'
+import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { verdict } from './figure.ts'
 import type { Figure } from './figure.ts'
@@ -52,7 +52,9 @@ function sectionOf(name: string, figures: readonly Figure[]): string {
 function machine(): string {
   const processors = cpus()
   const memory = (totalmem() / 2 ** 30).toFixed(0)
-  return `${processors.length} × ${processors[0]?.model ?? arch()}, ${memory} GiB, ${platform()}, Node ${process.versions.node}`
+  const model = processors[0]?.model ?? arch()
+  const load = loadavg()[2]!.toFixed(1)
+  return `${processors.length} × ${model}, ${memory} GiB, ${platform()}, Node ${process.versions.node}, load of the last 15 minutes ${load}`
 }
 
 function commit(): string {

@@ -18,7 +18,7 @@ import {
   stringsAt,
 } from '../fields.ts'
 import { invalidInternal } from '../internal-form.ts'
-import { isCidr } from '../networking/ingress.ts'
+import { isCidr } from '../networking/cidr.ts'
 import { limitRangeErrors, quotaAmountErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
 
 /** Behaviour of Leases. Coordinated leader election is off by default in Kubernetes: its fields are taken and dropped. */

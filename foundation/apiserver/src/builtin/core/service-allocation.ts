@@ -35,6 +35,7 @@ export function allocate(service: JsonObject, spec: MutableJsonObject, context: 
   if (stringAt(spec, 'clusterIP') === '')
     setClusterIp(spec, context.dryRun ? networkAddress : freeAddress(taken.addresses, start))
   if (!hasNodePorts(spec['type'])) return
+  if (spec['type'] === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] === false) return
   for (const port of objectsAt(spec, 'ports'))
     if (has(port, 'nodePort')) taken.ports.add(numberAt(port, 'nodePort') ?? 0)
   for (const port of draftsAt(spec, 'ports')) {
@@ -53,7 +54,9 @@ export function allocationErrors(service: JsonObject, spec: JsonObject, context:
   const [address] = addresses
   if (address !== undefined && address !== 'None' && stringAt(spec, 'type') !== 'ExternalName') {
     const reason = !address.startsWith('10.0.0.')
-      ? 'the provided network does not match the current range'
+      ? context.dryRun
+        ? `the provided IP (${address}) is not in the valid range. The range of valid IPs is 10.0.0.0/24`
+        : 'the provided network does not match the current range'
       : taken.addresses.has(address)
         ? 'provided IP is already allocated'
         : ''

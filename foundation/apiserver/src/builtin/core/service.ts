@@ -1,8 +1,16 @@
 // Services: defaults, cluster IPs, checks.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { asJson, dns1035Label, dns1123Subdomain, fieldErrors, fieldPath, jsonEqual } from '@fairlead/kube'
+import {
+  asJson,
+  dns1035Label,
+  dns1123Subdomain,
+  fieldErrors,
+  fieldPath,
+  jsonEqual,
+  qualifiedName,
+} from '@fairlead/kube'
 import type { Strategy, WriteContext } from '../../registry/strategy.ts'
-import { duplicateStruct, labelErrors, labelName, oneOf, portNumber, portNumberOrName } from '../checks.ts'
+import { duplicateStruct, invalidWith, labelErrors, labelName, oneOf, portNumber, portNumberOrName } from '../checks.ts'
 import {
   draftsAt,
   ensureAt,
@@ -16,6 +24,7 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
+import { trafficErrors, trafficWarnings } from './service-traffic.ts'
 import { isIpAddress } from './ip-address.ts'
 import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './service-allocation.ts'
 
@@ -30,6 +39,8 @@ export const serviceStrategy: Strategy = {
     if (spec['sessionAffinity'] === 'None') delete spec['sessionAffinityConfig']
     else if (spec['sessionAffinity'] === 'ClientIP')
       fill(ensureAt(spec, 'sessionAffinityConfig', 'clientIP'), { timeoutSeconds: 10_800 })
+    if (stringsAt(spec, 'externalIPs').length > 0 && spec['type'] === 'ClusterIP')
+      fillText(spec, { externalTrafficPolicy: 'Cluster' })
     for (const port of draftsAt(spec, 'ports')) {
       fillText(port, { protocol: 'TCP' })
       if (port['targetPort'] === undefined || port['targetPort'] === 0 || port['targetPort'] === '')
@@ -43,9 +54,15 @@ export const serviceStrategy: Strategy = {
     object['status'] = { loadBalancer: {} }
     const spec = ensureAt(object, 'spec')
     if (spec['type'] === 'ExternalName') return
-    syncClusterIps(spec)
+    if (stringAt(spec, 'clusterIP') !== '' && !has(spec, 'clusterIPs')) setClusterIp(spec, stringAt(spec, 'clusterIP'))
     if (serviceErrors(spec).length === 0) allocate(object, spec, context)
-    fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' })
+    const hasNoPods = stringAt(spec, 'clusterIP') === 'None' && Object.keys(mapAt(spec, 'selector')).length === 0
+    fill(
+      spec,
+      hasNoPods && !has(spec, 'ipFamilies') && !has(spec, 'ipFamilyPolicy')
+        ? { ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack' }
+        : { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+    )
   },
   prepareForUpdate(object, old, context) {
     const spec = ensureAt(object, 'spec')
@@ -74,6 +91,7 @@ export const serviceStrategy: Strategy = {
     }
     return checkedSpec(object, context)
   },
+  warnings: (object, old) => trafficWarnings(objectAt(object, 'spec'), old),
   validateName: (name, prefix) => dns1035Label(prefix ? name.replace(/-$/, 'a') : name),
 }
 
@@ -146,7 +164,7 @@ function serviceErrors(spec: JsonObject): FieldError[] {
     )
   if (has(spec, 'internalTrafficPolicy'))
     errors.push(...oneOf('spec.internalTrafficPolicy', stringAt(spec, 'internalTrafficPolicy'), ['Cluster', 'Local']))
-  return errors
+  return [...errors, ...trafficErrors(spec)]
 }
 
 function externalNameErrors(spec: JsonObject): FieldError[] {
@@ -195,6 +213,8 @@ function portErrors(ports: readonly JsonObject[], isHeadless: boolean, withNodeP
     if (!withNodePorts && has(port, 'nodePort') && port['nodePort'] !== 0) {
       errors.push(fieldErrors.forbidden(`${path}.nodePort`, "may not be used when `type` is 'ClusterIP'"))
     }
+    const protocol = stringAt(port, 'appProtocol')
+    if (has(port, 'appProtocol')) errors.push(...invalidWith(`${path}.appProtocol`, protocol, qualifiedName(protocol)))
     return errors
   })
 }

@@ -2,6 +2,7 @@
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
 import { isIpAddress } from '../core/ip-address.ts'
+import { specialAddressErrors } from './special-address.ts'
 import type { Strategy } from '../../registry/strategy.ts'
 import { immutable, invalidWith, labelName, oneOf, portNumber, subdomainName } from '../checks.ts'
 import { draftsAt, fill, fillText, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
@@ -72,19 +73,6 @@ function endpointAddressErrors(path: string, address: JsonObject): FieldError[] 
     ...(has(address, 'nodeName') ? subdomainName(`${path}.nodeName`, node) : []),
     ...specialAddressErrors(`${path}.ip`, ip),
   ]
-}
-
-const specialRanges: readonly (readonly [range: RegExp, detail: string])[] = [
-  [/^(127\.|::1$)/, 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
-  [/^(169\.254\.|fe[89ab][0-9a-f]:)/i, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
-  [/^(224\.0\.0\.|ff.2:)/i, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
-]
-
-/** Addresses that mean another place to everyone are no endpoints. */
-function specialAddressErrors(field: string, ip: string): FieldError[] {
-  if (!isIpAddress(ip)) return [fieldErrors.invalid(field, ip, 'must be a valid IP address')]
-  if (ip === '0.0.0.0' || ip === '::') return [fieldErrors.invalid(field, ip, `may not be unspecified (${ip})`)]
-  return specialRanges.filter(([range]) => range.test(ip)).map(([, detail]) => fieldErrors.invalid(field, ip, detail))
 }
 
 function addressErrors(field: string, address: string): FieldError[] {

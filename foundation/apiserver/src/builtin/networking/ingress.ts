@@ -14,6 +14,7 @@ import {
 } from '../checks.ts'
 import { draftsAt, ensureAt, fillText, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { defaultClass } from '../default-class.ts'
+import { isCidr } from './cidr.ts'
 import { isIpAddress } from '../core/ip-address.ts'
 
 /** Behaviour of Ingresses. */
@@ -283,17 +284,6 @@ function peerErrors(path: string, peer: JsonObject): FieldError[] {
   else if (given.length > 1 && given.includes('ipBlock'))
     errors.push(fieldErrors.forbidden(path, 'may not specify both ipBlock and another peer'))
   return errors
-}
-
-/** An IP network in CIDR notation. */
-export function isCidr(text: string): boolean {
-  const [address = '', bits = '', ...rest] = text.split('/')
-  return (
-    rest.length === 0 &&
-    isIpAddress(address) &&
-    /^\d{1,3}$/.test(bits) &&
-    Number(bits) <= (address.includes(':') ? 128 : 32)
-  )
 }
 
 function parameterNamespaceErrors(parameters: JsonObject): FieldError[] {

@@ -532,7 +532,17 @@ describe('mutating webhooks', () => {
       { allowed: true, patchType: 'JSONPatch', patch: 'eHg=' },
       /received undecodable patch in webhook response: invalid character 'x'/,
     ],
-    ['a patch that does not fit', patchResponse([{ op: 'remove', path: '/nope' }]), /^Internal error occurred: /],
+    [
+      'a patch that is no list',
+      { allowed: true, patchType: 'JSONPatch', patch: Buffer.from('{}').toString('base64') },
+      /received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch$/,
+    ],
+    ['another kind', patchResponse([{ op: 'replace', path: '/kind', value: 'Secret' }]), /unknown conversion$/],
+    [
+      'a patch that does not fit',
+      patchResponse([{ op: 'remove', path: '/nope' }]),
+      /^Internal error occurred: error in remove for path: '\/nope': Unable to remove nonexistent key: nope: missing value$/,
+    ],
     [
       'a type that does not fit',
       patchResponse([{ op: 'add', path: '/data/a', value: 1 }]),
@@ -544,6 +554,21 @@ describe('mutating webhooks', () => {
     await install('Mutating', webhook(server))
     const answer = await api.post(path, configMap('x'))
     expect([answer.status, failureOf(answer)['message']]).toEqual([500, expect.stringMatching(message)])
+  })
+
+  const owner = { manager: 'hook', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} }
+  test.each<[string, JsonValue, boolean]>([
+    ['someone', [owner], true],
+    ['nobody', [], true],
+    ['nonsense', [{ ...owner, operation: 'Odd' }], false],
+  ])('may say who owns fields: %s', async (_name, managedFields, isTaken) => {
+    const server = await serve((review) =>
+      reviewAnswer(review, patchResponse([{ op: 'replace', path: '/metadata/managedFields', value: managedFields }])),
+    )
+    await install('Mutating', webhook(server))
+    const { body } = await api.post(`${path}?dryRun=All`, configMap('x'))
+    const expected = isTaken ? managedFields : [expect.objectContaining({ operation: 'Update', apiVersion: 'v1' })]
+    expect(body.metadata['managedFields'] ?? []).toEqual(expected)
   })
 
   test('cannot change what is deleted', async () => {

@@ -80,7 +80,7 @@ async function attemptChange(
     subresource: call.subresource,
     namespace: call.namespace,
     name: call.name,
-    object: call.shown?.of(asObject(draft)) ?? asObject(draft),
+    object: call.shown?.of(asObject(draft)) ?? atRevision(asObject(draft), current),
     oldObject: call.shown?.of(current) ?? current,
     user: call.user,
     dryRun: change.dryRun,
@@ -107,6 +107,14 @@ async function createMissing(environment: Environment, call: ResourceCall, chang
   // What a client thinks to update has a revision; a new object has none.
   delete (object['metadata'] as { resourceVersion?: string }).resourceVersion
   return { ...(await createObject(environment, call, object, change)), created: true }
+}
+
+/** An update that names no revision is one of the object as it is. */
+function atRevision(object: KubeObject, { metadata }: KubeObject): KubeObject {
+  const { resourceVersion = '' } = object.metadata
+  return resourceVersion !== ''
+    ? object
+    : { ...object, metadata: { ...object.metadata, resourceVersion: metadata.resourceVersion } }
 }
 
 /** Writes and gives the entry, or undefined when the answer is the object that was not kept (dry run, deletion). */

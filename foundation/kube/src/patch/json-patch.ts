@@ -85,7 +85,7 @@ class Draft {
   locate(pointer: string, context: string): { container: Container; key: string } {
     // The server cuts at every slash and drops the first part, whatever it is.
     const steps = pointer.split('/').slice(1).map(decodeStep)
-    const missing = `${context} operation does not apply: doc is missing path: ${JSON.stringify(pointer)}`
+    const missing = `${context} operation does not apply: doc is missing path: ${JSON.stringify(pointer)}: missing value`
     if (steps.length === 0) throw new Refusal(missing)
     let container = this.#own(this.root)
     if (container === undefined) throw new Refusal(missing)
@@ -119,13 +119,13 @@ function applyOperation(draft: Draft, operation: JsonObject): void {
     case 'add':
       return add(draft.locate(text(operation, 'path'), kind), ownValue(operation, 'value') ?? null)
     case 'remove':
-      return remove(draft.locate(text(operation, 'path'), kind))
+      return remove(draft.locate(text(operation, 'path'), kind), kind, text(operation, 'path'))
     case 'replace':
       return replace(draft, text(operation, 'path'), ownValue(operation, 'value') ?? null)
     case 'move': {
       const from = draft.locate(text(operation, 'from'), kind)
       const value = readMember(from.container, from.key) ?? null
-      remove(from)
+      remove(from, kind, text(operation, 'from'))
       return add(draft.locate(text(operation, 'path'), kind), value)
     }
     case 'copy': {
@@ -161,12 +161,15 @@ function add({ container, key }: { container: Container; key: string }, value: J
   container.splice(boundedIndex(key, container.length + 1), 0, value)
 }
 
-function remove({ container, key }: { container: Container; key: string }): void {
+function remove({ container, key }: { container: Container; key: string }, kind: string, path: string): void {
   if (Array.isArray(container)) {
     container.splice(indexOf(container, key), 1)
     return
   }
-  if (!Object.hasOwn(container, key)) throw new Refusal(`Unable to remove nonexistent key: ${key}`)
+  if (!Object.hasOwn(container, key)) {
+    const reason = `Unable to remove nonexistent key: ${key}: missing value`
+    throw new Refusal(`error in ${kind} for path: '${path}': ${reason}`)
+  }
   delete container[key]
 }
 

@@ -5,14 +5,17 @@ import {
   asJson,
   asObject,
   cloneJson,
+  formatFieldErrors,
   internalError,
+  isJsonArray,
   isJsonObject,
   jsonEqual,
   JsonPatchError,
   JsonSyntaxError,
   parseJson,
+  validateManagedFields,
 } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, StatusError } from '@fairlead/kube'
 import { TypeMismatch } from '../../registry/resource.ts'
 import type { Draft } from '../../registry/strategy.ts'
 import type { ServedResource } from '../../registry/registry.ts'
@@ -60,14 +63,14 @@ async function mutate(
   }
   for (const webhook of webhooks) await call(webhook)
   for (const webhook of webhooks) if (again.has(webhook)) await call(webhook)
-  return request === original ? undefined : (cloneJson(asJson(request.object!)) as JsonObject)
+  return request === original ? undefined : withValidOwners(request, original)
 }
 
 /** What the answer makes of the object; undefined when that is nothing new. @throws StatusError 500 */
 function patched({ webhook, as, request }: Invocation, answer: AdmissionAnswer): KubeObject | undefined {
   if (answer.patch === '') return undefined
-  const patch = readPatch(answer.patch)
-  if (Array.isArray(patch) && patch.length === 0) return undefined
+  const patch = readPatch(answer.patch, webhook)
+  if (patch.length === 0) return undefined
   const { object } = request
   if (object === undefined) {
     const what = 'attempted to modify the object, which is not supported for this operation'
@@ -78,20 +81,32 @@ function patched({ webhook, as, request }: Invocation, answer: AdmissionAnswer):
   const before = asJson(object)
   const isResource = object.apiVersion === as.apiVersion
   const patchedJson = apply(before, patch)
+  if (isResource) checkType(patchedJson, before)
   const draft = (isResource ? decoded(patchedJson, as) : cloneJson(patchedJson)) as Draft
-  draft.metadata['managedFields'] = before['metadata'] === undefined ? null : managedFieldsOf(before)
-  if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
   if (isResource) as.definition.strategy.applyDefaults?.(draft)
   return jsonEqual(draft, before) ? undefined : asObject(draft)
 }
 
-function readPatch(base64: string): JsonValue {
+function readPatch(base64: string, webhook: Webhook): readonly JsonValue[] {
+  const undecodable = (reason: string): StatusError =>
+    callFailed(webhook, `received undecodable patch in webhook response: ${reason}`)
+  let patch: JsonValue
   try {
-    return parseJson(Buffer.from(base64, 'base64'))
+    patch = parseJson(Buffer.from(base64, 'base64'))
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw internalError(error.message)
+    if (error instanceof JsonSyntaxError) throw undecodable(error.message)
     throw error
   }
+  if (isJsonArray(patch)) return patch
+  if (patch === null) return []
+  const what = isJsonObject(patch) ? 'object' : typeof patch === 'boolean' ? 'bool' : typeof patch
+  throw undecodable(`json: cannot unmarshal ${what} into Go value of type jsonpatch.Patch`)
+}
+
+/** An object stays of its kind. @throws StatusError 500 */
+function checkType(patchedJson: JsonObject, before: JsonObject): void {
+  const [given, wanted] = [patchedJson, before].map(({ apiVersion, kind }) => `${String(apiVersion)}.${String(kind)}`)
+  if (given !== wanted) throw internalError(`converting (${given}) to (${wanted}): unknown conversion`)
 }
 
 function apply(document: JsonObject, patch: JsonValue): JsonObject {
@@ -117,10 +132,21 @@ function decoded(value: JsonObject, as: ServedResource): JsonObject {
   }
 }
 
-/** Who owns which fields is not for webhooks to say. */
-function managedFieldsOf(object: JsonObject): JsonValue {
-  const metadata = object['metadata'] as JsonObject
-  return cloneJson(metadata['managedFields'] ?? null)
+/** Webhooks may say who owns which fields, as long as that makes sense; otherwise things stay as they were, with a warning. */
+function withValidOwners(changed: AdmissionRequest, original: AdmissionRequest): JsonObject {
+  const object = cloneJson(asJson(changed.object!)) as Draft
+  const before = original.object!.metadata.managedFields
+  const { managedFields } = changed.object!.metadata
+  if (jsonEqual(asJson({ managedFields: managedFields ?? null }), asJson({ managedFields: before ?? null })))
+    return object
+  const errors = validateManagedFields(managedFields, 'metadata.managedFields')
+  if (errors.length === 0) return object
+  const cause = 'this could be caused by an outdated mutating admission controller; please fix your requests'
+  const state = '.metadata.managedFields was in an invalid state after admission'
+  original.warnings.push(`${state}; ${cause}: ${formatFieldErrors(errors)}`)
+  if (before === undefined) delete object.metadata['managedFields']
+  else object.metadata['managedFields'] = cloneJson(asJson(original.object!.metadata)['managedFields'] ?? null)
+  return object
 }
 
 async function inOwnVersion(object: KubeObject, as: ServedResource, resource: ServedResource): Promise<KubeObject> {

@@ -241,7 +241,7 @@ test('gives a log that is written to often its room at once, uses it again, and 
     const write = (index: number): Promise<unknown> =>
       store.write({ resource, key: `a/${index}`, expected: 0, object: { index } })
     for (let index = 0; index < 40; index++) await write(index)
-    expect(size('objects.sqlite-wal')).toBe(room)
+    await expect.poll(() => size('objects.sqlite-wal')).toBe(room)
     await withFolder(async (crashed) => {
       for (const name of ['objects.sqlite', 'objects.sqlite-wal']) cpSync(join(folder, name), join(crashed, name))
       await using copy = await sqlite(crashed).open()

@@ -245,7 +245,10 @@ export class ApiServer implements AsyncDisposable {
         openApiRoute(registry, clock, { openApiPaths: async () => (await gate?.openApiPaths()) ?? {} }),
         openApiV2Route(registry),
         issuerRoute(tokens),
-        healthRoute([{ name: 'ping', check: () => undefined }]),
+        healthRoute([
+          { name: 'ping', check: () => undefined },
+          { name: 'etcd', check: () => store.trouble },
+        ]),
         versionRoute(serverVersion),
         metricsRoute({ requests: metrics, registry, store, version: serverVersion }),
         backupRoute({

@@ -1,4 +1,5 @@
 import { ApiServer, memory, sqlite } from '@fairlead/apiserver'
+import { systemClock } from '@fairlead/client'
 import { FakeClock, isForbidden, isNotFound } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -36,7 +37,24 @@ test.each(['/healthz', '/livez', '/readyz', '/readyz/ping'])('%s says ok to ever
 test('a verbose health answer names its checks', async () => {
   await using api = await TestApi.start()
   const { text } = await api.get('/readyz?verbose')
-  expect(text).toBe('[+]ping ok\nreadyz check passed\n')
+  expect(text).toBe('[+]ping ok\n[+]etcd ok\nreadyz check passed\n')
+})
+
+test('a server whose writes cannot be stored is not ready, by the name that probes know, until one is stored', async () => {
+  let trouble: string | undefined
+  const store = await memory().open({ clock: systemClock })
+  Object.defineProperty(store, 'trouble', { get: () => trouble })
+  await using server = await ApiServer.start({ storage: store, controllers: false })
+  const ready = async (path: string): Promise<readonly [number, string]> => {
+    const user = { name: 'admin', groups: ['system:masters'] }
+    const { status, body } = await server.inject({ method: 'GET', path, user })
+    return [status, body]
+  }
+  expect(await ready('/readyz/etcd')).toEqual([200, 'ok'])
+  trouble = 'disk full'
+  expect(await ready('/readyz')).toEqual([500, expect.stringContaining('[-]etcd failed')])
+  trouble = undefined
+  expect(await ready('/readyz')).toEqual([200, 'ok'])
 })
 
 test('the typed client works in process, and both doors show the same object', async () => {

@@ -40,12 +40,17 @@ export class CommitQueue {
   #gathering: PendingWrite[] = []
   #running: Promise<void> | undefined
   #forget = false
-  /** The last commit failed, and some of it may be in the journal all the same. */
-  #doubtful = false
+  /** Why the last commit failed; some of it may be in the journal all the same. */
+  #trouble: string | undefined
 
   constructor(journal: Journal, target: CommitTarget) {
     this.#journal = journal
     this.#target = target
+  }
+
+  /** Why the last commit failed; undefined when it did not. */
+  get trouble(): string | undefined {
+    return this.#trouble
   }
 
   /** The newest pending write of a key. */
@@ -91,13 +96,17 @@ export class CommitQueue {
     this.#forget = false
     const records = batch.map(({ entry, deleted, at }) => ({ ...entryFields(entry), deleted, at }))
     try {
-      await this.#journal.commit({ records, forgotten, dropAbove: this.#doubtful ? this.#target.revision : undefined })
+      await this.#journal.commit({
+        records,
+        forgotten,
+        dropAbove: this.#trouble === undefined ? undefined : this.#target.revision,
+      })
     } catch (error) {
-      this.#doubtful = true
-      this.#fail(batch, error)
+      this.#trouble = error instanceof Error ? error.message : String(error)
+      this.#fail(batch, this.#trouble, error)
       return
     }
-    this.#doubtful = false
+    this.#trouble = undefined
     let told = 0
     for (const write of batch) {
       this.#settle(write)
@@ -109,7 +118,7 @@ export class CommitQueue {
     }
   }
 
-  #fail(batch: readonly PendingWrite[], cause: unknown): void {
+  #fail(batch: readonly PendingWrite[], reason: string, cause: unknown): void {
     const failed = new Set(batch)
     const surviving: PendingWrite[] = []
     for (const write of this.#gathering) {
@@ -117,7 +126,6 @@ export class CommitQueue {
       else surviving.push(write)
     }
     this.#gathering = surviving
-    const reason = cause instanceof Error ? cause.message : String(cause)
     for (const write of failed) {
       this.#settle(write)
       const { resource, key } = write.entry

@@ -98,6 +98,8 @@ export type ChangeListener = (change: Change) => void
 export interface Store extends AsyncDisposable {
   /** The newest visible revision. A fresh store begins at 1000. */
   readonly revision: number
+  /** Why the last write could not be stored; undefined when it could. */
+  readonly trouble?: string | undefined
   get(resource: string, key: string, revision?: number): Promise<Entry | undefined>
   /**
    * The newest state of a key including writes that wait for their commit: what compare-and-swap checks against.

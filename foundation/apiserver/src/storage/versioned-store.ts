@@ -72,6 +72,10 @@ class VersionedStore implements Store {
     return this.#visible
   }
 
+  get trouble(): string | undefined {
+    return this.#queue.trouble
+  }
+
   /** Reads the journal. Called once, before anything else. */
   async load(): Promise<void> {
     const records: StoredRecord[][] = []

@@ -54,7 +54,8 @@ function job(
 const conditionOf = ({ status }: KubeObject): string | undefined =>
   (status as { conditions?: readonly { type: string; status: string; reason: string }[] } | undefined)?.conditions
     ?.filter((one) => one.status === 'True')
-    .map(({ type, reason }) => `${type} ${reason}`)[0]
+    .map(({ type, reason }) => `${type} ${reason}`)
+    .at(-1)
 
 async function ended(
   made: KubeObject,

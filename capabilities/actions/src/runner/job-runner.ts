@@ -291,12 +291,18 @@ class JobRun {
 
   async #finish(type: 'Complete' | 'Failed', reason: string, message: string): Promise<void> {
     const now = formatTime(this.#parts.clock.now())
-    const made = { ...condition(type, true, { reason, message }), lastProbeTime: now, lastTransitionTime: now }
+    // The API server takes the end of a Job only together with what led to it.
+    const cause = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget'
+    const conditions = [cause, type].map((name) => ({
+      ...condition(name, true, { reason, message }),
+      lastProbeTime: now,
+      lastTransitionTime: now,
+    }))
     await this.#report({
       active: 0,
       ready: 0,
       ...(type === 'Complete' ? { completionTime: now } : {}),
-      conditions: [made as unknown as JsonObject],
+      conditions: conditions as unknown as JsonValue,
     })
   }
 

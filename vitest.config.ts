@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const sourceCondition = '@fairlead/source'
@@ -8,6 +9,8 @@ export default defineConfig({
   test: {
     include: ['{foundation,capabilities,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
     pool: 'forks',
+    // Most tests wait for something: two at a time also where there are two cores, of which one would be left to the runner.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     execArgv: ['--conditions=' + sourceCondition],
     testTimeout: 20_000,
     hookTimeout: 30_000,

@@ -3,7 +3,7 @@
 import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type {
   DelegatedChange,
   DelegatedKey,
@@ -26,13 +26,14 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
   readonly #folder: string
   readonly #kept = new Map<string, Kept>()
   readonly #listeners = new Set<(change: DelegatedChange) => void>()
-  readonly #watcher: FSWatcher
+  /** One for the folder, one for each namespace's. */
+  readonly #watchers = new Map<string, FSWatcher>()
   /** Files are read and written one after the other, so that no half of a change is ever seen. */
   #turn: Promise<unknown> = Promise.resolve()
 
   private constructor(folder: string) {
     this.#folder = folder
-    this.#watcher = watch(folder, { recursive: true }, () => void this.#inTurn(() => this.#readAll()))
+    this.#follow(folder)
   }
 
   /** Opens a folder, which is made if it is not there. */
@@ -84,8 +85,9 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#watcher.close()
+    this.#unfollowAll()
     await this.#turn
+    this.#unfollowAll()
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -94,11 +96,30 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
     return turn
   }
 
+  /** Hears of changes in a folder from now on: what is read after this is never older than what is heard. */
+  #follow(folder: string): void {
+    if (this.#watchers.has(folder)) return
+    // A folder that cannot be read any more is going: what it held stays known until it can be read.
+    const watcher = watch(folder, () => void this.#inTurn(() => this.#readAll()).catch(() => undefined))
+    watcher.on('error', () => this.#unfollow(folder))
+    this.#watchers.set(folder, watcher)
+  }
+
+  #unfollowAll(): void {
+    for (const folder of this.#watchers.keys()) this.#unfollow(folder)
+  }
+
+  #unfollow(folder: string): void {
+    this.#watchers.get(folder)?.close()
+    this.#watchers.delete(folder)
+  }
+
   async #write(object: KubeObject): Promise<KubeObject> {
     const file = this.#fileOf(object)
     const kept = { ...object, status: { characters: textOf(object).length } }
     const text = `${JSON.stringify(kept, undefined, 2)}\n`
-    await mkdir(join(file, '..'), { recursive: true })
+    await mkdir(dirname(file), { recursive: true })
+    this.#follow(dirname(file))
     await writeFile(`${file}.new`, text)
     await rename(`${file}.new`, file)
     this.#keep(formatKey(keyOf(kept)), { text, object: kept })
@@ -108,6 +129,10 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
   /** Compares the folder with what is known of it, and tells what is different. */
   async #readAll(): Promise<void> {
     const missing = new Set(this.#kept.keys())
+    const folders = (await readdir(this.#folder, { withFileTypes: true })).filter((entry) => entry.isDirectory())
+    const followed = new Set([this.#folder, ...folders.map(({ name }) => join(this.#folder, name))])
+    for (const folder of this.#watchers.keys()) if (!followed.has(folder)) this.#unfollow(folder)
+    for (const folder of followed) this.#follow(folder)
     const files = (await readdir(this.#folder, { recursive: true })).filter((file) => file.endsWith('.json'))
     for (const file of files) {
       const [namespace = '', name = '', ...deeper] = file.slice(0, -'.json'.length).split(/[\\/]/)

@@ -75,7 +75,7 @@ class Https {
 
 describe('what a storage may leave out', () => {
   test('a storage without watch is read and created in', async () => {
-    await serve({ storage: storage.only('get', 'list', 'create') })
+    await serve({ storage: storage.withOnly('get', 'list', 'create') })
     expect((await api.get('/apis/notes.example.com/v1')).body['resources']).toMatchObject([
       { name: 'notes', verbs: ['get', 'list', 'create'] },
       { name: 'notes/status' },
@@ -100,11 +100,11 @@ describe('what a storage may leave out', () => {
     ['watch without list', ['get', 'watch']],
     ['nothing at all', ['validate']],
   ] as const)('%s is refused', async (_title, methods) => {
-    await expect(serve({ storage: storage.only(...methods) })).rejects.toMatchObject({ code: 'StorageIncomplete' })
+    await expect(serve({ storage: storage.withOnly(...methods) })).rejects.toMatchObject({ code: 'StorageIncomplete' })
   })
 
   test('an apply does not create where nothing can be created', async () => {
-    await serve({ storage: storage.only('get', 'list', 'watch', 'update') })
+    await serve({ storage: storage.withOnly('get', 'list', 'watch', 'update') })
     const applied = await api.apply(`${notes}/a?fieldManager=m`, note('a', 'one'))
     expect([applied.status, storage.notes.size]).toEqual([405, 0])
   })
@@ -134,7 +134,7 @@ describe('what a storage may leave out', () => {
 
 describe('dry runs', () => {
   test('of operations that cannot be tried are refused, the others are not', async () => {
-    const limited = Object.assign(storage.only('get', 'list', 'watch', 'create', 'update', 'delete'), {
+    const limited = Object.assign(storage.withOnly('get', 'list', 'watch', 'create', 'update', 'delete'), {
       noDryRun: ['create', 'delete'] as const,
     })
     await serve({ storage: limited })

@@ -1,7 +1,8 @@
 // The aggregation layer: every APIService that leads to a Service, and what its server serves, as part of this one. Loaded when there is the first.
 import type { Client } from '@fairlead/client'
 import { jsonEqual } from '@fairlead/kube'
-import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { JsonValue } from '@fairlead/kube'
+import type { ApiService } from '../aggregated/api-services.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
 import type { ServiceSource } from '../webhooks/service-address.ts'
@@ -20,16 +21,6 @@ export interface AggregatorOptions extends ServiceSource {
   /** PEM of who signs certificates of users; extension servers are told. */
   readonly clientAuthority: () => Promise<string>
   readonly onError: (error: unknown) => void
-}
-
-interface ApiService extends KubeObject {
-  readonly spec?: {
-    readonly group?: string
-    readonly version?: string
-    readonly service?: { readonly namespace?: string; readonly name?: string; readonly port?: number } | null
-    readonly caBundle?: string
-    readonly insecureSkipTLSVerify?: boolean
-  }
 }
 
 /** All servers behind APIServices. */

@@ -1,8 +1,9 @@
 // The links of the admission chain that guard certificates: who may approve and sign for a signer, and whom a client certificate may name
 // (plugins CertificateApproval and CertificateSigning).
-import { forbidden, goQuote, isJsonObject } from '@fairlead/kube'
+import { forbidden, goQuote } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { AdmissionLink } from '../admission/admission.ts'
+import { stringAt } from '../builtin/fields.ts'
 import type { Authorizer, UserInfo } from './user.ts'
 
 /** Refuses approvals and certificates of those who may not `approve` or `sign` for the signer that a request names. */
@@ -14,7 +15,7 @@ export function signerAdmission(authorizer: Authorizer): AdmissionLink {
       if (operation !== 'UPDATE' || group !== 'certificates.k8s.io' || plural !== 'certificatesigningrequests') return
       const verb = verbOf(subresource, object, oldObject)
       if (verb === undefined || oldObject === undefined) return
-      const signer = textAt(oldObject['spec'], 'signerName')
+      const signer = stringAt(oldObject['spec'], 'signerName')
       if (mayActFor(authorizer, user, verb, signer)) return
       throw forbidden(
         resource.definition,
@@ -28,7 +29,7 @@ export function signerAdmission(authorizer: Authorizer): AdmissionLink {
 function verbOf(subresource: string, object: KubeObject | undefined, old: KubeObject | undefined): string | undefined {
   if (subresource === 'approval') return 'approve'
   if (subresource !== 'status' || object === undefined || old === undefined) return undefined
-  return textAt(object['status'], 'certificate') === textAt(old['status'], 'certificate') ? undefined : 'sign'
+  return stringAt(object['status'], 'certificate') === stringAt(old['status'], 'certificate') ? undefined : 'sign'
 }
 
 /** The signer itself, or all of its domain. */
@@ -37,9 +38,4 @@ function mayActFor(authorizer: Authorizer, user: UserInfo, verb: string, signer:
   for (const name of [signer, `${signer.split('/')[0]}/*`])
     if (authorizer.authorize({ ...base, name }).allowed) return true
   return false
-}
-
-function textAt(value: unknown, field: string): string {
-  const found = isJsonObject(value as never) ? (value as Record<string, unknown>)[field] : undefined
-  return typeof found === 'string' ? found : ''
 }

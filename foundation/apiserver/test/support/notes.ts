@@ -128,7 +128,7 @@ export class NoteStorage {
   }
 
   /** Only some of the methods. */
-  only(...methods: readonly (keyof DelegatedStorage & keyof NoteStorage)[]): DelegatedStorage {
+  withOnly(...methods: readonly (keyof DelegatedStorage & keyof NoteStorage)[]): DelegatedStorage {
     return Object.fromEntries(methods.map((method) => [method, this[method].bind(this)]))
   }
 

@@ -4,6 +4,7 @@ import { fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../../registry/strategy.ts'
 import { countOrPercent, immutable, isZeroCount, nonNegative, unsupportedStruct } from '../checks.ts'
 import { draftAt, ensureAt, fill, fillText, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
+import { replicaCountErrors } from './replica-counts.ts'
 import { messageType } from '../../protobuf/message-type.ts'
 import { internalMessage } from '../internal-form.ts'
 import { podWarnings } from '../pods/pod-warnings.ts'
@@ -123,7 +124,6 @@ function notOverAll(field: string, value: JsonValue | undefined): FieldError[] {
 }
 
 function deploymentStatusErrors(status: JsonObject): FieldError[] {
-  const number = (name: string): number => numberAt(status, name) ?? 0
   const errors = [
     'observedGeneration',
     'replicas',
@@ -134,17 +134,7 @@ function deploymentStatusErrors(status: JsonObject): FieldError[] {
     'terminatingReplicas',
     'collisionCount',
   ].flatMap((name) => nonNegative(`status.${name}`, numberAt(status, name)))
-  for (const name of ['updatedReplicas', 'readyReplicas', 'availableReplicas'])
-    if (number(name) > number('replicas'))
-      errors.push(fieldErrors.invalid(`status.${name}`, number(name), 'cannot be greater than status.replicas'))
-  if (number('availableReplicas') > number('readyReplicas'))
-    errors.push(
-      fieldErrors.invalid(
-        'status.availableReplicas',
-        number('availableReplicas'),
-        'cannot be greater than readyReplicas',
-      ),
-    )
+  errors.push(...replicaCountErrors(status, ['updatedReplicas', 'readyReplicas', 'availableReplicas'], 'readyReplicas'))
   return errors
 }
 

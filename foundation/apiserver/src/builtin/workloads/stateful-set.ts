@@ -8,6 +8,7 @@ import { internalMessage, invalidInternal } from '../internal-form.ts'
 import { claimSpecErrors } from '../storage/claim.ts'
 import { collisionErrors } from './deployment.ts'
 import { draftAt, draftsAt, ensureAt, fill, fillText, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { replicaCountErrors } from './replica-counts.ts'
 import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { selectedTemplateErrors } from '../pods/pod-template.ts'
@@ -172,22 +173,10 @@ function statefulSetChangeErrors(spec: JsonObject, old: JsonObject): FieldError[
 
 function statefulSetStatusErrors(status: JsonObject): FieldError[] {
   const counts = ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas']
-  const number = (name: string): number => numberAt(status, name) ?? 0
-  const errors = ['replicas', ...counts, 'observedGeneration', 'collisionCount'].flatMap((name) =>
+  const errors: FieldError[] = ['replicas', ...counts, 'observedGeneration', 'collisionCount'].flatMap((name) =>
     nonNegative(`status.${name}`, numberAt(status, name)),
   )
-  for (const name of counts)
-    if (number(name) > number('replicas'))
-      errors.push(fieldErrors.invalid(`status.${name}`, number(name), 'cannot be greater than status.replicas'))
-  if (number('availableReplicas') > number('readyReplicas'))
-    errors.push(
-      fieldErrors.invalid(
-        'status.availableReplicas',
-        number('availableReplicas'),
-        'cannot be greater than status.readyReplicas',
-      ),
-    )
-  return errors
+  return [...errors, ...replicaCountErrors(status, counts, 'status.readyReplicas')]
 }
 
 function daemonSetErrors(object: unknown): FieldError[] {

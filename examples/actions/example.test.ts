@@ -7,7 +7,7 @@ import { Manager } from '@fairlead/controller'
 import type { Command } from '@fairlead/controller'
 import { isConditionTrue } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { manifests } from '../stage.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -91,7 +91,7 @@ const seedCandidates = [
 ]
 
 describe('the actions example', () => {
-  it("tells the seed's five candidates in the seed's order, and what became of them", async () => {
+  test("tells the seed's five candidates in the seed's order, and what became of them", async () => {
     const { code, out, err } = await fairlead('why', ['deployment/trader'])
     const [candidates = '', came = ''] = out.split('\n\n')
     expect(candidates.split('\n').map((line) => line.split(' in ')[0])).toEqual(seedCandidates)
@@ -109,7 +109,7 @@ describe('the actions example', () => {
     expect(code).toBe(0)
   })
 
-  it("gives the five lines for the seed's objects as written, without a cluster", async () => {
+  test("gives the five lines for the seed's objects as written, without a cluster", async () => {
     const { code, out } = await fairlead('why', [undefined], {
       filename: [`${folder}/seed/trader.yaml`],
       kam: [`${folder}/seed/mappings.yaml`],
@@ -118,7 +118,7 @@ describe('the actions example', () => {
     expect(code).toBe(0)
   })
 
-  it('lists the actions of the trader', async () => {
+  test('lists the actions of the trader', async () => {
     const { out } = await fairlead('list', ['deployment/trader'], { namespace: 'stocktrader' })
     expect(out.split('\n').map((line) => line.split(/ {2,}/).slice(0, 2))).toEqual([
       ['TYPE', 'NAME'],
@@ -128,7 +128,7 @@ describe('the actions example', () => {
     ])
   })
 
-  it('runs a command with inputs and shows its log, its history and its Job', async () => {
+  test('runs a command with inputs and shows its log, its history and its Job', async () => {
     const ran = await fairlead('run', ['deployment/trader', 'trace'], {
       namespace: 'stocktrader',
       input: ['spec=*=all; $(reboot)'],
@@ -142,14 +142,14 @@ describe('the actions example', () => {
     expect((await fairlead('logs', [`kappnav/${job}`])).out).toBe('trace of trader set to *=all; $(reboot) at fine\n')
   })
 
-  it('resolves a url action with a snippet', async () => {
+  test('resolves a url action with a snippet', async () => {
     const { out } = await fairlead('run', ['deployment/trader', 'klog'], { namespace: 'stocktrader' })
     expect(out).toBe(
       'https://kibana.example.com:8443/kibana/app/kibana#/discover?query=kubernetes.namespace%3Astocktrader%20and%20kubernetes.labels.app%3Atrader',
     )
   })
 
-  it('refuses inputs that a validator refuses', async () => {
+  test('refuses inputs that a validator refuses', async () => {
     expect(
       await fairlead('run', ['deployment/trader', 'trace'], { namespace: 'stocktrader', input: ['spec=all'] }),
     ).toEqual({
@@ -159,7 +159,7 @@ describe('the actions example', () => {
     })
   })
 
-  it('does the same through HTTP for a user who may', async () => {
+  test('does the same through HTTP for a user who may', async () => {
     const menu = await call(as('trudy'), 'GET', `/api/actions${trader}`)
     expect(
       (menu.body as { actions: { name: string; isAllowed: boolean }[] }).actions.map(({ name, isAllowed }) => [
@@ -192,7 +192,7 @@ describe('the actions example', () => {
     })
   })
 
-  it('answers 403 to a user who may see and not run, and to one who may not see', async () => {
+  test('answers 403 to a user who may see and not run, and to one who may not see', async () => {
     const before = (await admin.list({ apiVersion: 'batch/v1', kind: 'Job' }, { namespace: 'kappnav' })).items.length
     const menu = await call(as('victor'), 'GET', `/api/actions${trader}`)
     expect(
@@ -221,7 +221,7 @@ describe('the actions example', () => {
     )
   })
 
-  it('lists the components of the Application with their menus in one call', async () => {
+  test('lists the components of the Application with their menus in one call', async () => {
     const { body } = await call(as('trudy'), 'GET', '/api/actions/components?namespace=stocktrader&name=stock-trader')
     const { components, unknown } = body as {
       components: { resource: { kind: string }; actions: { name: string }[] }[]
@@ -236,7 +236,7 @@ describe('the actions example', () => {
     expect(unknown).toEqual([])
   })
 
-  it('says of the mappings that every rule is used', async () => {
+  test('says of the mappings that every rule is used', async () => {
     const { status } = await admin.get(
       { apiVersion: 'actions.kappnav.io/v1beta1', kind: 'KindActionMapping' },
       'appsody/appsody',

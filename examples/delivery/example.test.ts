@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { KubeObject } from '@fairlead/kube'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { conditionOf, stageFor } from '../supply-chain/stage.ts'
 import type { ExampleStage } from '../supply-chain/stage.ts'
 
@@ -19,7 +19,7 @@ const ready = (kind: typeof deliverable, name: string, status: string): Promise<
   stage.client.waitFor(kind, `default/${name}`, (object) => conditionOf(object.status, 'Ready')?.[0] === status)
 
 describe('the delivery example', () => {
-  it('passes a source on only when it is deployed, and waits again for the next one', async () => {
+  test('passes a source on only when it is deployed, and waits again for the next one', async () => {
     const waiting = await stage.client.waitFor(
       deliverable,
       'default/front',
@@ -41,7 +41,7 @@ describe('the delivery example', () => {
     await ready(deliverable, 'front', 'True')
   })
 
-  it('runs anew beside the first run when an input changes', async () => {
+  test('runs anew beside the first run when an input changes', async () => {
     const first = await ready(runnable, 'check', 'True')
     expect((first.status as { outputs?: unknown }).outputs).toEqual({ result: 'checked https://example.com/first' })
     await stage.client.patch(runnable, 'default/check', {

@@ -4,7 +4,7 @@ import type { KubeObject } from '@fairlead/kube'
 import { parseYaml } from '@fairlead/kube'
 import { clusterRoleFor } from '@fairlead/map'
 import type { MapController } from '@fairlead/map'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Stage, manifest, manifests } from '../stage.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -38,12 +38,12 @@ async function status(): Promise<unknown> {
 }
 
 describe('the secret-propagation example', () => {
-  it('copies the Secret into the namespaces that match, and counts them', async () => {
+  test('copies the Secret into the namespaces that match, and counts them', async () => {
     expect(await copies()).toEqual({ default: 'hunter2', 'team-a': 'hunter2', 'team-b': 'hunter2' })
     expect(await status()).toEqual({ inputs: { namespaces: { total: 2 } }, outputs: { secrets: { total: 2 } } })
   })
 
-  it('follows namespaces that begin and cease to match', async () => {
+  test('follows namespaces that begin and cease to match', async () => {
     await stage.client.patch(namespaces, 'team-c', { merge: { metadata: { labels: { receives: 'shared-secret' } } } })
     await stage.pass(2)
     expect(Object.keys(await copies())).toEqual(['default', 'team-a', 'team-b', 'team-c'])
@@ -52,7 +52,7 @@ describe('the secret-propagation example', () => {
     expect(Object.keys(await copies())).toEqual(['default', 'team-b', 'team-c'])
   })
 
-  it('changes all copies when the source changes, once a second at most', async () => {
+  test('changes all copies when the source changes, once a second at most', async () => {
     for (const password of ['b25l', 'dHdv', 'dGhyZWU=']) {
       await stage.client.patch(secrets, 'default/shared', { merge: { data: { password } } })
       await stage.settle()
@@ -62,7 +62,7 @@ describe('the secret-propagation example', () => {
     expect(await copies()).toEqual({ default: 'three', 'team-a': 'three', 'team-b': 'three' })
   })
 
-  it('leaves a Secret alone that somebody else made under the name, and takes its place when it goes', async () => {
+  test('leaves a Secret alone that somebody else made under the name, and takes its place when it goes', async () => {
     await stage.apply({ ...secrets, metadata: { name: 'shared', namespace: 'team-c' }, data: { password: 'bWluZQ==' } })
     await stage.client.patch(namespaces, 'team-c', { merge: { metadata: { labels: { receives: 'shared-secret' } } } })
     await stage.pass(2)
@@ -79,7 +79,7 @@ describe('the secret-propagation example', () => {
     expect((await copies())['team-c']).toBe('hunter2')
   })
 
-  it('ships the rights that its controller needs', () => {
+  test('ships the rights that its controller needs', () => {
     const controller = manifest(`${folder}/manifests/3-controller.yaml`)[0] as unknown as MapController
     expect(parseYaml(readFileSync(`${folder}/manifests/2-rbac.yaml`, 'utf8'))).toEqual(clusterRoleFor(controller))
   })

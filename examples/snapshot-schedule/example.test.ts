@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf } from '@fairlead/kube'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Stage, manifest, manifests } from '../stage.ts'
 import { start } from './hook.ts'
 
@@ -51,7 +51,7 @@ const counts = (inputs: number, total: number, ready: number): unknown => ({
 })
 
 describe('the snapshot-schedule example', () => {
-  it('takes snapshots on schedule, counts those that are ready, and lets them go when their time to live ends', async () => {
+  test('takes snapshots on schedule, counts those that are ready, and lets them go when their time to live ends', async () => {
     expect(await countsOf('my-app-snapshots')).toEqual(counts(10, 10, 10))
     expect(await countsOf('my-app-quick')).toEqual(counts(10, 10, 10))
     await stage.pass(15.5)
@@ -66,13 +66,13 @@ describe('the snapshot-schedule example', () => {
     expect(await countsOf('my-app-snapshots')).toEqual(counts(10, 10, 10))
   })
 
-  it('takes a snapshot of a claim that is added', async () => {
+  test('takes a snapshot of a claim that is added', async () => {
     const [first] = manifest(`${folder}/manifests/5-claims.yaml`)
     await stage.apply({ ...first!, metadata: { ...first!.metadata, name: 'data-my-app-10' } })
     expect((await snapshotsOf('my-app-snapshots', 'data-my-app-10')).length).toBe(1)
   })
 
-  it('keeps the snapshots of a claim that is deleted until their time to live ends', async () => {
+  test('keeps the snapshots of a claim that is deleted until their time to live ends', async () => {
     await stage.client.delete(claims, 'default/data-my-app-3')
     await stage.pass(30)
     expect((await snapshotsOf('my-app-quick', 'data-my-app-3')).length).toBe(1)
@@ -82,14 +82,14 @@ describe('the snapshot-schedule example', () => {
     expect((await snapshotsOf('my-app-snapshots', 'data-my-app-3')).length).toBe(1)
   })
 
-  it('deletes the snapshots of a schedule that is deleted', async () => {
+  test('deletes the snapshots of a schedule that is deleted', async () => {
     await stage.client.delete(schedules, 'default/my-app-snapshots', { propagation: 'Background' })
     await stage.pass(2)
     expect(await snapshotsOf('my-app-snapshots')).toEqual([])
     expect((await snapshotsOf('my-app-quick')).length).toBe(10)
   })
 
-  it('keeps the snapshots of a schedule that is deleted with --cascade=orphan, and takes them back by their tags', async () => {
+  test('keeps the snapshots of a schedule that is deleted with --cascade=orphan, and takes them back by their tags', async () => {
     await stage.client.delete(schedules, 'default/my-app-snapshots', { propagation: 'Orphan' })
     await stage.pass(10)
     const orphans = await snapshotsOf('my-app-snapshots')
@@ -107,7 +107,7 @@ describe('the snapshot-schedule example', () => {
     expect(await countsOf('my-app-snapshots')).toEqual(counts(10, 10, 10))
   })
 
-  it('says of the controller that it serves every group', async () => {
+  test('says of the controller that it serves every group', async () => {
     await stage.pass(2)
     const { status } = await stage.client.get(
       { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController' },

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { KubeObject } from '@fairlead/kube'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { conditionOf, healthOfResources, stageFor } from './stage.ts'
 import type { ExampleStage } from './stage.ts'
 
@@ -25,7 +25,7 @@ const image = (name: string): Promise<string> =>
   })
 
 describe('the supply-chain example', () => {
-  it('takes a Workload with tests from its source to a Deployment', async () => {
+  test('takes a Workload with tests from its source to a Deployment', async () => {
     const { status } = await ready('shop', 'True')
     expect(healthOfResources(status)).toEqual({
       source: ['True', 'ReadyCondition', 'fetched'],
@@ -39,7 +39,7 @@ describe('the supply-chain example', () => {
     expect(spec).toMatchObject({ env: [{ name: 'OPTIMIZE', value: 'yes' }] })
   })
 
-  it('passes the source on where there are no tests', async () => {
+  test('passes the source on where there are no tests', async () => {
     const { status } = await ready('blog', 'True')
     const { resources } = status as { resources: readonly { name: string }[] }
     expect(conditionOf(resources[1], 'ResourceSubmitted')).toEqual(['True', 'PassThrough', ''])
@@ -48,7 +48,7 @@ describe('the supply-chain example', () => {
     ).not.toContain('blog-')
   })
 
-  it('says on top why a Workload cannot be built, and heals it', async () => {
+  test('says on top why a Workload cannot be built, and heals it', async () => {
     const { status } = await ready('broken', 'False')
     expect(conditionOf(status, 'Ready')?.[2]).toBe("resource [image]: main.ts:3: cannot find name 'froo'")
     expect(await stage.client.find(deployment, 'default/broken')).toBeUndefined()
@@ -57,7 +57,7 @@ describe('the supply-chain example', () => {
     expect(await image('broken')).toBe('registry.example.com/broken:main')
   })
 
-  it('tests each revision once and keeps two runs', async () => {
+  test('tests each revision once and keeps two runs', async () => {
     await ready('shop', 'True')
     for (const revision of ['next', 'later']) {
       await branch('shop', revision)

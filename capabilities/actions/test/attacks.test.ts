@@ -11,7 +11,7 @@ import {
   targetOf,
 } from '@fairlead/actions'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { catalog, commandsOf, kam, map, merged, trader } from './objects.ts'
 
 const sandbox = new Sandbox()
@@ -23,7 +23,7 @@ const command = (pattern: string, more: JsonObject = {}): JsonObject => ({
 })
 
 describe('what a user types', () => {
-  it.each([
+  test.each([
     'a b',
     '"',
     'a" --evil "b',
@@ -41,7 +41,7 @@ describe('what a user types', () => {
     ).toEqual([['run', '--spec', value, `quoted ${value}`, 'end']])
   })
 
-  it.each(['a b', ';reboot', '$(reboot)', '`id`', 'a|b', 'a>b', "'", '"', 'a\nb', '*', '~'])(
+  test.each(['a b', ';reboot', '$(reboot)', '`id`', 'a|b', 'a>b', "'", '"', 'a\nb', '*', '~'])(
     'never becomes part of a shell script: %j',
     async (value) => {
       const planned = commandsOf(command('/bin/sh -ec "echo ${input.x}"'), 'a', { x: value }, sandbox.run)
@@ -52,19 +52,19 @@ describe('what a user types', () => {
     },
   )
 
-  it('may stand in a shell script as a plain word', async () => {
+  test('may stand in a shell script as a plain word', async () => {
     expect(
       await commandsOf(command('sh -c "set-level ${input.x}"'), 'a', { x: 'com.example=debug' }, sandbox.run),
     ).toEqual([['sh', '-c', 'set-level com.example=debug']])
   })
 
-  it('cannot choose further pods through the pod token', async () => {
+  test('cannot choose further pods through the pod token', async () => {
     expect(await commandsOf(command('run ${input.x} y'), 'a', { x: 'path:podName:string' }, sandbox.run)).toEqual([
       ['run', 'path:podName:string', 'y'],
     ])
   })
 
-  it.each([['__proto__'], ['constructor'], ['toString'], ['hasOwnProperty']])(
+  test.each([['__proto__'], ['constructor'], ['toString'], ['hasOwnProperty']])(
     'is no field because objects inherit it: %s',
     async (name) => {
       const body = JSON.parse(`{"x": "1", ${JSON.stringify(name)}: "2"}`) as JsonObject
@@ -77,7 +77,7 @@ describe('what a user types', () => {
 })
 
 describe('what a resource holds', () => {
-  it('is put in as it is and never resolved again', async () => {
+  test('is put in as it is and never resolved again', async () => {
     const set = merged(map('m', {}))
     const resource = {
       ...trader,
@@ -102,7 +102,7 @@ describe('what a resource holds', () => {
 })
 
 describe('patterns that grow', () => {
-  it('are stopped', async () => {
+  test('are stopped', async () => {
     const variables = Object.fromEntries(
       Array.from({ length: 40 }, (_value, index) => [`v${index}`, `\${var.v${index + 1}}\${var.v${index + 1}}`]),
     )
@@ -118,7 +118,7 @@ describe('patterns that grow', () => {
     await expect(resolver.resolve('${var.v0}')).rejects.toMatchObject({ code: 'TooLarge' })
   })
 
-  it('end at a cycle', async () => {
+  test('end at a cycle', async () => {
     const set = merged(map('m', { variables: { a: '${var.b}', b: '${var.a}' } }))
     const resolver = new PatternResolver({
       resource: {},
@@ -132,7 +132,7 @@ describe('patterns that grow', () => {
     expect(await resolver.resolve('${var.a,default.x}${var.a,default.y}')).toEqual({ value: 'xy' })
   })
 
-  it('of a thousand nested arguments are refused', async () => {
+  test('of a thousand nested arguments are refused', async () => {
     const set = merged(map('m', {}))
     const resolver = new PatternResolver({
       resource: {},
@@ -149,7 +149,7 @@ describe('patterns that grow', () => {
 })
 
 describe('snippets', () => {
-  it.each([
+  test.each([
     ['loop', 'function f() { while (true); }', /50 ms/],
     ['loop and catch it', 'function f() { for (;;) { try { for (;;); } catch (e) {} } }', /50 ms/],
     ['loop while they are loaded', 'function f() {} while (true);', /50 ms/],
@@ -173,7 +173,7 @@ describe('snippets', () => {
     expect(await sandbox.run('function after() { return "fine"; }', [])).toBe('fine')
   })
 
-  it('see nothing of ours', async () => {
+  test('see nothing of ours', async () => {
     const names = [
       'process',
       'require',
@@ -204,14 +204,14 @@ describe('snippets', () => {
     await expect(sandbox.run('function f() { return import("node:fs"); }', [])).resolves.toBe('[object Promise]')
   })
 
-  it('leave nothing behind for the next', async () => {
+  test('leave nothing behind for the next', async () => {
     await sandbox.run('function f() { globalThis.left = 1; Object.prototype.left = 2; String = null; return "x"; }', [])
     expect(await sandbox.run('function f() { return typeof left + typeof ({}).left + typeof String; }', [])).toBe(
       'undefinedundefinedfunction',
     )
   })
 
-  it('take their arguments as texts', async () => {
+  test('take their arguments as texts', async () => {
     expect(
       await sandbox.run('function f(a, b) { return a + "|" + b + "|" + typeof a; }', [
         '");throw 1;("',
@@ -222,7 +222,7 @@ describe('snippets', () => {
 })
 
 describe('maps', () => {
-  it('with __proto__ are maps as any other', () => {
+  test('with __proto__ are maps as any other', () => {
     const data = {
       'url-actions': '[{"name": "__proto__", "url-pattern": "x", "__proto__": {"polluted": 1}}]',
       variables: '{"__proto__": {"polluted": "1"}, "constructor": "c"}',
@@ -237,7 +237,7 @@ describe('maps', () => {
     )
   })
 
-  it('of 5 MB are refused with a message, and others still count', () => {
+  test('of 5 MB are refused with a message, and others still count', () => {
     const huge = map('kappnav.actions.deployment', {
       'url-actions': `[{"name": "x", "text": "${'x'.repeat(5_000_000)}"}]`,
     })
@@ -257,7 +257,7 @@ describe('maps', () => {
     expect(found.merged.actions.map(({ name }) => name)).toEqual(['ok'])
   })
 
-  it.each([
+  test.each([
     ['deep nesting', `${'['.repeat(100_000)}`],
     ['a comment without its end', '/* '],
     ['no closing quote', '["a'],
@@ -273,7 +273,7 @@ describe('maps', () => {
     expect(parsed.actions['cmd-actions'].map(({ name }) => name)).toEqual(['ok'])
   })
 
-  it('may hold data that are no texts', () => {
+  test('may hold data that are no texts', () => {
     const broken = {
       metadata: { name: 'm', namespace: 'n' },
       data: { 'url-actions': 5, inputs: ['x'], variables: null },
@@ -287,7 +287,7 @@ describe('maps', () => {
 })
 
 describe('10,000 rules', () => {
-  it('are found in time, in order, and all count', () => {
+  test('are found in time, in order, and all count', () => {
     const rules = Array.from({ length: 10_000 }, (_value, index) => ({
       apiVersion: '*/*',
       kind: index % 2 === 0 ? '*' : 'Deployment',
@@ -305,7 +305,7 @@ describe('10,000 rules', () => {
     expect(candidates.slice(5000, 5002).map(({ name }) => name)).toEqual(['m0', 'm2'])
   })
 
-  it('of one mapping that are all wrong leave other mappings alone', () => {
+  test('of one mapping that are all wrong leave other mappings alone', () => {
     const wrong = kam(
       'wrong',
       Array.from(

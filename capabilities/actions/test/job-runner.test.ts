@@ -6,7 +6,7 @@ import { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const jobKind = { apiVersion: 'batch/v1', kind: 'Job' }
 const node = process.execPath
@@ -79,7 +79,7 @@ async function ended(
 }
 
 describe('the job runner', () => {
-  it('runs a command and keeps what it prints on both streams', async () => {
+  test('runs a command and keeps what it prints on both streams', async () => {
     expect(
       await ended(
         job('prints', [
@@ -96,7 +96,7 @@ describe('the job runner', () => {
     })
   })
 
-  it('gives literal variables, and nothing of its own environment', async () => {
+  test('gives literal variables, and nothing of its own environment', async () => {
     process.env['FAIRLEAD_TEST_SECRET'] = 'secret'
     const { log } = await ended(
       job(
@@ -110,7 +110,7 @@ describe('the job runner', () => {
     expect(log).toBe('yes undefined\n')
   })
 
-  it.each([
+  test.each([
     ['fails', [node, '-e', 'process.exit(3)'], {}, 'Failed BackoffLimitExceeded', ''],
     ['missing', ['/no/such/program'], {}, 'Failed BackoffLimitExceeded', 'cannot be started'],
     ['entrypoint', undefined, {}, 'Failed BackoffLimitExceeded', 'names no command'],
@@ -132,7 +132,7 @@ describe('the job runner', () => {
     expect(result.log).toContain(log)
   })
 
-  it('ends the command of a Job that is deleted', async () => {
+  test('ends the command of a Job that is deleted', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
     await client.create(job('deleted', [node, '-e', 'console.log(process.pid); setInterval(() => {}, 1000)']))
     const { name } = (
@@ -162,7 +162,7 @@ describe('the job runner', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('says why a service account cannot be used', async () => {
+  test('says why a service account cannot be used', async () => {
     await using own = new AsyncDisposableStack()
     const runner = new JobRunner({
       mode: 'process',
@@ -174,7 +174,7 @@ describe('the job runner', () => {
     expect(result.log).toContain('serviceaccounts "x" not found')
   })
 
-  it('hands commands to a container engine as they are', async () => {
+  test('hands commands to a container engine as they are', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
     const path = process.env['PATH']
     writeFileSync(join(folder, 'podman'), `#!${node}\nconsole.log(JSON.stringify(process.argv.slice(2)))\n`, {

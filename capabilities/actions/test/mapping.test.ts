@@ -2,7 +2,7 @@ import { MappingIndex, makeTarget, parseMapping, targetOf } from '@fairlead/acti
 import type { Target } from '@fairlead/actions'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { fc, test as property } from '@fast-check/vitest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { catalog, kam, map, trader } from './objects.ts'
 
 const target = (more: Partial<Target> = {}): Target =>
@@ -25,7 +25,7 @@ function names(rules: readonly JsonObject[], of: Target = target()): readonly st
 const rule = (more: JsonObject): JsonObject => ({ apiVersion: '*/*', kind: '*', mapname: 'm', ...more })
 
 describe('a rule', () => {
-  it.each([
+  test.each([
     ['apps/v1', 'apps/v1', true],
     ['apps/v1', '*/*', true],
     ['apps/v1', 'apps/*', true],
@@ -47,7 +47,7 @@ describe('a rule', () => {
     expect(names([rule({ apiVersion: pattern })], target({ apiVersion, kind: 'Service' })).length === 1).toBe(fits)
   })
 
-  it.each([
+  test.each([
     ['Liberty', 'liberty', true],
     ['LIBERTY', 'Liberty', true],
     ['*', 'anything', true],
@@ -62,7 +62,7 @@ describe('a rule', () => {
     { apiVersion: 'a.io/v1', kind: 'A', uid: '1' },
     { apiVersion: 'b.io/v1', kind: 'A', uid: '2' },
   ]
-  it.each([
+  test.each([
     [{ kind: 'A' }, true],
     [{ kind: 'A', uid: '2' }, true],
     [{ kind: 'A', apiVersion: 'b.io/v1', uid: '2' }, true],
@@ -75,11 +75,11 @@ describe('a rule', () => {
     expect(names([rule({ owner })], target({ owners })).length === 1).toBe(fits)
   })
 
-  it('asks for an owner at all when it names one', () => {
+  test('asks for an owner at all when it names one', () => {
     expect(names([rule({ owner: { kind: '*' } })])).toEqual([])
   })
 
-  it('takes variables of the owner that satisfied it', () => {
+  test('takes variables of the owner that satisfied it', () => {
     expect(
       names(
         [rule({ owner: { uid: '2' }, mapname: 'x.${owner.kind}.${owner.apiVersion}.${owner.uid}' })],
@@ -88,7 +88,7 @@ describe('a rule', () => {
     ).toEqual(['x.a.b.io-v1.2@n'])
   })
 
-  it.each([
+  test.each([
     ['${group}.${namespace}.${kind}.${name}', 'apps.stocktrader.deployment.trader@stocktrader'],
     ['a${name}b-${kind}', 'atraderb-deployment@stocktrader'],
     ['${kind}-${subkind}', undefined],
@@ -143,7 +143,7 @@ describe('the order', () => {
 })
 
 describe('mapping, lookup and merge', () => {
-  it('tell where each action comes from, what it overrides and what is cut', () => {
+  test('tell where each action comes from, what it overrides and what is cut', () => {
     const found = catalog(
       [
         kam('k', [
@@ -177,7 +177,7 @@ describe('mapping, lookup and merge', () => {
     expect(found.merged.parts.snippets).toEqual({ s: 'first', t: 'second' })
   })
 
-  it('are asked again only when something changed', () => {
+  test('are asked again only when something changed', () => {
     let asked = 0
     const maps = [map('m', { 'url-actions': [{ name: 'a' }] })]
     const all = catalog(
@@ -194,7 +194,7 @@ describe('mapping, lookup and merge', () => {
     expect(asked).toBe(2)
   })
 
-  it('tolerate objects of any form', () => {
+  test('tolerate objects of any form', () => {
     expect(
       targetOf({
         apiVersion: 'v1',

@@ -9,7 +9,7 @@ import {
 import { parseJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { fc, test as property } from '@fast-check/vitest'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { map, merged, trader } from './objects.ts'
 
 const sandbox = new Sandbox()
@@ -76,7 +76,7 @@ async function resolved(pattern: string): Promise<unknown> {
 }
 
 describe('patterns', () => {
-  it.each([
+  test.each([
     ['plain', 'plain'],
     ['$5 {a} }{ $', '$5 {a} }{ $'],
     ['$$', '$'],
@@ -101,7 +101,7 @@ describe('patterns', () => {
     expect(await resolved(pattern)).toBe(value)
   })
 
-  it.each([
+  test.each([
     ['podlist()', '{"pods":["a","b"]}'],
     ['podlist(stocktrader,trader)', '{"pods":["a","b"]}'],
     ['podlist(stocktrader)', 'FunctionFailed'],
@@ -151,7 +151,7 @@ describe('command lines', () => {
     },
   )
 
-  it('never split a segment', () => {
+  test('never split a segment', () => {
     expect(splitCommandLine('a${snippet.s("x",${input.y})}b c')).toEqual(['a${snippet.s("x",${input.y})}b', 'c'])
   })
 })
@@ -162,7 +162,7 @@ describe('lenient JSON', () => {
     expect(parseLenientJson(text)).toEqual({ value: parseJson(text), deviations: [] })
   })
 
-  it.each([
+  test.each([
     ['{a: b}', { a: 'b' }],
     ["{'a' = 1; b => true}", { a: 1, b: true }],
     ['[1,2,]', [1, 2, null]],

@@ -4,7 +4,7 @@ import { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { kam, map, trader } from './objects.ts'
 
 const kamKind = { apiVersion: 'actions.kappnav.io/v1', kind: 'KindActionMapping' }
@@ -64,7 +64,7 @@ const urls = (...names: readonly string[]): JsonObject => ({
 })
 
 describe('the service', () => {
-  it('shows a map as soon as it is there, changed, and gone, also one that was looked for in vain', async () => {
+  test('shows a map as soon as it is there, changed, and gone, also one that was looked for in vain', async () => {
     expect(await menuNames()).toEqual([])
     await admin.create(map('by-kind', urls('one')))
     expect(await eventually(menuNames, ['one'])).toEqual(['one'])
@@ -76,7 +76,7 @@ describe('the service', () => {
     await eventually(menuNames, ['one'])
   })
 
-  it('never resolves a pattern that a caller sends', async () => {
+  test('never resolves a pattern that a caller sends', async () => {
     for (const [path, more] of [
       ['/kappnav/resource/trader/Deployment', {}],
       ['/api/actions', {}],
@@ -91,7 +91,7 @@ describe('the service', () => {
     }
   })
 
-  it.each([
+  test.each([
     ['GET', '/api/actions', {}, 400, 'input-error'],
     ['GET', '/api/actions', { kind: 'Deployment', name: 'nope' }, 404, 'not-found'],
     ['GET', '/api/actions', { kind: 'Nope', name: 'x' }, 404, 'not-found'],
@@ -111,7 +111,7 @@ describe('the service', () => {
     expect(await admin.answer({ method, path, query: asked })).toMatchObject({ status, body: { code: status, error } })
   })
 
-  it('refuses bodies that are no JSON or no object', async () => {
+  test('refuses bodies that are no JSON or no object', async () => {
     await admin.apply(map('by-kind', { 'cmd-actions': [{ name: 'go', image: 'i', 'cmd-pattern': 'x' }] }), {
       force: true,
     })
@@ -129,7 +129,7 @@ describe('the service', () => {
     ).toMatchObject({ status: 422, body: { error: 'validation-error' } })
   })
 
-  it('lists more than 60 runs, newest first', async () => {
+  test('lists more than 60 runs, newest first', async () => {
     for (let index = 0; index < 70; index++) await actionServiceOf(manager).run(caller, ref, 'go')
     const runs = await actionServiceOf(manager).history(caller, { name: 'trader' })
     expect(runs.length).toBe(70)
@@ -143,7 +143,7 @@ describe('the service', () => {
     expect((body as { commands: unknown[] }).commands.length).toBe(70)
   })
 
-  it('checks and makes nothing on a dry run', async () => {
+  test('checks and makes nothing on a dry run', async () => {
     const before = (await actionServiceOf(manager).history(caller)).length
     expect(
       await admin.answer({ method: 'POST', path: '/api/actions/go/run', query: { ...query, dryRun: 'All' } }),
@@ -151,7 +151,7 @@ describe('the service', () => {
     expect((await actionServiceOf(manager).history(caller)).length).toBe(before)
   })
 
-  it('sends no browser to a script', async () => {
+  test('sends no browser to a script', async () => {
     await admin.apply(map('by-kind', { 'url-actions': [{ name: 'evil', 'url-pattern': 'javascript:alert(1)' }] }), {
       force: true,
     })
@@ -164,7 +164,7 @@ describe('the service', () => {
 })
 
 describe('the controllers', () => {
-  it('say which rules are used and which are not', async () => {
+  test('say which rules are used and which are not', async () => {
     expect(
       (await ready('kinds', ({ status }) => (status as { maps?: { found: unknown[] } }).maps?.found.length === 1))
         .status,
@@ -179,7 +179,7 @@ describe('the controllers', () => {
     })
   })
 
-  it('refuse at admission what the schema can tell', async () => {
+  test('refuse at admission what the schema can tell', async () => {
     for (const [rule, message] of [
       [{ kind: 'X', mapname: 'm' }, /apiVersion: Required value/],
       [{ apiVersion: 'v1', kind: 'Dep*', mapname: 'm' }, /a part of a kind cannot be left open/],
@@ -189,7 +189,7 @@ describe('the controllers', () => {
     await expect(admin.create(kam('bad', [], { precedence: 10 }))).rejects.toThrow(/less than or equal to 9/)
   })
 
-  it('tell authors of maps what is wrong, once', async () => {
+  test('tell authors of maps what is wrong, once', async () => {
     await admin.create(map('lenient', { 'url-actions': '[{name: "x", "url-pattern": "${nope.x}"},]' }))
     const events = async (): Promise<readonly string[]> =>
       (await admin.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' }, { namespace: 'kappnav' })).items
@@ -199,7 +199,7 @@ describe('the controllers', () => {
     expect(await eventually(events, ['InvalidAction', 'LenientJson'])).toEqual(['InvalidAction', 'LenientJson'])
   })
 
-  it('make the mapping that a map carries, change it, and take it away', async () => {
+  test('make the mapping that a map carries, change it, and take it away', async () => {
     const carrying = (name: string, mapname: string): KubeObject =>
       map('carrier', {
         'kam-defs': {
@@ -222,7 +222,7 @@ describe('the controllers', () => {
     await admin.waitForDeletion(kamKind, 'kappnav/renamed')
   })
 
-  it('leave a mapping alone that a map names and that is not its own', async () => {
+  test('leave a mapping alone that a map names and that is not its own', async () => {
     await admin.apply(map('thief', { 'kam-defs': { metadata: { name: 'kinds' }, spec: { mappings: [] } } }), {
       force: true,
     })

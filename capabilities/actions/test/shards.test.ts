@@ -3,12 +3,12 @@ import { ApiServer } from '@fairlead/apiserver'
 import { actions } from '@fairlead/actions'
 import { installDefinitions } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { Replicas } from '../../../test/support/replicas.ts'
 
 const namespaces = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5']
 
-it('each mapping is the business of one replica, and of another when that one dies', async () => {
+test('each mapping is the business of one replica, and of another when that one dies', async () => {
   await using server = await ApiServer.start({ controllers: ['crd'] })
   const admin = server.client({ manager: 'kubectl' })
   await installDefinitions(admin, actions.crds)

@@ -14,7 +14,7 @@ import {
 } from '@fairlead/actions'
 import { asObject, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { catalog } from './objects.ts'
 
 const folder = join(
@@ -67,7 +67,7 @@ const inKappnav = ({ metadata, ...rest }: KubeObject): KubeObject =>
   ({ ...rest, metadata: { namespace: 'kappnav', ...metadata } }) as KubeObject
 
 describe.skipIf(!isHere)('the shipped maps', () => {
-  it.each(environments)('are read in the environment %s; what cannot be used has a message', (environment) => {
+  test.each(environments)('are read in the environment %s; what cannot be used has a message', (environment) => {
     const all = objects(environment)
     const maps = all.filter(({ kind }) => kind === 'ConfigMap')
     expect(maps.length).toBeGreaterThan(20)
@@ -82,7 +82,7 @@ describe.skipIf(!isHere)('the shipped maps', () => {
       expect(parseMapping(mapping).problems).toEqual([])
   })
 
-  it.each([
+  test.each([
     ['apps/v1', 'Deployment', 'Liberty', ['kappnav.actions.deployment-liberty', 'kappnav.actions.deployment']],
     ['apps/v1', 'Deployment', '', ['kappnav.actions.deployment']],
     ['v1', 'Pod', '', ['kappnav.actions.pod']],
@@ -108,7 +108,7 @@ describe.skipIf(!isHere)('the shipped maps', () => {
     expect(Object.keys(mergedForm(merged))).toContain('url-actions')
   })
 
-  it("give the answers of the original's own test of mappings", () => {
+  test("give the answers of the original's own test of mappings", () => {
     const all = objects('okd').filter(
       ({ metadata }) =>
         metadata.namespace === 'test' ||
@@ -139,7 +139,7 @@ describe.skipIf(!isHere)('the shipped maps', () => {
     expect(cluster.statusMapOf(targetOf(resource))).toHaveProperty('exists')
   })
 
-  it('tell the status of a Deployment', async () => {
+  test('tell the status of a Deployment', async () => {
     const map = objects('okd').find(({ metadata }) => metadata.name === 'kappnav.status-mapping.deployment')!
     const status = (replicas: number, availableReplicas: number): Promise<unknown> =>
       evaluateStatus(parseStatusMap(map).map, { status: { replicas, availableReplicas } }, sandbox.run)
@@ -148,7 +148,7 @@ describe.skipIf(!isHere)('the shipped maps', () => {
     expect(await status(2, 0)).toMatchObject({ value: 'Problem' })
   })
 
-  it('show the sections of a resource that has what they ask for', () => {
+  test('show the sections of a resource that has what they ask for', () => {
     const map = objects('okd').find(({ metadata }) => metadata.name === 'kappnav.sections.deployment')!
     const metadata = {
       name: 'x',

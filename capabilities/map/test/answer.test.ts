@@ -2,7 +2,7 @@ import { parseJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { AnswerError, readMapAnswer, readTombstoneAnswer } from '@fairlead/map'
 import type { AnswerBody, AnswerContext, OutputKind } from '@fairlead/map'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { clusterRoles, configMaps, parent, snapshot, snapshots } from './objects.ts'
 
 const kinds: OutputKind[] = [snapshots('OnDelete'), configMaps]
@@ -32,7 +32,7 @@ function refusalOf(run: () => unknown): { code: string; message: string } | unde
 const configMap = (metadata: object): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
 
 describe('readMapAnswer', () => {
-  it('gives outputs with their identity, the namespace of the parent filled in', () => {
+  test('gives outputs with their identity, the namespace of the parent filled in', () => {
     const answer = readMapAnswer(
       body({
         outputs: [snapshot('a', {}, { namespace: undefined }), configMap({ name: 'c', namespace: 'app' })],
@@ -47,7 +47,7 @@ describe('readMapAnswer', () => {
     ])
   })
 
-  it('takes a resyncAfterSeconds of zero or null for none', () => {
+  test('takes a resyncAfterSeconds of zero or null for none', () => {
     expect(readMapAnswer(body({ outputs: [], resyncAfterSeconds: 0 }), context)).toEqual({
       outputs: [],
       resyncAfterSeconds: undefined,
@@ -58,7 +58,7 @@ describe('readMapAnswer', () => {
     })
   })
 
-  it.each<[string, unknown, string, string]>([
+  test.each<[string, unknown, string, string]>([
     ['no outputs', {}, 'MissingOutputs', 'without the field outputs'],
     ['outputs null', { outputs: null }, 'MissingOutputs', 'without the field outputs'],
     ['a list', [], 'InvalidAnswer', 'must answer a JSON object'],
@@ -113,7 +113,7 @@ describe('readMapAnswer', () => {
     })
   })
 
-  it('keeps cluster-scoped outputs and namespaces apart as owners require', () => {
+  test('keeps cluster-scoped outputs and namespaces apart as owners require', () => {
     const role: object = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'a' } }
     expect(
       readMapAnswer(body({ outputs: [role, configMap({ name: 'a', namespace: 'any' })] }), clusterWide).outputs.map(
@@ -127,7 +127,7 @@ describe('readMapAnswer', () => {
     expect(refusalOf(() => readMapAnswer(body({ outputs: [role] }), namespaced))?.message).toContain('cluster-scoped')
   })
 
-  it('overlooks unknown and duplicate fields when loose, refuses them when strict', () => {
+  test('overlooks unknown and duplicate fields when loose, refuses them when strict', () => {
     const unknown = bodyOf('{"outputs": [], "status": {}}')
     const duplicate = bodyOf('{"outputs": [], "outputs": []}')
     expect(readMapAnswer(unknown, context).outputs).toEqual([])
@@ -145,7 +145,7 @@ describe('readMapAnswer', () => {
 })
 
 describe('readTombstoneAnswer', () => {
-  it('keeps by group, kind, namespace and name alone', () => {
+  test('keeps by group, kind, namespace and name alone', () => {
     const other: KubeObject = { ...snapshot('b'), apiVersion: 'snapshot.example.com/v9', spec: { changed: true } }
     const answer = readTombstoneAnswer(
       body({ outputs: [snapshot('a', {}, { namespace: undefined }), other], resyncAfterSeconds: 3 }),
@@ -157,12 +157,12 @@ describe('readTombstoneAnswer', () => {
     })
   })
 
-  it('never reads a missing list as "delete all"', () => {
+  test('never reads a missing list as "delete all"', () => {
     for (const value of [{}, { outputs: null }, { children: [] }])
       expect(refusalOf(() => readTombstoneAnswer(body(value), context))?.code).toBe('MissingOutputs')
   })
 
-  it('overlooks kinds that are no outputs', () => {
+  test('overlooks kinds that are no outputs', () => {
     expect(
       readTombstoneAnswer(body({ outputs: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }] }), context)
         .keep,

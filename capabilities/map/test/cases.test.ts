@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { Case } from '../../../test/conformance/cases/case-file.ts'
 import { runFile } from '../../../test/conformance/cases/run.ts'
 
@@ -27,7 +27,7 @@ async function disagreementsOf(
 }
 
 describe('cases of map controllers', () => {
-  it.each(file.cases.map(({ id, title }) => [id, title ?? '']))('%s: %s', async (id) => {
+  test.each(file.cases.map(({ id, title }) => [id, title ?? '']))('%s: %s', async (id) => {
     const results = await runFile(path, id)
     const { disagreements } = results.find((result) => result.name === `mapcontroller.json:${id}`)!
     expect(disagreements).toEqual([])
@@ -38,7 +38,7 @@ const a = 'PersistentVolumeClaim/app/a'
 const create = { op: 'create', ref: 'VolumeSnapshot/app/y' }
 
 describe('the case runner', () => {
-  it.each<[string, string, Parameters<typeof disagreementsOf>[1], string[]]>([
+  test.each<[string, string, Parameters<typeof disagreementsOf>[1], string[]]>([
     ['a call too many', 'added-input-is-one-call', { want: { mapCalled: [] } }, ['mapCalled']],
     ['a call too few', 'no-selector-maps-all', { want: { mapCalls: 3 } }, ['mapCalls']],
     [
@@ -132,11 +132,11 @@ describe('the case runner', () => {
     expect(await disagreementsOf(id, change)).toEqual(expected)
   })
 
-  it('counts every case of a file that nobody can play yet', async () => {
+  test('counts every case of a file that nobody can play yet', async () => {
     expect(await disagreementsOf('no-selector-maps-all', {}, 'nobody.json')).toEqual(['file'])
   })
 
-  it('counts a case that is marked manual neither as passed nor as failed', async () => {
+  test('counts a case that is marked manual neither as passed nor as failed', async () => {
     const target = join(folder, 'mapcontroller.json')
     writeFileSync(target, JSON.stringify({ ...file, cases: [{ ...file.cases[0], manual: true }] }))
     expect((await runFile(target)).map(({ outcome }) => outcome)).toEqual(['manual'])

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { CommandContext } from '@fairlead/controller'
 import { parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import { map } from '@fairlead/map'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-map-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -79,7 +79,7 @@ metadata: {name: b-copy}
 describe('fairlead map render', () => {
   const files = [file('controller.yaml', controller), file('objects.yaml', objects)]
 
-  it('prints what would be done with each group, and why', async () => {
+  test('prints what would be done with each group, and why', async () => {
     expect(await runCommand('render', { filename: files })).toEqual({
       code: 1,
       err: '',
@@ -93,7 +93,7 @@ describe('fairlead map render', () => {
     })
   })
 
-  it('prints the objects that would be applied, which it then finds unchanged', async () => {
+  test('prints the objects that would be applied, which it then finds unchanged', async () => {
     const { out } = await runCommand('render', { filename: files, output: 'yaml' })
     const [secret] = parseYamlDocuments(out) as { metadata: object; stringData: object }[]
     expect(secret).toMatchObject({
@@ -107,7 +107,7 @@ describe('fairlead map render', () => {
     expect(json.parents[0]?.groups.length).toBe(2)
   })
 
-  it('asks a server that is named instead of the one in the file', async () => {
+  test('asks a server that is named instead of the one in the file', async () => {
     const server = createServer(
       (request, response) =>
         void response.end(JSON.stringify({ outputs: request.url === '/map' ? [] : null, resyncAfterSeconds: 7 })),
@@ -129,7 +129,7 @@ describe('fairlead map render', () => {
     })
   })
 
-  it.each<[string, string, string]>([
+  test.each<[string, string, string]>([
     [
       'an expression of the wrong type',
       controller.replace('[{"apiVersion"', '{"apiVersion"').replace(': input.data}]', ': input.data}'),
@@ -151,7 +151,7 @@ describe('fairlead map render', () => {
     expect({ code: ran.code, err: ran.err.includes(message) ? message : ran.err }).toEqual({ code: 1, err: message })
   })
 
-  it('asks for files, and knows its formats', async () => {
+  test('asks for files, and knows its formats', async () => {
     expect((await runCommand('render', {})).code).toBe(2)
     expect((await runCommand('render', { filename: files, output: 'xml' })).code).toBe(2)
     expect((await runCommand('render', { filename: [files[1]!] })).err).toContain('There is no MapController in')
@@ -168,10 +168,10 @@ describe('fairlead map test', () => {
 
   const sharedCases = join(shared, 'cases/mapcontroller.json')
 
-  it('passes our own cases', () => passesAll(own))
-  it.skipIf(!existsSync(sharedCases))('passes the shared cases', () => passesAll(sharedCases))
+  test('passes our own cases', () => passesAll(own))
+  test.skipIf(!existsSync(sharedCases))('passes the shared cases', () => passesAll(sharedCases))
 
-  it('says what disagrees', async () => {
+  test('says what disagrees', async () => {
     const { cases, resources } = JSON.parse(readFileSync(join(own, 'mapcontroller.json'), 'utf8')) as {
       cases: { id: string; want: object }[]
       resources: unknown
@@ -196,14 +196,14 @@ describe('fairlead map test', () => {
 })
 
 describe('fairlead map rbac', () => {
-  it('prints the ClusterRole that the snapshot-schedule example ships', async () => {
+  test('prints the ClusterRole that the snapshot-schedule example ships', async () => {
     const manifests = join(root, 'examples/snapshot-schedule/manifests')
     const { out, code } = await runCommand('rbac', { filename: [join(manifests, '3-controller.yaml')] })
     expect(code).toBe(0)
     expect(parseYaml(out)).toEqual(parseYaml(readFileSync(join(manifests, '2-rbac.yaml'), 'utf8')))
   })
 
-  it('grants credentials by name, namespaces where they select, and related kinds', async () => {
+  test('grants credentials by name, namespaces where they select, and related kinds', async () => {
     const more = controller.replace(
       'expression: |',
       'relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {}}]\n      webhook: {url: "https://x/", caBundle: {configMapRef: {name: ca, namespace: n}}, authorization: {secretRef: {name: token, namespace: n, key: k}}}\n      unused: |',
@@ -228,7 +228,7 @@ describe('fairlead map rbac', () => {
     ])
   })
 
-  it('asks for a file or a name', async () => {
+  test('asks for a file or a name', async () => {
     expect((await runCommand('rbac', {})).code).toBe(2)
   })
 })

@@ -6,7 +6,7 @@ import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { clusterRoleFor, map } from '@fairlead/map'
 import type { MapController } from '@fairlead/map'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Stage } from '../../../examples/stage.ts'
 import type { StageOptions } from '../../../examples/stage.ts'
 import { ownAddress } from '../../../test/support/own-address.ts'
@@ -102,7 +102,7 @@ async function reasons(): Promise<string[]> {
 }
 
 describe('a MapController', () => {
-  it('is accepted as soon as the kinds that it names are served', async () => {
+  test('is accepted as soon as the kinds that it names are served', async () => {
     stage = await Stage.set()
     await stage.apply(controller())
     await stage.pass(2)
@@ -122,7 +122,7 @@ describe('a MapController', () => {
     expect(await names(secrets)).toEqual(['a-copy'])
   })
 
-  it('is accepted though discovery follows the definition late, as on a real server', async () => {
+  test('is accepted though discovery follows the definition late, as on a real server', async () => {
     let isListed = false
     const controllerClient = (server: ApiServer): Client => {
       const { client, transport } = recorded(server.client())
@@ -142,7 +142,7 @@ describe('a MapController', () => {
     expect((await conditionOf('Accepted'))?.reason).toBe('Accepted')
   })
 
-  it('is not accepted with an expression that cannot be right, and says where', async () => {
+  test('is not accepted with an expression that cannot be right, and says where', async () => {
     await set({}, controller({}, { map: { expression: 'input.metadata.nam(' } }))
     expect(await conditionOf('Accepted')).toEqual({
       status: 'False',
@@ -154,7 +154,7 @@ describe('a MapController', () => {
     expect((await conditionOf('Accepted'))?.message).toContain('list')
   })
 
-  it.each<[string, object, object | undefined, string]>([
+  test.each<[string, object, object | undefined, string]>([
     ['no hook', {}, { map: {} }, 'needs exactly one of: webhook, expression'],
     ['two hooks in one', {}, { map: { expression: '[]', webhook: { url: 'http://x/' } } }, 'needs exactly one of'],
     ['a webhook without an address', {}, { map: { webhook: { path: '/map' } } }, 'needs url, or service and path'],
@@ -232,7 +232,7 @@ describe('a MapController', () => {
     await expect(stage.client.create(controller(spec, hooks))).rejects.toThrow(message)
   })
 
-  it('asks everything again when its spec changes, and leaves its outputs when it goes', async () => {
+  test('asks everything again when its spec changes, and leaves its outputs when it goes', async () => {
     await set({}, controller(), policy(), input('a'))
     expect(hook.taken()).toEqual(['a'])
     await stage.apply(controller({ resyncPeriodSeconds: 600 }))
@@ -250,7 +250,7 @@ describe('a MapController', () => {
     )
   })
 
-  it('writes nothing and asks nobody at once after a restart with nothing to do', async () => {
+  test('writes nothing and asks nobody at once after a restart with nothing to do', async () => {
     await set({}, controller(), policy(), ...['a', 'b', 'c'].map((name) => input(name)))
     await stage.stopControllers()
     const before = (await stage.client.list(secrets)).items
@@ -263,7 +263,7 @@ describe('a MapController', () => {
     expect((await stage.client.list(secrets)).items).toEqual(before)
   })
 
-  it('asks at once after a restart for what changed meanwhile', async () => {
+  test('asks at once after a restart for what changed meanwhile', async () => {
     await set(
       {},
       controller(
@@ -284,7 +284,7 @@ describe('a MapController', () => {
     expect((await names(secrets)).toSorted()).toEqual(['changed-copy', 'new-copy', 'same-copy'])
   })
 
-  it('shows its hooks objects in the versions that it names', async () => {
+  test('shows its hooks objects in the versions that it names', async () => {
     const { versions } = policies.spec as { versions: { name: string }[] }
     const both = {
       ...policies,
@@ -308,7 +308,7 @@ describe('a MapController', () => {
     ).toEqual(['test.example.com/v1beta1'])
   })
 
-  it('leaves parents alone that its labelSelector does not pick, and their outputs when they cease to be picked', async () => {
+  test('leaves parents alone that its labelSelector does not pick, and their outputs when they cease to be picked', async () => {
     const picked = controller({
       parentResource: {
         apiVersion: 'test.example.com/v1',
@@ -332,7 +332,7 @@ describe('a MapController', () => {
 })
 
 describe('groups', () => {
-  it('are not held up by one whose hook is slow', async () => {
+  test('are not held up by one whose hook is slow', async () => {
     let release = (): void => {}
     hook.reply = async ({ body }) => {
       if (body.input.metadata.name === 'slow') await new Promise<void>((resolve) => (release = resolve))
@@ -350,7 +350,7 @@ describe('groups', () => {
     expect((await names(secrets)).toSorted()).toEqual(['a-copy', 'b-copy', 'c-copy', 'slow-copy'])
   })
 
-  it('that wait for a hook which was down are asked as soon as it answers one of them', async () => {
+  test('that wait for a hook which was down are asked as soon as it answers one of them', async () => {
     let isDown = true
     hook.reply = ({ body }) => (isDown ? { status: 503 } : { body: { outputs: [copyOf(body.input)] } })
     await set({}, controller(), policy(), ...['a', 'b', 'c'].map((name) => input(name)))
@@ -368,7 +368,7 @@ describe('groups', () => {
     expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
   })
 
-  it('that fail for reasons of their own are not asked again because others succeed', async () => {
+  test('that fail for reasons of their own are not asked again because others succeed', async () => {
     hook.reply = ({ body }) =>
       body.input.metadata.name === 'bad' ? { status: 500, body: 'no' } : { body: { outputs: [] } }
     await set({}, controller(), policy(), input('bad'))
@@ -378,7 +378,7 @@ describe('groups', () => {
     expect(hook.taken()).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('asked again after resyncAfterSeconds are asked then', async () => {
+  test('asked again after resyncAfterSeconds are asked then', async () => {
     hook.reply = () => ({ body: { outputs: [], resyncAfterSeconds: 7.5 } })
     await set({}, controller(), policy(), input('a'))
     hook.taken()
@@ -388,7 +388,7 @@ describe('groups', () => {
     expect(hook.taken()).toEqual(['a'])
   })
 
-  it('are asked only for changes of the fields that count', async () => {
+  test('are asked only for changes of the fields that count', async () => {
     const watched = { apiVersion: 'v1', resource: 'configmaps', fieldPaths: ['data.watched'] }
     await set({}, controller({ inputResources: [watched] }), policy(), input('a', { watched: '1', noise: '1' }))
     hook.taken()
@@ -408,7 +408,7 @@ describe('the status of a parent', () => {
     return revisions
   }
 
-  it('is written at most once a second while counts move, and not at all when nothing changed', async () => {
+  test('is written at most once a second while counts move, and not at all when nothing changed', async () => {
     await set({}, controller(), policy())
     const written = revisionsOf(stage.server)
     for (let index = 0; index < 20; index++) {
@@ -424,7 +424,7 @@ describe('the status of a parent', () => {
     expect(written).toEqual([])
   })
 
-  it('leaves fields of others alone', async () => {
+  test('leaves fields of others alone', async () => {
     await set({}, controller(), policy(), input('a'))
     await stage.client.patch(policy(), 'default/all', { merge: { status: { theirs: 1 } } }, { subresource: 'status' })
     await stage.apply(input('b'))
@@ -437,7 +437,7 @@ describe('the status of a parent', () => {
     })
   })
 
-  it('is given up, and said so, where the schema drops it', async () => {
+  test('is given up, and said so, where the schema drops it', async () => {
     stage = await Stage.set()
     const strict = structuredClone(policies) as KubeObject & { spec: { versions: { schema: object }[] } }
     strict.spec.versions[0]!.schema = {
@@ -472,7 +472,7 @@ describe('webhooks', () => {
     controller({}, { map: { webhook: { service: { name: 'hook', namespace: 'default' }, path: '/map' } } })
 
   const unless = ownAddress === undefined ? ' (this machine has no IPv4 address but loopback)' : ''
-  it.skipIf(ownAddress === undefined)(`are found through the endpoints of their Service${unless}`, async () => {
+  test.skipIf(ownAddress === undefined)(`are found through the endpoints of their Service${unless}`, async () => {
     await hook[Symbol.asyncDispose]()
     hook = await TestHook.start(ownAddress)
     const slice = {
@@ -494,7 +494,7 @@ describe('webhooks', () => {
     expect(hook.calls.map(({ path, headers }) => [path, headers.host])).toEqual([['/map', 'hook.default']])
   })
 
-  it('are found through the table where no Service is, and otherwise say what to do', async () => {
+  test('are found through the table where no Service is, and otherwise say what to do', async () => {
     await set({ resolve: { 'hook.default': `127.0.0.1:${hook.port}` } }, named(), policy(), input('a'))
     expect(hook.taken()).toEqual(['a'])
     await stage[Symbol.asyncDispose]()
@@ -502,7 +502,7 @@ describe('webhooks', () => {
     expect((await conditionOf('Ready'))?.message).toContain('--resolve hook.default=HOST:PORT')
   })
 
-  it('are shown credentials from a Secret, which may be rotated', async () => {
+  test('are shown credentials from a Secret, which may be rotated', async () => {
     const token = (text: string): KubeObject => ({
       ...secrets,
       metadata: { name: 'token', namespace: 'default' },
@@ -526,7 +526,7 @@ describe('webhooks', () => {
     expect(hook.calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer one', 'Bearer two'])
   })
 
-  it('take credentials of their host from endpointConfigs, unless they name their own', async () => {
+  test('take credentials of their host from endpointConfigs, unless they name their own', async () => {
     const user: KubeObject = {
       ...secrets,
       metadata: { name: 'user', namespace: 'default' },
@@ -541,7 +541,7 @@ describe('webhooks', () => {
     ])
   })
 
-  it('may answer 304 when their last answer for the group still holds', async () => {
+  test('may answer 304 when their last answer for the group still holds', async () => {
     hook.reply = ({ headers, body }) =>
       headers['if-none-match'] === '"1"'
         ? { status: 304 }
@@ -557,7 +557,7 @@ describe('webhooks', () => {
     expect((await names(secrets)).toSorted()).toEqual(['a-copy', 'b-copy'])
   })
 
-  it('are refused unknown fields in version v2, and key objects by namespace and name', async () => {
+  test('are refused unknown fields in version v2, and key objects by namespace and name', async () => {
     hook.reply = ({ body }) => ({ body: { outputs: [copyOf(body.input)], extra: 1 } })
     await set({}, controller({}, { map: { version: 'v2', webhook: { url: `${hook.url}/map` } } }), policy(), input('a'))
     expect((await conditionOf('Ready'))?.message).toContain('unknown field extra')
@@ -586,7 +586,7 @@ describe('over HTTPS', () => {
     }
   }
 
-  it('does the same: one call and one write for each change, and none for its own writes', async () => {
+  test('does the same: one call and one write for each change, and none for its own writes', async () => {
     stage = await Stage.set({ controllerClient })
     for (const object of [policies, controller(), policy(), input('a'), input('b')]) {
       await stage.during(stage.client.apply(object))
@@ -622,7 +622,7 @@ describe('with no more rights than it is given', () => {
     subjects: [{ kind: 'ServiceAccount', namespace: 'fairlead', name: 'map' }],
   })
 
-  it('says which right is missing and how to grant it, deletes nothing meanwhile, and goes on once it is granted', async () => {
+  test('says which right is missing and how to grant it, deletes nothing meanwhile, and goes on once it is granted', async () => {
     stage = await Stage.set({ server: { authorization: 'RBAC' } })
     await stage.stopControllers()
     await stage.apply(policies, role('map', map.rules), binding('map'))

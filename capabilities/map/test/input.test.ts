@@ -2,7 +2,7 @@ import type { KubeObject } from '@fairlead/kube'
 import { everything } from '@fairlead/kube'
 import { inputFilter, inputRole, parentSelector } from '@fairlead/map'
 import type { InputKind } from '@fairlead/map'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claim, claims, namespaces, parent } from './objects.ts'
 
 const noNamespaces = (): undefined => undefined
@@ -19,12 +19,15 @@ function role(
 }
 
 describe('parentSelector', () => {
-  it.each([undefined, null, {}, { matchLabels: {} }, { matchExpressions: [] }])('%j selects everything', (selector) => {
-    const read = parentSelector(parent({ spec: { selector } }))
-    expect(read.valid && read.selector.matches({ any: 'thing' })).toBe(true)
-  })
+  test.each([undefined, null, {}, { matchLabels: {} }, { matchExpressions: [] }])(
+    '%j selects everything',
+    (selector) => {
+      const read = parentSelector(parent({ spec: { selector } }))
+      expect(read.valid && read.selector.matches({ any: 'thing' })).toBe(true)
+    },
+  )
 
-  it('selects everything for a parent without spec', () => {
+  test('selects everything for a parent without spec', () => {
     expect(parentSelector({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })).toEqual({
       valid: true,
       selector: everything,
@@ -32,7 +35,7 @@ describe('parentSelector', () => {
     })
   })
 
-  it.each([
+  test.each([
     ['app=web', 'must be a label selector, not a string'],
     [[], 'must be a label selector, not a list'],
     [{ matchLabel: { app: 'web' } }, 'has the field matchLabel'],
@@ -52,7 +55,7 @@ describe('inputRole', () => {
     ownerReferences: [{ apiVersion: 'x/v1', kind: 'X', name: 'x', uid, controller: controls }],
   })
 
-  it.each<[string, KubeObject, KubeObject, InputKind, string]>([
+  test.each<[string, KubeObject, KubeObject, InputKind, string]>([
     ['matches', claim('a'), parent(), claims, 'input'],
     ['has other labels', claim('a', { labels: { app: 'other' } }), parent(), claims, 'none'],
     ['has no labels', claim('a', { labels: undefined }), parent(), claims, 'none'],
@@ -107,7 +110,7 @@ describe('inputRole', () => {
     expect(role(input, owner, kind)).toBe(expected)
   })
 
-  it('looks at the labels of the namespace where the input resource selects by them', () => {
+  test('looks at the labels of the namespace where the input resource selects by them', () => {
     const gold: InputKind = {
       ...claims,
       spec: { ...claims.spec, namespaceSelector: { matchLabels: { tier: 'gold' } } },

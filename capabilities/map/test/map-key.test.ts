@@ -2,7 +2,7 @@ import { fc, test as property } from '@fast-check/vitest'
 import { labelValue } from '@fairlead/kube'
 import { formatIdentity, fractionOf, mapKeyOf, parseIdentity } from '@fairlead/map'
 import type { Identity } from '@fairlead/map'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 const text = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$/)
 const identity: fc.Arbitrary<Identity> = fc.record({
@@ -23,7 +23,7 @@ describe('mapKeyOf', () => {
     expect(mapKeyOf(a) === mapKeyOf(b)).toBe(formatIdentity(a) === formatIdentity(b))
   })
 
-  it('does not confuse a namespace with a part of the name, or a group with a part of the kind', () => {
+  test('does not confuse a namespace with a part of the name, or a group with a part of the kind', () => {
     const inputs: Identity[] = [
       { group: '', kind: 'A', namespace: 'b', name: 'c' },
       { group: '', kind: 'A', namespace: '', name: 'b-c' },
@@ -45,7 +45,7 @@ describe('formatIdentity', () => {
     expect(parseIdentity(formatIdentity(input))).toEqual(input)
   })
 
-  it.each(['', 'ConfigMap', 'ConfigMap/', '/a', 'ConfigMap/a/', 'ConfigMap/a/b/c'])('refuses %j', (wrong) => {
+  test.each(['', 'ConfigMap', 'ConfigMap/', '/a', 'ConfigMap/a/', 'ConfigMap/a/b/c'])('refuses %j', (wrong) => {
     expect(parseIdentity(wrong)).toBeUndefined()
   })
 })

@@ -13,7 +13,7 @@ import {
   readMapAnswer,
 } from '@fairlead/map'
 import type { Configuration, GroupFacts, GroupView, Identity, MapAnswer, OutputKind, Plan } from '@fairlead/map'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claim, configMaps, outputOf, parent, snapshot, snapshots, tagFor } from './objects.ts'
 
 const owner = parent()
@@ -133,7 +133,7 @@ describe('planGroup', () => {
     },
   )
 
-  it('deletes first, and gives a reason for everything', () => {
+  test('deletes first, and gives a reason for everything', () => {
     const wanted = ['kept', 'changed', 'terminating'].map((name) => snapshot(name, { class: 'fast' }))
     const kinds = [snapshots('InPlace')]
     const made = (name: string, of: object): KubeObject =>
@@ -154,7 +154,7 @@ describe('planGroup', () => {
     ])
   })
 
-  it.each([
+  test.each([
     ['OnDelete', ['keep s Drift']],
     ['Recreate', ['delete s Recreate']],
     ['InPlace', ['update s Changed']],
@@ -164,7 +164,7 @@ describe('planGroup', () => {
     expect(brief(planGroup(view(observed), answer([snapshot('s', { class: 'fast' })], kinds), mark))).toEqual(expected)
   })
 
-  it('takes back a field that someone else changed', () => {
+  test('takes back a field that someone else changed', () => {
     const kinds = [snapshots('InPlace')]
     const [mine] = carriedOut([], planGroup(view([]), answer([snapshot('s', { class: 'fast' })], kinds), mark))
     const theirs = {
@@ -180,7 +180,7 @@ describe('planGroup', () => {
     ).toEqual(['update s Changed'])
   })
 
-  it('never recreates because the server writes a value in another form', () => {
+  test('never recreates because the server writes a value in another form', () => {
     const kinds = [snapshots('Recreate')]
     const [made] = carriedOut([], planGroup(view([]), answer([snapshot('s', { size: '1000m' })], kinds), mark))
     expect(
@@ -190,7 +190,7 @@ describe('planGroup', () => {
     ).toBe(true)
   })
 
-  it('takes over no object that is not its own, and says whose it is', () => {
+  test('takes over no object that is not its own, and says whose it is', () => {
     const kinds = [configMaps]
     const stranger = (metadata: object): KubeObject => ({
       apiVersion: 'v1',
@@ -219,7 +219,7 @@ describe('planGroup', () => {
 describe('planDetached', () => {
   const outputs = ['s1', 's2'].map((name) => outputOf(input, owner, snapshot(name)))
 
-  it('deletes all without a hook, and what a hook does not keep', () => {
+  test('deletes all without a hook, and what a hook does not keep', () => {
     expect(brief(planDetached(view(outputs), undefined))).toEqual(['delete s1 Detached', 'delete s2 Detached'])
     const keep = new Set([
       'VolumeSnapshot.snapshot.example.com/app/s2',
@@ -231,7 +231,7 @@ describe('planDetached', () => {
     ])
   })
 
-  it('holds what it may not delete', () => {
+  test('holds what it may not delete', () => {
     expect(brief(planDetached(view(outputs, [], false), undefined))).toEqual(['keep s1 Held', 'keep s2 Held'])
   })
 })
@@ -247,7 +247,7 @@ describe('nextStep', () => {
   }
   const terminating = parent({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })
 
-  it.each<[string, Partial<GroupFacts>, string]>([
+  test.each<[string, Partial<GroupFacts>, string]>([
     ['asks the map hook for an input', {}, 'map'],
     ['asks the map hook although other inputs are unknown', { inputsKnown: false }, 'map'],
     ['asks the tombstone hook without an input', { input: undefined }, 'tombstone'],
@@ -287,7 +287,7 @@ describe('configurationOf', () => {
       mark,
     )
 
-  it('keeps of an answer what a hook may set, and adds tag and owner', () => {
+  test('keeps of an answer what a hook may set, and adds tag and owner', () => {
     const foreign = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' }
     const controller = { ...foreign, uid: 'c', controller: true }
     const { object, digest } = wanted(
@@ -332,7 +332,7 @@ describe('configurationOf', () => {
     })
   })
 
-  it('has one digest for the same wish, however it is written', () => {
+  test('has one digest for the same wish, however it is written', () => {
     const plain = wanted({}).digest
     expect([wanted({ uid: 'u' }).digest, wanted({}, { status: {} }).digest, wanted({ labels: {} }).digest]).toEqual([
       plain,

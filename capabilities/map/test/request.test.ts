@@ -1,7 +1,7 @@
 import type { KubeObject } from '@fairlead/kube'
 import { hookRequest } from '@fairlead/map'
 import type { RequestFacts } from '@fairlead/map'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claim, configMaps, controller, parent, snapshot, snapshots } from './objects.ts'
 
 const managedFields = [{ manager: 'kubectl', operation: 'Apply' as const }]
@@ -21,7 +21,7 @@ const facts: RequestFacts = {
 }
 
 describe('hookRequest', () => {
-  it('holds controller, parent, key, input and every declared kind of outputs, without managedFields', () => {
+  test('holds controller, parent, key, input and every declared kind of outputs, without managedFields', () => {
     expect(hookRequest(facts)).toEqual({
       controller: controller(),
       parent: parent(),
@@ -31,7 +31,7 @@ describe('hookRequest', () => {
     })
   })
 
-  it('holds no input for a tombstone', () => {
+  test('holds no input for a tombstone', () => {
     expect(Object.keys(hookRequest({ ...facts, input: undefined }))).toEqual([
       'controller',
       'parent',
@@ -40,12 +40,12 @@ describe('hookRequest', () => {
     ])
   })
 
-  it('restores managedFields for trim none, and leaves out the controller for trim controller', () => {
+  test('restores managedFields for trim none, and leaves out the controller for trim controller', () => {
     expect(hookRequest({ ...facts, trim: 'none' }).input).toEqual(managed(claim('a')))
     expect(Object.keys(hookRequest({ ...facts, trim: 'controller' }))).toEqual(['parent', 'mapKey', 'input', 'outputs'])
   })
 
-  it.each([
+  test.each([
     ['v1 under a namespaced parent', 'v1', parent(), 's'],
     ['v2 under a namespaced parent', 'v2', parent(), 'app/s'],
     ['v1 under a cluster-scoped parent', 'v1', parent({ namespace: undefined }), 'app/s'],
@@ -59,7 +59,7 @@ describe('hookRequest', () => {
     ).toEqual([key])
   })
 
-  it('merges related objects of one kind that two rules picked', () => {
+  test('merges related objects of one kind that two rules picked', () => {
     const rule = (name: string, namespace: string): { kind: typeof configMaps; objects: KubeObject[] } => ({
       kind: configMaps,
       objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } }],

@@ -6,7 +6,7 @@ import { FakeClock, findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { MapControllers, crds } from '@fairlead/map'
 import type { MapController } from '@fairlead/map'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Replicas, shardCount } from '../../../test/support/replicas.ts'
 
 const namespaces = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7']
@@ -112,7 +112,7 @@ describe('the groups of a cluster-scoped parent', () => {
     await replicas.pass(5)
   })
 
-  it('belong to the shards of the namespaces of their inputs, its status to shard 0', async () => {
+  test('belong to the shards of the namespaces of their inputs, its status to shard 0', async () => {
     expect(await copies()).toEqual(Object.fromEntries(namespaces.map((namespace) => [`${namespace}/p-one`, '1'])))
     const expected: Record<string, string[]> = { a: [], b: [] }
     for (const namespace of namespaces)
@@ -134,7 +134,7 @@ describe('the groups of a cluster-scoped parent', () => {
     expect(status).toMatchObject({ inputs: { configmaps: { total: 9 } }, outputs: { secrets: { total: 9 } } })
   })
 
-  it('are deleted by the replica that made them when their inputs go', async () => {
+  test('are deleted by the replica that made them when their inputs go', async () => {
     replicas.written('')
     await Promise.all(['n0', 'n1', 'n2', 'n3'].map((namespace) => admin.delete(configMaps, `${namespace}/one`)))
     await replicas.pass(3)
@@ -144,7 +144,7 @@ describe('the groups of a cluster-scoped parent', () => {
     expect(replicas.written('/secrets/')).toEqual(expected)
   })
 
-  it('are taken over from a replica that dies, with all that happened meanwhile', async () => {
+  test('are taken over from a replica that dies, with all that happened meanwhile', async () => {
     const victim = replicas.ownerOf('n0')
     const other = victim === 'a' ? 'b' : 'a'
     const its = namespaces.filter((namespace) => replicas.ownerOf(namespace) === victim)
@@ -171,7 +171,7 @@ describe('the groups of a cluster-scoped parent', () => {
     expect(await statusOf('copies')).toMatchObject({ ready: { status: 'True', reason: 'Serving' } })
   })
 
-  it('that fail are counted by the replica of shard 0, in whose shard they may be', async () => {
+  test('that fail are counted by the replica of shard 0, in whose shard they may be', async () => {
     const namespace = namespaces.find((one) => replicas.ownerOf(one) !== replicas.ownerOf(''))!
     await admin.patch(configMaps, `${namespace}/one`, { merge: { data: { n: 'x' } } })
     await replicas.pass(5)
@@ -195,7 +195,7 @@ describe('the groups of a cluster-scoped parent', () => {
   })
 })
 
-it('the groups and the status of a namespaced parent belong to the shard of its namespace', async () => {
+test('the groups and the status of a namespaced parent belong to the shard of its namespace', async () => {
   await admin.apply(controller('local', 'locals'))
   for (const namespace of namespaces) {
     await admin.apply(parent('Local', 'l', namespace))

@@ -1,7 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest'
 import type { KubeObject } from '@fairlead/kube'
 import { Tally, parentStatus } from '@fairlead/map'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claims, configMaps, snapshot, snapshots } from './objects.ts'
 
 const withConditions = (conditions: Readonly<Record<string, string | undefined>>): KubeObject => ({
@@ -16,7 +16,7 @@ const tallyOf = (...outputs: readonly KubeObject[]): Tally => {
 }
 
 describe('parentStatus', () => {
-  it('counts inputs and outputs by plural, and conditions that are True with their first letter lowered', () => {
+  test('counts inputs and outputs by plural, and conditions that are True with their first letter lowered', () => {
     const all = [
       { Ready: 'True', PodScheduled: 'False' },
       { Ready: 'False' },
@@ -40,7 +40,7 @@ describe('parentStatus', () => {
     })
   })
 
-  it('names the group where two kinds share a plural', () => {
+  test('names the group where two kinds share a plural', () => {
     const other = { ...snapshots('OnDelete'), group: 'other.example.com', apiVersion: 'other.example.com/v1' }
     const outputKinds = [snapshots('OnDelete'), other, { ...configMaps, plural: 'volumesnapshots' }]
     const { outputs } = parentStatus({
@@ -59,7 +59,7 @@ describe('parentStatus', () => {
 })
 
 describe('Tally', () => {
-  it.each([
+  test.each([
     { status: null },
     { status: { conditions: {} } },
     { status: { conditions: [null, { type: 1 }, { type: '' }] } },

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@fairlead/kube'
 import { inputChangeMatters, parentChangeMatters, seenDigest, startDelay, untilResync, wasSeen } from '@fairlead/map'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claim, claims, controller, outputOf, parent, snapshot } from './objects.ts'
 
 const moved = (object: KubeObject, change: { metadata?: object; [field: string]: unknown }): KubeObject => ({
@@ -11,7 +11,7 @@ const moved = (object: KubeObject, change: { metadata?: object; [field: string]:
 
 describe('parentChangeMatters', () => {
   const config: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'p' }, data: { a: '1' } }
-  it.each<[string, KubeObject, KubeObject, boolean]>([
+  test.each<[string, KubeObject, KubeObject, boolean]>([
     ['the same version delivered again', parent(), parent(), false],
     ['a change of status', parent(), moved(parent(), { status: { inputs: {} } }), false],
     ['a new generation', parent(), moved(parent(), { metadata: { generation: 2 } }), true],
@@ -27,7 +27,7 @@ describe('parentChangeMatters', () => {
 })
 
 describe('inputChangeMatters', () => {
-  it.each<[string, object, { metadata?: object; [field: string]: unknown }, boolean]>([
+  test.each<[string, object, { metadata?: object; [field: string]: unknown }, boolean]>([
     ['a change of status', {}, { status: { phase: 'Bound' } }, true],
     ['a change of status that is noise', { ignoreStatusChanges: true }, { status: { phase: 'Bound' } }, false],
     ['a change of spec beside noise', { ignoreStatusChanges: true }, { spec: { volumeName: 'b' } }, true],
@@ -50,7 +50,7 @@ describe('inputChangeMatters', () => {
     expect(inputChangeMatters(claim('a'), moved(claim('a'), change), { ...claims.spec, ...noise })).toBe(matters)
   })
 
-  it('overlooks the same version delivered again', () => {
+  test('overlooks the same version delivered again', () => {
     expect(inputChangeMatters(claim('a'), claim('a'), claims.spec)).toBe(false)
   })
 })
@@ -60,13 +60,13 @@ describe('seenDigest', () => {
     seenDigest(by, owner, input, claims.spec)
   const before = seen(claim('a'))
 
-  it('is the same after what asks nobody', () => {
+  test('is the same after what asks nobody', () => {
     expect(seen(moved(claim('a'), { metadata: { managedFields: [] } }))).toBe(before)
     expect(seen(claim('a'), moved(parent(), { status: { inputs: {} } }))).toBe(before)
     expect(seen(claim('a'), parent(), { ...controller(), status: { parents: 1 } })).toBe(before)
   })
 
-  it('differs after what asks a hook', () => {
+  test('differs after what asks a hook', () => {
     const others = [
       seen(moved(claim('a'), { spec: { volumeName: 'b' } })),
       seen(moved(claim('a'), { status: { phase: 'Bound' } })),
@@ -76,14 +76,14 @@ describe('seenDigest', () => {
     expect(new Set([before, ...others]).size).toBe(5)
   })
 
-  it('is found on an output of the group', () => {
+  test('is found on an output of the group', () => {
     const output = outputOf(claim('a'), parent(), snapshot('s'))
     expect([wasSeen([output], 'seen'), wasSeen([output], 'other'), wasSeen([], 'seen')]).toEqual([true, false, false])
   })
 })
 
 describe('untilResync', () => {
-  it('asks every group once in each period, wherever the period began', () => {
+  test('asks every group once in each period, wherever the period began', () => {
     for (const key of ['a-aaaaaaaaaaaaaaaaaaaaaaaaaa', 'b-zzzzzz', 'c-234567', 'd-m7x2qp']) {
       const first = 1_000_003 + untilResync(key, 1_000_003, 5)
       expect(first).toBeGreaterThan(1_000_003)
@@ -92,7 +92,7 @@ describe('untilResync', () => {
     }
   })
 
-  it('spreads the first round over the period, or a minute without one', () => {
+  test('spreads the first round over the period, or a minute without one', () => {
     expect(startDelay('a-zzzzzz', undefined)).toBeGreaterThan(40_000)
     expect(startDelay('a-zzzzzz', 5)).toBeLessThan(5_000)
     expect(startDelay('a-aaaaaa', 5)).toBe(0)

@@ -5,7 +5,7 @@ import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import { supply } from '@fairlead/supply'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Stage, chain, git, imageTemplate, readyStatus, sourceTemplate, thing, workloadOf } from './stage.ts'
 
 let folder: string
@@ -51,7 +51,7 @@ function write(name: string, text: string): string {
 }
 
 describe('fairlead supply render', () => {
-  it('prints what would be stamped, as far as outputs are known', async () => {
+  test('prints what would be stamped, as far as outputs are known', async () => {
     const file = write(
       'all.yaml',
       stringifyYamlDocuments([chain, sourceTemplate, imageTemplate, workloadOf('app', 'web', git)]),
@@ -70,7 +70,7 @@ describe('fairlead supply render', () => {
     expect(second.out).toContain('from: https://example.test/app.tgz@main@1')
   })
 
-  it('says what is wrong with a template, and with a file', async () => {
+  test('says what is wrong with a template, and with a file', async () => {
     const broken = { ...sourceTemplate, spec: { ...sourceTemplate.spec, urlPath: '.status[' } }
     const file = write(
       'all.yaml',
@@ -87,7 +87,7 @@ describe('fairlead supply render', () => {
 })
 
 describe('fairlead supply test', () => {
-  it('runs tests of templates, which inherit from the folders above', async () => {
+  test('runs tests of templates, which inherit from the folders above', async () => {
     write(
       'workload.yaml',
       stringifyYamlDocuments([{ ...workloadOf('app', 'web', git), spec: { params: [{ name: 'a', value: 1 }] } }]),
@@ -116,7 +116,7 @@ describe('fairlead supply test', () => {
     ])
   })
 
-  it('runs tests of health rules', async () => {
+  test('runs tests of health rules', async () => {
     const rule = 'healthyConditionRule: {singleConditionType: Ready}\n'
     const cases = (status: string): string =>
       `cases:\n- name: fetched\n  object: {apiVersion: v1, kind: K, status: {conditions: [{type: Ready, status: "True"}]}}\n  expect: {status: "${status}", reason: ReadyCondition}\n`
@@ -133,7 +133,7 @@ describe('fairlead supply test', () => {
 })
 
 describe('fairlead supply tree', () => {
-  it('shows health, inputs, outputs, and why something waits', async () => {
+  test('shows health, inputs, outputs, and why something waits', async () => {
     await using stage = await Stage.set()
     await stage.apply(sourceTemplate, imageTemplate, chain, workloadOf('app', 'web', git))
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
@@ -162,7 +162,7 @@ describe('fairlead supply tree', () => {
 })
 
 describe('fairlead supply rbac', () => {
-  it('prints what the controller must watch', async () => {
+  test('prints what the controller must watch', async () => {
     const { code, out } = await run('rbac', [], {
       filename: [write('t.yaml', stringifyYamlDocuments([sourceTemplate, imageTemplate]))],
       name: 'stamped',
@@ -189,7 +189,7 @@ describe('templates in ytt', () => {
       ]),
     )
 
-  it('get their text on standard input and nothing on the command line', async () => {
+  test('get their text on standard input and nothing on the command line', async () => {
     const program = write(
       'ytt',
       `#!/bin/sh\nread -r text\nprintf 'apiVersion: test.run/v1\\nkind: Thing\\nmetadata: {name: x}\\nspec: {text: "%s", arguments: "%s", params: %s}\\n' "$text" "$*" "$FAIRLEAD_params"\n`,
@@ -202,7 +202,7 @@ describe('templates in ytt', () => {
     )
   })
 
-  it('say what the program says, and that it is missing', async () => {
+  test('say what the program says, and that it is missing', async () => {
     const program = write('ytt', '#!/bin/sh\necho "ytt: Error: no" >&2\nexit 1\n')
     chmodSync(program, 0o755)
     vi.stubEnv('YTT', program)

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { supply } from '@fairlead/supply'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { runFile } from '../../../test/conformance/cases/run.ts'
 
 const shared = resolve(import.meta.dirname, '../../..', process.env['FAIRLEAD_SHARED'] ?? '../shared')
@@ -10,13 +10,13 @@ const cases = join(shared, 'cases', 'cartographer.json')
 const samples = join(shared, 'third-party', 'cartographer', 'tests', 'templates')
 
 describe.skipIf(!existsSync(cases))('the conformance data of supply chains (skipped without FAIRLEAD_SHARED)', () => {
-  it('agrees with every engine case', async () => {
+  test('agrees with every engine case', async () => {
     const results = await runFile(cases)
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([])
     expect(results.length).toBeGreaterThan(70)
   })
 
-  it('passes the samples of cartotest', async () => {
+  test('passes the samples of cartotest', async () => {
     const out: string[] = []
     const command = (await supply.commands!()).find(({ name }) => name === 'test')!
     const context = {

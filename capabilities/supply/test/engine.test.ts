@@ -1,6 +1,6 @@
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { test as property, fc } from '@fast-check/vitest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   chooseTemplate,
   circular,
@@ -39,7 +39,7 @@ const health = (rule: HealthRule, of: KubeObject | undefined, more: object = {})
 }
 
 describe('health', () => {
-  it.each<[string, HealthRule, KubeObject | undefined, readonly string[]]>([
+  test.each<[string, HealthRule, KubeObject | undefined, readonly string[]]>([
     ['a rule without an object', { singleConditionType: 'Ready' }, undefined, ['Unknown', 'NoStampedObject', '']],
     [
       'an object that goes',
@@ -130,14 +130,14 @@ describe('health', () => {
     expect(health(rule, of)).toEqual(wanted)
   })
 
-  it('says what is wrong with an expression', () => {
+  test('says what is wrong with an expression', () => {
     expect(health({ expression: { healthy: 'object.status +' } }, object({})).slice(0, 2)).toEqual([
       'Unknown',
       'ExpressionError',
     ])
   })
 
-  it('takes the rule of a kind before the built-in one', () => {
+  test('takes the rule of a kind before the built-in one', () => {
     const defaults = [
       {
         apiVersion: 'carto.run/v1alpha1',
@@ -170,13 +170,13 @@ describe('health', () => {
 })
 
 describe('templates', () => {
-  it('name the place of a tag that cannot be filled in', () => {
+  test('name the place of a tag that cannot be filled in', () => {
     expect(() => interpolate({ spec: { containers: [{ image: '$(params.none)$' }] } }, { params: {} })).toThrow(
       'failed to interpolate template at path [spec.containers[0].image]: evaluate tag $(params.none)$: jsonpath returned empty list: params.none',
     )
   })
 
-  it('keep integers exact, walk into params, and evaluate once', () => {
+  test('keep integers exact, walk into params, and evaluate once', () => {
     const context = { params: { a: { b: 9007199254740993n, tag: '$(params.a.b)$' } } }
     expect(
       interpolate(
@@ -196,7 +196,7 @@ describe('templates', () => {
     expect(interpolate(value as JsonValue, {})).toEqual(value)
   })
 
-  it('stamp into the namespace of the owner, with labels that fit', () => {
+  test('stamp into the namespace of the owner, with labels that fit', () => {
     const owner = {
       apiVersion: 'carto.run/v1alpha1',
       kind: 'Workload',
@@ -216,7 +216,7 @@ describe('templates', () => {
     )
   })
 
-  it('have the same digest whatever the order of keys', () => {
+  test('have the same digest whatever the order of keys', () => {
     const [a, b] = [
       { x: 1, y: { z: 1, w: 2 } },
       { y: { w: 2, z: 1 }, x: 1 },
@@ -226,7 +226,7 @@ describe('templates', () => {
 })
 
 describe('the YAML of outputs', () => {
-  it.each<[JsonValue, string]>([
+  test.each<[JsonValue, string]>([
     ['plain', 'plain\n'],
     ['', '""\n'],
     ['yes', '"yes"\n'],
@@ -260,7 +260,7 @@ describe('choices', () => {
     ...more,
   })
 
-  it('of templates report ambiguity', () => {
+  test('of templates report ambiguity', () => {
     const options: readonly TemplateOption[] = [
       { name: 'a', selector: { matchLabels: { x: '1' } } },
       { passThrough: 'in', selector: { matchLabels: { y: '1' } } },
@@ -283,7 +283,7 @@ describe('choices', () => {
     })
   })
 
-  it('of an owner give way to a locked param, and return with a default', () => {
+  test('of an owner give way to a locked param, and return with a default', () => {
     const owner = [{ name: 'p', value: 'own' }]
     expect(mergeParams({ blueprint: [{ name: 'p', value: 'bp' }], owner })).toEqual({ p: 'bp' })
     expect(
@@ -292,7 +292,7 @@ describe('choices', () => {
     expect(mergeParams({ owner: [{ name: '__proto__', value: 1 }] })).toEqual(JSON.parse('{"__proto__": 1}'))
   })
 
-  it('find resources that wait for each other', () => {
+  test('find resources that wait for each other', () => {
     const from = (name: string, provider?: string): BlueprintResource =>
       resource({ name, sources: provider === undefined ? [] : [{ name: 'in', resource: provider }] })
     expect([...circular([from('a', 'c'), from('b', 'a'), from('c', 'b'), from('d', 'a'), from('e')])]).toEqual([
@@ -319,7 +319,7 @@ describe('choices', () => {
     }
   })
 
-  it('of orphans leave what could not be evaluated', () => {
+  test('of orphans leave what could not be evaluated', () => {
     const owned = ['a', 'b', 'gone'].map((name) =>
       object({}, { name, uid: name, labels: { 'carto.run/resource-name': name } }),
     )
@@ -346,7 +346,7 @@ describe('a deployment', () => {
       failed: { key: '.status.phase', value: 'Broken' },
     },
   }
-  it.each<[string, Record<string, unknown>, readonly string[] | undefined]>([
+  test.each<[string, Record<string, unknown>, readonly string[] | undefined]>([
     ['is not judged before its status is there', {}, ['Unknown', 'ConditionNotMet']],
     ['is not judged by an old status', { observedGeneration: 1, phase: 'Done' }, ['Unknown', 'ConditionNotMet']],
     ['has failed', { observedGeneration: 2, phase: 'Broken' }, ['False', 'FailedConditionMet']],
@@ -357,7 +357,7 @@ describe('a deployment', () => {
     expect(found && [found.status, found.reason]).toEqual(wanted)
   })
 
-  it('compares lists and objects too', () => {
+  test('compares lists and objects too', () => {
     const spec = { observedMatches: [{ input: '.status.a', output: '.status.b' }] }
     expect(incompleteness('r', spec, object({ a: [1, { x: 1 }], b: [1, { x: 1 }] }))).toBeUndefined()
     expect(incompleteness('r', spec, object({ a: [1], b: [2] }))?.message).toBe(
@@ -366,7 +366,7 @@ describe('a deployment', () => {
   })
 })
 
-it('tells paths that make no sense', () => {
+test('tells paths that make no sense', () => {
   expect(pathProblem('.status.a')).toBeUndefined()
   expect(pathProblem('.status[')).toBeTypeOf('string')
   expect(pathProblem(' ')).toBe('the path is empty')

@@ -1,5 +1,5 @@
 import { FakeClock, controllerOf } from '@fairlead/kube'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { turns, until } from '../../../test/support/until.ts'
 import {
   Stage,
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => stage[Symbol.asyncDispose]())
 
 describe('a supply chain', () => {
-  it('waits, stamps what has its inputs whatever the order, and is ready in the end', async () => {
+  test('waits, stamps what has its inputs whatever the order, and is ready in the end', async () => {
     const waiting = await stage.owner('team-a/app', (owner) => owner.status?.resources?.length === 2)
     expect(conditionsOf(waiting)).toEqual({
       SupplyChainReady: ['True', 'Ready', ''],
@@ -65,7 +65,7 @@ describe('a supply chain', () => {
     })
   })
 
-  it('names the resource that is not healthy, and takes no old True for a new one', async () => {
+  test('names the resource that is not healthy, and takes no old True for a new one', async () => {
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     await stage.setStatus('team-a/app-source', readyStatus)
     await stage.client.waitFor(thing, 'team-a/app-image', () => true)
@@ -98,7 +98,7 @@ describe('a supply chain', () => {
     expect((await stage.things()).length).toBe(2)
   })
 
-  it('writes nothing while nothing changes, and leaves the fields of others', async () => {
+  test('writes nothing while nothing changes, and leaves the fields of others', async () => {
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     await stage.setStatus('team-a/app-source', readyStatus)
     await stage.client.patch(thing, 'team-a/app-source', {
@@ -114,7 +114,7 @@ describe('a supply chain', () => {
     expect([source.metadata.annotations, source.spec]).toEqual([{ mine: 'yes' }, { url: git.source.git.url, other: 1 }])
   })
 
-  it('puts back what others changed in its fields', async () => {
+  test('puts back what others changed in its fields', async () => {
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     await stage.client.patch(thing, 'team-a/app-source', {
       merge: { spec: { url: 'other' }, metadata: { labels: { 'carto.run/workload-name': null } } },
@@ -127,7 +127,7 @@ describe('a supply chain', () => {
     expect(restored.metadata.labels?.['carto.run/workload-name']).toBe('app')
   })
 
-  it('does not touch an object of the same name that belongs to somebody else', async () => {
+  test('does not touch an object of the same name that belongs to somebody else', async () => {
     await stage.apply(
       { ...thing, metadata: { name: 'other-source', namespace: 'team-a' }, spec: { url: 'mine' } } as never,
       workloadOf('other', 'web', git),
@@ -150,7 +150,7 @@ describe('orphans', () => {
     await stage.settle()
   })
 
-  it('go when the blueprint does not name their resource any more, also after a restart', async () => {
+  test('go when the blueprint does not name their resource any more, also after a restart', async () => {
     await stage.stopControllers()
     await stage.apply({ ...chain, spec: { ...chain.spec, resources: chain.spec.resources.slice(1) } })
     await stage.startControllers()
@@ -158,7 +158,7 @@ describe('orphans', () => {
     expect((await stage.things()).map(({ metadata }) => metadata.name)).toEqual(['app-source'])
   })
 
-  it('go when the name of the object changes', async () => {
+  test('go when the name of the object changes', async () => {
     await stage.apply({
       ...imageTemplate,
       spec: {
@@ -170,7 +170,7 @@ describe('orphans', () => {
     await stage.client.get(thing, 'team-a/renamed')
   })
 
-  it('go when the blueprint is deleted', async () => {
+  test('go when the blueprint is deleted', async () => {
     await stage.client.delete(chain, 'chain')
     await stage.client.waitForDeletion(thing, 'team-a/app-image')
     await stage.client.waitForDeletion(thing, 'team-a/app-source')
@@ -183,7 +183,7 @@ describe('orphans', () => {
     expect(owner.status?.resources).toBeUndefined()
   })
 
-  it('are not made by a template that is missing, or by a second blueprint', async () => {
+  test('are not made by a template that is missing, or by a second blueprint', async () => {
     await stage.client.delete(imageTemplate, 'image')
     const unready = await stage.ready('team-a/app', 'False')
     expect(conditionsOf(unready)['Ready']).toEqual([
@@ -199,7 +199,7 @@ describe('orphans', () => {
 })
 
 describe('what comes later', () => {
-  it('wakes those who wait for it: service account, definition, template', async () => {
+  test('wakes those who wait for it: service account, definition, template', async () => {
     const late = template('ClusterTemplate', 'late', {
       template: { apiVersion: 'late.test/v1', kind: 'Late', metadata: { name: 'late' }, spec: {} },
     })
@@ -227,7 +227,7 @@ describe('what comes later', () => {
   })
 })
 
-it('watches a kind for as long as owners stamp it, and a minute more', async () => {
+test('watches a kind for as long as owners stamp it, and a minute more', async () => {
   const gone = async (): Promise<void> => {
     await stage.client.delete(workload, 'team-a/app')
     await stage.client.waitForDeletion(thing, 'team-a/app-source')

@@ -1,7 +1,7 @@
 // Replicas share owners by the shards of their namespaces; blueprints, which have none, belong to shard 0.
 import { FakeClock } from '@fairlead/kube'
 import { startControllers } from '@fairlead/supply'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Replicas } from '../../../test/support/replicas.ts'
 import { Stage, account, chain, git, imageTemplate, readyStatus, sourceTemplate, thing, workloadOf } from './stage.ts'
 
@@ -29,7 +29,7 @@ afterEach(async () => {
   await stage[Symbol.asyncDispose]()
 })
 
-it('each owner is the business of one replica', async () => {
+test('each owner is the business of one replica', async () => {
   const writers = (requests: Record<string, string[]>): unknown =>
     Object.fromEntries(Object.entries(requests).map(([who, all]) => [who, [...new Set(all)]]))
   const expected: Record<string, string[]> = { a: [], b: [] }
@@ -40,7 +40,7 @@ it('each owner is the business of one replica', async () => {
   expect(Object.values(expected).every((all) => all.length > 1)).toBe(true)
 })
 
-it('owners of a replica that dies are taken over, with what happened meanwhile', async () => {
+test('owners of a replica that dies are taken over, with what happened meanwhile', async () => {
   const victim = replicas.ownerOf('team-a')
   const its = tenants.filter((tenant) => replicas.ownerOf(tenant) === victim)
   replicas.cut(victim)

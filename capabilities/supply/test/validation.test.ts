@@ -1,5 +1,5 @@
 import type { KubeObject } from '@fairlead/kube'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { validators } from '@fairlead/supply'
 
 function refusals(resource: string, spec: object): string[] {
@@ -24,7 +24,7 @@ const template = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } 
 const matchFields = [{ key: '.status.a', operator: 'Exists' }]
 
 describe('a blueprint is refused', () => {
-  it.each<[string, string, object, readonly string[]]>([
+  test.each<[string, string, object, readonly string[]]>([
     [
       'without a selector',
       'clustersupplychains',
@@ -124,7 +124,7 @@ describe('a blueprint is refused', () => {
 })
 
 describe('a template is refused', () => {
-  it.each<[string, string, object, readonly string[]]>([
+  test.each<[string, string, object, readonly string[]]>([
     [
       'without content',
       'clustertemplates',

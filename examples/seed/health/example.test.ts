@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { KubeObject } from '@fairlead/kube'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { conditionOf, healthOfResources, stageFor } from '../../supply-chain/stage.ts'
 import type { ExampleStage } from '../../supply-chain/stage.ts'
 
@@ -23,7 +23,7 @@ const loadBalancer = ['True', 'MatchedField', 'status.loadBalancer: {}']
 const always = ['True', 'AlwaysHealthy', '']
 
 describe("the proposal's health rules", () => {
-  it('are True for the Workload whose App is deployed', async () => {
+  test('are True for the Workload whose App is deployed', async () => {
     const { status } = await settled('healthy', 'True', 'Ready')
     expect(healthOfResources(status)).toEqual({
       'source-provider': ['True', 'ReadyCondition', 'Fetched revision: main/5f1b0c1'],
@@ -34,7 +34,7 @@ describe("the proposal's health rules", () => {
     expect(conditionOf(status, 'ResourcesHealthy')).toEqual(['True', 'HealthyConditionRule', ''])
   })
 
-  it('are False for the one whose App fails, with the message on top, until it is healed', async () => {
+  test('are False for the one whose App fails, with the message on top, until it is healed', async () => {
     const { status } = await settled('failing', 'False', 'HealthyConditionRule')
     const message = "status.conditions['ReconcileFailed'].status: True: Some kapp useful error message"
     expect(healthOfResources(status)['deployer']).toEqual(['False', 'MatchedField', message])
@@ -44,7 +44,7 @@ describe("the proposal's health rules", () => {
     await settled('failing', 'True', 'Ready')
   })
 
-  it('are Unknown for the one whose repository nobody can reach', async () => {
+  test('are Unknown for the one whose repository nobody can reach', async () => {
     const { status } = await settled('unknown', 'Unknown', 'MissingValueAtPath')
     expect(healthOfResources(status)).toEqual({
       'source-provider': ['Unknown', 'ReadyCondition', 'condition with type [Ready] not found on resource status'],

@@ -1,5 +1,5 @@
 // The controllers inside the server, on a whole server.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConfigMap, kind, KubeEvent, Namespace, ServiceAccount } from '@fairlead/client'
 import type { Client, KindLike } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
@@ -60,7 +60,7 @@ async function eventually<T>(ask: () => Promise<T>, holds: (answer: T) => boolea
 }
 
 describe('garbage collection', () => {
-  it('deletes in the background what has lost its last owner', async () => {
+  test('deletes in the background what has lost its last owner', async () => {
     await serve({ controllers: ['gc'] })
     const one = await client.create(configMap('one'))
     const two = await client.create(configMap('two'))
@@ -79,7 +79,7 @@ describe('garbage collection', () => {
     await client.waitForDeletion(ConfigMap, 'default/grandchild')
   })
 
-  it('deletes what names an owner that never was, or one of another uid', async () => {
+  test('deletes what names an owner that never was, or one of another uid', async () => {
     await serve({ controllers: ['gc'] })
     const other = await client.create(configMap('other'))
     await client.create(
@@ -97,7 +97,7 @@ describe('garbage collection', () => {
     )
   })
 
-  it('keeps what names an owner of a kind that is not served', async () => {
+  test('keeps what names an owner of a kind that is not served', async () => {
     await serve({ controllers: ['gc'] })
     const reference = {
       apiVersion: 'example.com/v1',
@@ -113,7 +113,7 @@ describe('garbage collection', () => {
     expect((await client.get(ConfigMap, 'default/kept')).metadata.ownerReferences).toEqual([reference])
   })
 
-  it('lets dependents go first in the foreground, as long as they block', async () => {
+  test('lets dependents go first in the foreground, as long as they block', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('owner'))
     await client.create(
@@ -135,7 +135,7 @@ describe('garbage collection', () => {
     expect(await client.find(ConfigMap, 'default/blocking')).toEqual(undefined)
   })
 
-  it('passes the foreground on to dependents that have dependents', async () => {
+  test('passes the foreground on to dependents that have dependents', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('a'))
     const middle = await client.create(
@@ -161,7 +161,7 @@ describe('garbage collection', () => {
     await client.waitForDeletion(ConfigMap, 'default/a')
   })
 
-  it('frees owners in a circle of foreground deletions', async () => {
+  test('frees owners in a circle of foreground deletions', async () => {
     await serve({ controllers: ['gc'] })
     const a = await client.create(configMap('a'))
     const b = await client.create(configMap('b', { ownerReferences: [ownedBy(a, { blockOwnerDeletion: true })] }))
@@ -173,7 +173,7 @@ describe('garbage collection', () => {
     await client.waitForDeletion(ConfigMap, 'default/b')
   })
 
-  it('leaves orphans where they are, without a reference and without an owner of the field', async () => {
+  test('leaves orphans where they are, without a reference and without an owner of the field', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('owner'))
     await client.create(configMap('dependent', { ownerReferences: [ownedBy(owner)] }))
@@ -183,7 +183,7 @@ describe('garbage collection', () => {
     expect([metadata.ownerReferences, metadata.managedFields]).toEqual([undefined, undefined])
   })
 
-  it('reports owners in other namespaces, and deletes the dependent', async () => {
+  test('reports owners in other namespaces, and deletes the dependent', async () => {
     await serve({ controllers: ['gc'] })
     await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'elsewhere' } })
     const owner = await client.create(configMap('owner', { namespace: 'elsewhere' }))
@@ -201,7 +201,7 @@ describe('garbage collection', () => {
     ])
   })
 
-  it('keeps cluster-scoped objects that name an owner in a namespace, and reports them', async () => {
+  test('keeps cluster-scoped objects that name an owner in a namespace, and reports them', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('owner'))
     await client.create({
@@ -222,7 +222,7 @@ describe('garbage collection', () => {
     ).toHaveLength(1)
   })
 
-  it('waits for its delay', async () => {
+  test('waits for its delay', async () => {
     await serve({ controllers: ['gc'], delay: 100 })
     const owner = await client.create(configMap('owner'))
     await client.create(configMap('dependent', { ownerReferences: [ownedBy(owner)] }))
@@ -232,7 +232,7 @@ describe('garbage collection', () => {
     expect(performance.now() - began).toBeGreaterThan(95)
   })
 
-  it('collects what an earlier life of the server left behind', async () => {
+  test('collects what an earlier life of the server left behind', async () => {
     const server = cleanup.use(await ApiServer.start({ controllers: false }))
     client = server.client()
     const owner = await client.create(configMap('owner'))
@@ -261,7 +261,7 @@ describe('garbage collection of kinds that come and go', () => {
   }
   const Widget = kind('example.com/v1', 'Widget', { plural: 'widgets', namespaced: true })
 
-  it('follows custom resources from the moment they are served', async () => {
+  test('follows custom resources from the moment they are served', async () => {
     const server = cleanup.use(await ApiServer.start({ controllers: ['crd'] }))
     client = server.client()
     const resources = server.registry as Registry
@@ -281,7 +281,7 @@ describe('garbage collection of kinds that come and go', () => {
     await client.waitForDeletion(ConfigMap, 'default/made')
   })
 
-  it('decides nothing about what belongs to a kind that cannot be listed', async () => {
+  test('decides nothing about what belongs to a kind that cannot be listed', async () => {
     const server = cleanup.use(await ApiServer.start({ controllers: false }))
     client = server.client()
     const known = server.registry.definition('', 'configmaps')!
@@ -332,7 +332,7 @@ describe('namespaces', () => {
     return (status.conditions ?? []).map(({ type, status: value, message }) => `${type} ${value}: ${message}`)
   }
 
-  it('go with everything in them, and say what holds them', async () => {
+  test('go with everything in them, and say what holds them', async () => {
     await serve({ controllers: ['namespace'] })
     await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } })
     await client.create(configMap('held', { namespace: 'n', finalizers: ['example.com/f'] }))
@@ -354,7 +354,7 @@ describe('namespaces', () => {
     await client.waitForDeletion(Namespace, 'n')
   })
 
-  it('wait for finalizers of others', async () => {
+  test('wait for finalizers of others', async () => {
     await serve({ controllers: ['namespace'] })
     await client.create({
       apiVersion: 'v1',
@@ -374,7 +374,7 @@ describe('namespaces', () => {
     ).toEqual(['fairlead ', 'kube-controller-manager finalize', 'kube-controller-manager status'])
   })
 
-  it('get their ServiceAccount and certificate, again when deleted', async () => {
+  test('get their ServiceAccount and certificate, again when deleted', async () => {
     await serve({ controllers: ['service-account'], rootCertificate: () => Promise.resolve('PEM') })
     await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } })
     await client.waitFor(ServiceAccount, 'n/default', () => true)
@@ -398,7 +398,7 @@ describe('aggregated roles', () => {
   })
   const rule = (resource: string): JsonObject => ({ apiGroups: [''], resources: [resource], verbs: ['get'] })
 
-  it('have the rules of all roles that they select', async () => {
+  test('have the rules of all roles that they select', async () => {
     await serve({ controllers: ['role-aggregation'] })
     await client.create(
       role('all', { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] }, rules: [] }),
@@ -438,7 +438,7 @@ describe('times to live', () => {
     regarding: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'x' },
   })
 
-  it('of Events end an hour after the last write', async () => {
+  test('of Events end an hour after the last write', async () => {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
     await serveAt(clock, ['events'])
     await client.create(event('old'))
@@ -462,7 +462,7 @@ describe('times to live', () => {
     spec: { ...spec, template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
   })
 
-  it('of finished Jobs end when they say', async () => {
+  test('of finished Jobs end when they say', async () => {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
     await serveAt(clock, ['job-ttl', 'gc'])
     await client.create(job('kept', {}))
@@ -489,7 +489,7 @@ describe('times to live', () => {
     expect(await names(Job)).toEqual(['kept', 'running'])
   })
 
-  it('tell of workloads that nothing runs, once each', async () => {
+  test('tell of workloads that nothing runs, once each', async () => {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
     await serveAt(clock, ['idle-workloads'])
     await client.create(job('idle', {}))
@@ -522,7 +522,7 @@ describe('times to live', () => {
 })
 
 describe('many dependents of one owner', () => {
-  it.each(['Background', 'Foreground'] as const)('go in less than two seconds: %s', async (propagation) => {
+  test.each(['Background', 'Foreground'] as const)('go in less than two seconds: %s', async (propagation) => {
     await serve({ controllers: ['gc'] })
     const reference = ownedBy(await client.create(configMap('owner')), { blockOwnerDeletion: true })
     await Promise.all(

@@ -1,5 +1,5 @@
 // From a CRD to a served resource, and the decisions about its life: pure functions.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { formatFieldError } from '@fairlead/kube'
 import type { RuleEngine, WriteContext } from '@fairlead/apiserver'
@@ -43,7 +43,7 @@ const widget = (more: Fields = {}): KubeObject => ({
   ...more,
 })
 
-it('versions are in Kubernetes’ order of preference', () => {
+test('versions are in Kubernetes’ order of preference', () => {
   const names = ['foo1', 'v1alpha1', 'v2', 'v1', 'v11', 'v1beta2', 'v1beta1', 'v10beta1', 'bar', 'v0', 'v2alpha1']
   expect(names.toSorted(compareVersions)).toEqual([
     'v11',
@@ -61,7 +61,7 @@ it('versions are in Kubernetes’ order of preference', () => {
 })
 
 describe('resourceDefinitionFrom', () => {
-  it('takes accepted names over those asked for', () => {
+  test('takes accepted names over those asked for', () => {
     const accepted = {
       plural: 'widgets',
       singular: 'widget',
@@ -80,7 +80,7 @@ describe('resourceDefinitionFrom', () => {
     expect(versions).toHaveLength(1)
   })
 
-  it('has the subresources, the deprecation and the fields of its version', () => {
+  test('has the subresources, the deprecation and the fields of its version', () => {
     const scale = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' }
     const [version] = resourceDefinitionFrom(
       crd({
@@ -112,7 +112,7 @@ describe('tables', () => {
       Date.parse(now),
     )
 
-  it('show the age where no columns are declared', () => {
+  test('show the age where no columns are declared', () => {
     const { printer } = resourceDefinitionFrom(crd()).versions[0]!
     expect(printer.columns.map(({ name, type, format, priority }) => ({ name, type, format, priority }))).toEqual([
       { name: 'Name', type: 'string', format: 'name', priority: 0 },
@@ -121,7 +121,7 @@ describe('tables', () => {
     expect(printer.cells(widget(), Date.parse(now))).toEqual(['w', '24h'])
   })
 
-  it.each<[string, JsonValue | undefined, unknown]>([
+  test.each<[string, JsonValue | undefined, unknown]>([
     ['string', 'x', 'x'],
     ['string', 3, '3'],
     ['string', { a: [1] }, '{"a":[1]}'],
@@ -155,13 +155,13 @@ describe('customResourceStrategy', () => {
       ) ?? []
     ).map(formatFieldError)
 
-  it('looks at the type of an object before anything else', () => {
+  test('looks at the type of an object before anything else', () => {
     expect(validate(scaled, { ...widget({ spec: { n: -1 } }), kind: 'Gadget' })).toEqual([
       'kind: Invalid value: "Gadget": must be Widget',
     ])
   })
 
-  it.each<[Fields, string[]]>([
+  test.each<[Fields, string[]]>([
     [{ spec: { n: 2 }, status: { n: 0, sel: 'a=b' } }, []],
     [{ spec: {} }, []],
     [{ spec: { n: -1 } }, ['.spec.n: Invalid value: -1: should be a non-negative integer']],
@@ -182,7 +182,7 @@ describe('customResourceStrategy', () => {
     expect(validate(scaled, widget(fields))).toEqual(expected)
   })
 
-  it('runs rules, unless the object does not have the shape that they rely on', () => {
+  test('runs rules, unless the object does not have the shape that they rely on', () => {
     const engine: RuleEngine = {
       compile: () => [],
       rulesOf: () => ({
@@ -224,13 +224,13 @@ describe('nextStep', () => {
       ({ type, reason }) => `${type} ${reason}`,
     )
 
-  it('rests when a definition has its names', () => {
+  test('rests when a definition has its names', () => {
     expect(nextStep({ crd: crd({}, { status: { acceptedNames: names } }), siblings: [], instances: 0, now })).toEqual({
       step: 'rest',
     })
   })
 
-  it.each<[string, Fields, string]>([
+  test.each<[string, Fields, string]>([
     ['plural', { plural: 'widgets' }, 'PluralConflict'],
     ['singular held as a short name', { shortNames: ['widget'] }, 'SingularConflict'],
     ['kind', { kind: 'Widget' }, 'KindConflict'],
@@ -244,7 +244,7 @@ describe('nextStep', () => {
     ])
   })
 
-  it('keeps the names it had when new ones are taken', () => {
+  test('keeps the names it had when new ones are taken', () => {
     const wanted = { ...names, shortNames: ['mine', 'taken'] }
     const mine = crd(
       {},
@@ -264,7 +264,7 @@ describe('nextStep', () => {
     })
   })
 
-  it('says that deletion is in progress, deletes, and lets go when all is gone', () => {
+  test('says that deletion is in progress, deletes, and lets go when all is gone', () => {
     const first = nextStep({ crd: dying([established]), siblings: [], instances: 2, now })
     expect(first.step === 'write' && reasonsIn(first.object)).toEqual([
       'Established InitialNamesAccepted',
@@ -284,13 +284,13 @@ describe('nextStep', () => {
     ).toEqual([['Established InitialNamesAccepted', 'Terminating InstanceDeletionCompleted'], ['a/b']])
   })
 
-  it('has nothing to clean up for a definition that was never established, and waits for others’ finalizers', () => {
+  test('has nothing to clean up for a definition that was never established, and waits for others’ finalizers', () => {
     const step = nextStep({ crd: dying([]), siblings: [], instances: 0, now })
     expect(step.step === 'write' && reasonsIn(step.object)).toEqual(['Terminating NeverEstablished'])
     expect(nextStep({ crd: dying([established], ['a/b']), siblings: [], instances: 0, now })).toEqual({ step: 'rest' })
   })
 
-  it('comes to rest: what it writes needs no further write', () => {
+  test('comes to rest: what it writes needs no further write', () => {
     const step = nextStep({ crd: crd(), siblings: [], instances: 0, now })
     const object = (step as { object: JsonObject }).object as unknown as KubeObject
     expect(nextStep({ crd: object, siblings: [], instances: 0, now })).toEqual({ step: 'rest' })

@@ -1,5 +1,5 @@
 // Custom resources on a whole server: from the POST of a definition to the end of its objects.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '@fairlead/kube'
 import { FakeClock } from '@fairlead/kube'
 import { ApiServer } from '@fairlead/apiserver'
@@ -98,7 +98,7 @@ async function conditionsOf(name: string = 'widgets.example.com'): Promise<Recor
 }
 
 describe('a definition', () => {
-  it('is answered before anything has been decided, and established on a later turn', async () => {
+  test('is answered before anything has been decided, and established on a later turn', async () => {
     const created = await send('POST', definitionsPath, definition())
     expect(created.body['status']).toEqual({
       conditions: null,
@@ -118,7 +118,7 @@ describe('a definition', () => {
     })
   })
 
-  it('does not get a kind that another one of its group holds, until that one goes', async () => {
+  test('does not get a kind that another one of its group holds, until that one goes', async () => {
     await establish(definition())
     const gadgets = definition(anything, {}, { plural: 'gadgets', singular: 'gadget', kind: 'Widget' })
     gadgets.metadata.name = 'gadgets.example.com'
@@ -137,7 +137,7 @@ describe('a definition', () => {
     expect((await send('GET', '/apis/example.com/v1/gadgets')).status).toBe(200)
   })
 
-  it('of a protected group says what became of its approval', async () => {
+  test('of a protected group says what became of its approval', async () => {
     const crd = definition()
     Object.assign(crd.metadata, {
       name: 'widgets.x.k8s.io',
@@ -150,7 +150,7 @@ describe('a definition', () => {
     })
   })
 
-  it('takes its objects along when it is deleted, and waits for their finalizers', async () => {
+  test('takes its objects along when it is deleted, and waits for their finalizers', async () => {
     await establish(definition())
     await send('POST', widgetsPath, widget('free'))
     await send('POST', widgetsPath, { ...widget('held'), metadata: { name: 'held', finalizers: ['example.com/hold'] } })
@@ -175,7 +175,7 @@ describe('a definition', () => {
     expect((await send('GET', widgetsPath)).status).toBe(404)
   })
 
-  it('is served again by a server that opens its store', async () => {
+  test('is served again by a server that opens its store', async () => {
     await establish(definition())
     await send('POST', widgetsPath, widget('kept', { spec: { size: 3 } }))
     const again = await ApiServer.start({
@@ -193,7 +193,7 @@ describe('a definition', () => {
 })
 
 describe('an object', () => {
-  it('is read with the defaults of the schema as it is now, and stays as it was stored', async () => {
+  test('is read with the defaults of the schema as it is now, and stays as it was stored', async () => {
     await establish(
       definition({ type: 'object', properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } } }),
     )
@@ -213,7 +213,7 @@ describe('an object', () => {
     )
   })
 
-  it('is served in every version with that version’s apiVersion and defaults', async () => {
+  test('is served in every version with that version’s apiVersion and defaults', async () => {
     const crd = definition()
     const version = (name: string, storage: boolean): object => ({
       name,
@@ -243,7 +243,7 @@ describe('an object', () => {
     })
   })
 
-  it('loses what its schema does not know, with a warning or strictly', async () => {
+  test('loses what its schema does not know, with a warning or strictly', async () => {
     await establish(
       definition({ type: 'object', properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } } }),
     )
@@ -262,7 +262,7 @@ describe('an object', () => {
     })
   })
 
-  it('keeps its status apart when the version has the subresource', async () => {
+  test('keeps its status apart when the version has the subresource', async () => {
     await establish(definition(anything, { subresources: { status: {} } }))
     const created = await send('POST', widgetsPath, widget('w', { spec: { a: 1 }, status: { b: 1 } }))
     expect(created.body).not.toHaveProperty('status')
@@ -284,7 +284,7 @@ describe('rules', () => {
   const withRules = (spec: object): ReturnType<typeof definition> =>
     definition({ type: 'object', properties: { spec } })
 
-  it('are compiled when a definition is accepted', async () => {
+  test('are compiled when a definition is accepted', async () => {
     const refused = await send(
       'POST',
       definitionsPath,
@@ -302,7 +302,7 @@ describe('rules', () => {
     ])
   })
 
-  it('hold for new objects, compare with old ones, and are skipped for objects of another shape', async () => {
+  test('hold for new objects, compare with old ones, and are skipped for objects of another shape', async () => {
     await establish(
       withRules({
         type: 'object',
@@ -328,7 +328,7 @@ describe('rules', () => {
     ])
   })
 
-  it('hold for defaults too', async () => {
+  test('hold for defaults too', async () => {
     const refused = await send(
       'POST',
       definitionsPath,

@@ -1,7 +1,7 @@
 // What a real kube-apiserver answered to CustomResourceDefinitions (shared/kubernetes/recordings), held against their validation.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import {
   applyJsonPatch,
@@ -96,7 +96,7 @@ function patched(old: KubeObject, { request }: Step): KubeObject {
 }
 
 describe.skipIf(!existsSync(recordings))('CustomResourceDefinitions against recordings', () => {
-  it.each(creations)('create: $title', ({ step, body }) => {
+  test.each(creations)('create: $title', ({ step, body }) => {
     const crd = defaultCustomResourceDefinition(asObject(body))
     const isRuleFailure = causesOf(step).some((cause) => cause.includes('x-kubernetes-validations[0].rule'))
     expect(errorsOf(crd)).toEqual(isRuleFailure ? [] : causesOf(step))
@@ -104,7 +104,7 @@ describe.skipIf(!existsSync(recordings))('CustomResourceDefinitions against reco
     expect(customResourceDefinitionWarnings(crd).map((text) => `299 - ${JSON.stringify(text)}`)).toEqual(warnings)
   })
 
-  it.each(updates)('update: $title', ({ step, old }) => {
+  test.each(updates)('update: $title', ({ step, old }) => {
     const crd = patched(old, step)
     const { storedVersions = [], ...status } = crd['status'] as { storedVersions?: string[] }
     const storage = (crd['spec'] as { versions: { name: string; storage: boolean }[] }).versions.find(

@@ -1,5 +1,5 @@
 // CustomResourceDefinitions: defaults, warnings, and the rules that the recordings do not reach.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import {
   apiApprovalOf,
@@ -47,7 +47,7 @@ function schemaErrors(schema: Fields): string[] {
 }
 
 describe('defaults', () => {
-  it('are names, conversion, the port of a webhook and stored versions', () => {
+  test('are names, conversion, the port of a webhook and stored versions', () => {
     const webhook = { clientConfig: { service: { name: 's', namespace: 'n' } }, conversionReviewVersions: ['v1'] }
     expect(crd({ conversion: { strategy: 'Webhook', webhook } })).toMatchObject({
       spec: {
@@ -59,14 +59,14 @@ describe('defaults', () => {
     expect(crd()['spec']).toMatchObject({ conversion: { strategy: 'None' } })
   })
 
-  it('leave a complete definition as it is', () => {
+  test('leave a complete definition as it is', () => {
     const complete = crd()
     expect(defaultCustomResourceDefinition(complete)).toBe(complete)
   })
 })
 
 describe('the specification', () => {
-  it.each<[string, Fields, string[]]>([
+  test.each<[string, Fields, string[]]>([
     [
       'a group with a dot',
       { group: 'example' },
@@ -170,7 +170,7 @@ describe('the specification', () => {
     expect(errorsOf(crd(spec))).toEqual(expected)
   })
 
-  it('names the version where versions differ, and what they share once', () => {
+  test('names the version where versions differ, and what they share once', () => {
     const bad = { type: 'object', properties: { a: {} } }
     expect(errorsOf(crd({ versions: [version('v1'), version('v2', {}, bad)] }))).toEqual([
       'spec.versions[1].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
@@ -194,7 +194,7 @@ describe('selectable fields', () => {
       crd({ versions: [version('v1', { selectableFields: paths.map((jsonPath) => ({ jsonPath })) }, schema)] }),
     ).map((error) => error.replace('spec.selectableFields', ''))
 
-  it.each<[string[], string[]]>([
+  test.each<[string[], string[]]>([
     [['.spec.a'], []],
     [['.spec.b'], ['[0].jsonPath: Invalid value: ".spec.b": is an invalid path: does not refer to a valid field']],
     [
@@ -217,7 +217,7 @@ describe('selectable fields', () => {
 })
 
 describe('a schema', () => {
-  it.each<[string, Fields, string[]]>([
+  test.each<[string, Fields, string[]]>([
     ['of a list has items', { type: 'array' }, ['.items: Required value: must be specified']],
     [
       'declares before it restricts only at the root',
@@ -297,7 +297,7 @@ describe('a schema', () => {
     expect(schemaErrors(schema)).toEqual(expected)
   })
 
-  it('declares what alternatives of its root restrict', () => {
+  test('declares what alternatives of its root restrict', () => {
     const schema = {
       type: 'object',
       properties: { a: { type: 'string' } },
@@ -308,7 +308,7 @@ describe('a schema', () => {
     ])
   })
 
-  it('leaves its root plain when status is a subresource', () => {
+  test('leaves its root plain when status is a subresource', () => {
     const schema = { type: 'object', properties: { spec: anything }, minProperties: 1 }
     const [error] = errorsOf(crd({ versions: [version('v1', { subresources: { status: {} } }, schema)] }))
     expect(error).toMatch(
@@ -322,7 +322,7 @@ describe('an update', () => {
     status: { storedVersions: ['v1'], conditions: [{ type: 'Established', status: 'True', reason: 'R', message: '' }] },
   }
 
-  it('keeps scope and kind once the definition is established', () => {
+  test('keeps scope and kind once the definition is established', () => {
     const changed = { scope: 'Cluster', names: { plural: 'widgets', kind: 'Gadget' } }
     expect(errorsOf(crd(changed, established), crd({}, established))).toEqual([
       'spec.scope: Invalid value: "Cluster": field is immutable',
@@ -331,7 +331,7 @@ describe('an update', () => {
     expect(errorsOf(crd(changed), crd())).toEqual([])
   })
 
-  it('says what compiled rules say, given an engine', () => {
+  test('says what compiled rules say, given an engine', () => {
     const calls: JsonValue[] = []
     const compile = (_schema: unknown, path: string, old: unknown): [] => {
       calls.push(`${path} ${old === undefined ? 'new' : 'changed'}`)
@@ -344,7 +344,7 @@ describe('an update', () => {
   })
 })
 
-it('warns about formats that are not known and were not there before', () => {
+test('warns about formats that are not known and were not there before', () => {
   const withFormat = (format: string): KubeObject =>
     crd({
       versions: [
@@ -361,7 +361,7 @@ it('warns about formats that are not known and were not there before', () => {
 })
 
 describe('approval', () => {
-  it.each([
+  test.each([
     ['k8s.io', true],
     ['a.k8s.io', true],
     ['x.kubernetes.io', true],
@@ -371,7 +371,7 @@ describe('approval', () => {
     expect(isProtectedGroup(group)).toBe(expected)
   })
 
-  it.each([
+  test.each([
     ['https://github.com/x', 'Approved'],
     ['unapproved, why', 'Bypassed'],
     ['bad', 'Invalid'],

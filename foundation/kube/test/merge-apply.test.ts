@@ -1,5 +1,5 @@
 // Ownership as server-side apply and updates shape it: tables whose expectations stand in the recordings' area `apply`.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   applyServerSide,
   asJson,
@@ -145,7 +145,7 @@ function conflictsOf(run: () => unknown): unknown {
 }
 
 describe('applyServerSide', () => {
-  it('owns what it lists and takes away what it lists no more', () => {
+  test('owns what it lists and takes away what it lists no more', () => {
     const subject = new Subject().apply('m', { spec: { gmap: { k: 'v', l: 'w' } } })
     expect(subject.owners).toEqual([['m Apply', { 'f:spec': { 'f:gmap': { 'f:k': {}, 'f:l': {} } } }]])
     subject.apply('m', { spec: { gmap: { k: 'v' } } })
@@ -154,7 +154,7 @@ describe('applyServerSide', () => {
     expect(subject.live).toEqual({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', uid: 'u' } })
   })
 
-  it('shares fields among managers that agree, and removes one only after the last of them', () => {
+  test('shares fields among managers that agree, and removes one only after the last of them', () => {
     const subject = new Subject()
       .apply('one', { spec: { gmap: { k: 'v' } } })
       .apply('two', { spec: { gmap: { k: 'v', b: '2' } } })
@@ -168,7 +168,7 @@ describe('applyServerSide', () => {
     expect(subject.live!.spec).toEqual({ gmap: null })
   })
 
-  it('gives an owner that changed nothing no time', () => {
+  test('gives an owner that changed nothing no time', () => {
     const subject = new Subject().apply('one', { spec: { replicas: 1 } }).apply('two', { spec: { replicas: 1 } })
     expect(subject.owners).toEqual([
       ['two Apply no time', { 'f:spec': { 'f:replicas': {} } }],
@@ -176,7 +176,7 @@ describe('applyServerSide', () => {
     ])
   })
 
-  it('returns the live object itself when nothing changes', () => {
+  test('returns the live object itself when nothing changes', () => {
     const subject = new Subject().apply('one', { spec: { set: ['a'], ports: [{ port: 80 }], amap: { x: '1' } } })
     const live = deepFreeze(subject.live!)
     const applied = asObject({ ...asJson(live), metadata: { name: 'w' } })
@@ -210,7 +210,7 @@ describe('applyServerSide', () => {
     ['free-form members', { free: { a: { b: 1, c: 2 } } }, { free: { a: { b: 2, d: 1 } } }, ['.spec.free.a.b']],
     ['free-form lists', { free: { a: [1] } }, { free: { a: [2] } }, ['.spec.free.a']],
   ]
-  it.each(conflicts)('meets with %s: conflicts %#', (_, first, second, expected) => {
+  test.each(conflicts)('meets with %s: conflicts %#', (_, first, second, expected) => {
     const subject = new Subject().apply('one', { spec: first })
     expect(conflictsOf(() => subject.apply('two', { spec: second }))).toEqual(
       expected.map((path) => `conflict with "one": ${path}`),
@@ -219,7 +219,7 @@ describe('applyServerSide', () => {
     expect(conflictsOf(() => subject.apply('two', { spec: second }))).toEqual([])
   })
 
-  it('names updates with their version and subresources in conflicts', () => {
+  test('names updates with their version and subresources in conflicts', () => {
     const subject = new Subject().update('u', { spec: { replicas: 1 } })
     subject.update('s', { status: { phase: 'P' } }, { subresource: 'status' })
     expect(conflictsOf(() => subject.apply('a', { spec: { replicas: 2 }, status: { phase: 'Q' } }))).toEqual([
@@ -260,12 +260,12 @@ describe('applyServerSide', () => {
       '.spec.ports: element 0: associative list with keys may not have non-map elements',
     ],
   ]
-  it.each(wrong)('refuses %s', (_, body, finding) => {
+  test.each(wrong)('refuses %s', (_, body, finding) => {
     const message = `failed to create typed patch object (/w; example.com/v1, Kind=Widget): ${finding}`
     expect(statusOf(() => new Subject().apply('m', body))).toEqual([500, message])
   })
 
-  it('lists several findings below each other', () => {
+  test('lists several findings below each other', () => {
     expect(statusOf(() => new Subject().apply('m', { spec: { replicas: 'x', set: ['a', 'a'] } }))[1]).toEqual(
       [
         'failed to create typed patch object (/w; example.com/v1, Kind=Widget): errors:',
@@ -275,7 +275,7 @@ describe('applyServerSide', () => {
     )
   })
 
-  it.each([
+  test.each([
     [{ metadata: { managedFields: [] } }, 400, 'metadata.managedFields must be nil'],
     [{ kind: 'Gadget' }, 400, 'invalid object type: example.com/v1, Kind=Gadget'],
     [{ apiVersion: 'example.com/v2' }, 400, 'invalid object type: example.com/v2, Kind=Widget'],
@@ -283,7 +283,7 @@ describe('applyServerSide', () => {
     expect(statusOf(() => new Subject().apply('m', {}).apply('m', body))).toEqual([code, message])
   })
 
-  it('finds an owner for what was there before the first apply', () => {
+  test('finds an owner for what was there before the first apply', () => {
     const subject = new Subject()
     subject.live = asObject({
       apiVersion: 'example.com/v1',
@@ -301,7 +301,7 @@ describe('applyServerSide', () => {
     ])
   })
 
-  it('keeps what the endpoint resets out of ownership', () => {
+  test('keeps what the endpoint resets out of ownership', () => {
     const subject = new Subject().apply(
       's',
       { status: { phase: 'P' } },
@@ -314,7 +314,7 @@ describe('applyServerSide', () => {
     ])
   })
 
-  it('takes an item of a list map away with its defaults, but not what others hold in it', () => {
+  test('takes an item of a list map away with its defaults, but not what others hold in it', () => {
     const subject = new Subject().apply('one', { spec: { ports: [{ port: 80 }, { port: 81 }] } })
     subject.live = {
       ...subject.live!,
@@ -330,7 +330,7 @@ describe('applyServerSide', () => {
     expect(subject.live!.spec).toEqual({ ports: [{ port: 81, protocol: 'TCP', name: 'n' }] })
   })
 
-  it('puts new items where the applied list has them and keeps the live order otherwise', () => {
+  test('puts new items where the applied list has them and keeps the live order otherwise', () => {
     const subject = new Subject().apply('one', { spec: { set: ['a', 'b', 'c', 'd'] } })
     expect(subject.apply('two', { spec: { set: ['x', 'c', 'y', 'a', 'z'] } }).live!.spec).toEqual({
       set: ['b', 'x', 'c', 'd', 'y', 'a', 'z'],
@@ -347,7 +347,7 @@ describe('kubectl apply --server-side over client-side objects', () => {
   }
   const created = { ...sent, metadata: { name: 'w', annotations: { [lastAppliedAnnotation]: JSON.stringify(sent) } } }
 
-  it('takes over what client-side apply had set, and keeps the annotation up to date', () => {
+  test('takes over what client-side apply had set, and keeps the annotation up to date', () => {
     const subject = new Subject().update('kubectl-client-side-apply', created)
     subject.apply('kubectl', { spec: { gmap: { k: '<w>' } } })
     expect(subject.live!.metadata.annotations).toEqual({
@@ -357,7 +357,7 @@ describe('kubectl apply --server-side over client-side objects', () => {
     expect(subject.live!.spec).toEqual({ gmap: { k: '<w>' }, replicas: 1 })
   })
 
-  it('still conflicts with what someone else has changed since', () => {
+  test('still conflicts with what someone else has changed since', () => {
     const subject = new Subject()
       .update('kubectl-client-side-apply', created)
       .update('scaler', { spec: { gmap: { k: 'v' }, replicas: 5 } })
@@ -366,14 +366,14 @@ describe('kubectl apply --server-side over client-side objects', () => {
     ])
   })
 
-  it('does nothing of it for other managers', () => {
+  test('does nothing of it for other managers', () => {
     const subject = new Subject().update('kubectl-client-side-apply', created)
     expect(conflictsOf(() => subject.apply('helm', { spec: { gmap: { k: 'w' } } }))).toHaveLength(1)
   })
 })
 
 describe('trackUpdate', () => {
-  it('gives changed and new fields to the updater and drops removed ones from everyone', () => {
+  test('gives changed and new fields to the updater and drops removed ones from everyone', () => {
     const subject = new Subject().apply('a', { spec: { gmap: { k: 'v', l: 'w' }, replicas: 1 } })
     subject.update('u', { spec: { gmap: { k: 'changed' }, replicas: 1, set: ['x'] } })
     expect(subject.owners).toEqual([
@@ -382,14 +382,14 @@ describe('trackUpdate', () => {
     ])
   })
 
-  it('moves the time of its entry only when it took something', () => {
+  test('moves the time of its entry only when it took something', () => {
     const subject = new Subject().update('u', { spec: { replicas: 1 } })
     const before = subject.live!.metadata.managedFields
     subject.update('u', { spec: { replicas: 1 } })
     expect(subject.live!.metadata.managedFields).toEqual(before)
   })
 
-  it.each([
+  test.each([
     ['an empty list', []],
     ['a list with an empty entry', [{}]],
   ])('forgets all owners when %s is sent', (_, managedFields) => {
@@ -407,7 +407,7 @@ describe('trackUpdate', () => {
     fieldsType: 'FieldsV1',
     fieldsV1: { 'f:spec': { 'f:replicas': {} } },
   }
-  it.each([
+  test.each([
     ['owners that a client sends replace the known ones', entry, [['x Update no time', entry.fieldsV1]]],
     ['an unknown operation is ignored', { ...entry, operation: 'Bad' }, 'as before'],
     ['a missing apiVersion is ignored', { ...entry, apiVersion: '' }, 'as before'],
@@ -420,7 +420,7 @@ describe('trackUpdate', () => {
     expect(subject.owners).toEqual(expected === 'as before' ? before : expected)
   })
 
-  it('folds the oldest of more than ten updaters into one', () => {
+  test('folds the oldest of more than ten updaters into one', () => {
     const subject = new Subject()
     for (let index = 0; index < 12; index++) {
       subject.update(`u${index}`, {
@@ -435,7 +435,7 @@ describe('trackUpdate', () => {
     expect(owners[0]![1]).toEqual({ 'f:spec': { '.': {}, 'f:free': { '.': {}, 'f:f0': {}, 'f:f1': {}, 'f:f2': {} } } })
   })
 
-  it('drops owners of versions that are gone, and compares others in their own', () => {
+  test('drops owners of versions that are gone, and compares others in their own', () => {
     const old = { ...entry, apiVersion: 'example.com/v0' }
     const other = { ...entry, manager: 'y', apiVersion: 'example.com/v1beta1' }
     const subject = new Subject()
@@ -463,7 +463,7 @@ describe('a schema that changed', () => {
   const granular = withMap({})
   const atomic = withMap({ 'x-kubernetes-map-type': 'atomic' })
 
-  it('makes owners of parts of a map that became atomic owners of the whole', () => {
+  test('makes owners of parts of a map that became atomic owners of the whole', () => {
     const subject = new Subject(granular)
       .apply('one', { spec: { map: { a: '1' } } })
       .apply('two', { spec: { map: { b: '2' } } })
@@ -478,7 +478,7 @@ describe('a schema that changed', () => {
 })
 
 describe('a schema that refers to itself', () => {
-  it('merges at every depth', () => {
+  test('merges at every depth', () => {
     const tree: SchemaNode = { type: 'object', additionalProperties: { $ref: 'tree' } }
     const schema: TypeSchema = {
       root: { type: 'object', properties: { spec: tree } },
@@ -492,7 +492,7 @@ describe('a schema that refers to itself', () => {
 })
 
 describe('keepUnchangedTimes', () => {
-  it('undoes a write that would only move times', () => {
+  test('undoes a write that would only move times', () => {
     const subject = new Subject().apply('m', { spec: { replicas: 1 } })
     const old = subject.live!
     const moved = {
@@ -525,11 +525,11 @@ describe('scale and its parent', () => {
   ]
   const replicas = { 'f:spec': { 'f:replicas': {} } }
 
-  it('shows the owners of the replicas only', () => {
+  test('shows the owners of the replicas only', () => {
     expect(managedFieldsOfScale(parent, paths)).toEqual([owner('a', replicas, { apiVersion: 'autoscaling/v1' })])
   })
 
-  it('takes the replicas away from who lost them, and gives the new owner no time', () => {
+  test('takes the replicas away from who lost them, and gives the new owner no time', () => {
     const scale = [owner('s', replicas, { apiVersion: 'autoscaling/v1', subresource: 'scale' })]
     const { time: _, ...untimed } = owner('s', replicas, { subresource: 'scale' })
     expect(managedFieldsOfParent(parent, scale, 'apps/v1', paths)).toEqual([
@@ -539,13 +539,13 @@ describe('scale and its parent', () => {
     ])
   })
 
-  it('changes nothing when the scale changed no owner', () => {
+  test('changes nothing when the scale changed no owner', () => {
     expect(managedFieldsOfParent(parent, managedFieldsOfScale(parent, paths), 'apps/v1', paths)).toEqual(parent)
   })
 })
 
 describe('names of field managers', () => {
-  it.each([
+  test.each([
     ['m', 'kubectl/v1.33', 'm'],
     [undefined, 'kubectl/v1.33 (linux)', 'kubectl'],
     ['', 'a\u0007b', 'ab'],
@@ -555,7 +555,7 @@ describe('names of field managers', () => {
     expect(fieldManagerOf(manager, agent)).toEqual(expected)
   })
 
-  it('are short and printable', () => {
+  test('are short and printable', () => {
     expect(validateFieldManager('x'.repeat(129), 'fieldManager').map(formatFieldError)).toEqual([
       'fieldManager: Too long: may not be more than 128 bytes',
     ])
@@ -564,7 +564,7 @@ describe('names of field managers', () => {
     ])
   })
 
-  it('are checked in entries too', () => {
+  test('are checked in entries too', () => {
     const entries = [
       { manager: 'x'.repeat(129), operation: 'Bad' as 'Apply', fieldsType: 'FieldsV2', subresource: 's'.repeat(257) },
     ]

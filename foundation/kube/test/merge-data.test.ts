@@ -1,5 +1,5 @@
 // The data files of structured-merge-diff (shared third-party/kubernetes-merge): field sets, merges, comparison and validation by its schemas.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   checkValue,
   compareValues,
@@ -82,7 +82,7 @@ function typeOf(file: string, name: string): MergeType {
 }
 
 describe.skipIf(sharedIsAbsent)('data of structured-merge-diff', () => {
-  it.each([
+  test.each([
     ['pod.yaml', 'podset.json', 'io.k8s.api.core.v1.Pod'],
     ['node.yaml', 'nodeset.json', 'io.k8s.api.core.v1.Node'],
     ['endpoints.yaml', 'endpointsset.json', 'io.k8s.api.core.v1.Endpoints'],
@@ -96,20 +96,20 @@ describe.skipIf(sharedIsAbsent)('data of structured-merge-diff', () => {
     expect(encodeFieldSet(added)).toEqual(parseJson(data(fields)))
   })
 
-  it.each([
+  test.each([
     ['bad-scalar.yaml', 'scalar.yaml', 'scalar.yaml'],
     ['scalar.yaml', 'bad-scalar.yaml', 'bad-scalar.yaml'],
   ])('merges %s with %s to %s', (left, right, expected) => {
     expect(mergeValues(yaml(left), yaml(right), typeOf('schema.yaml', 'schema'))).toEqual(yaml(expected))
   })
 
-  it('merges lists of types by name', () => {
+  test('merges lists of types by name', () => {
     const merged = mergeValues(yaml('struct.yaml'), yaml('list.yaml'), typeOf('schema.yaml', 'schema')) as JsonObject
     const types = (file: string): readonly JsonValue[] => (yaml(file) as { types: JsonValue[] }).types
     expect(merged.types).toEqual([...types('struct.yaml'), ...types('list.yaml')])
   })
 
-  it('compares as the library prints it', () => {
+  test('compares as the library prints it', () => {
     const { added, removed, modified } = compareValues(
       yaml('bad-scalar.yaml'),
       yaml('scalar.yaml'),
@@ -120,7 +120,7 @@ describe.skipIf(sharedIsAbsent)('data of structured-merge-diff', () => {
     expect(`- Modified Fields:\n${lines.join('\n')}\n`).toEqual(data('scalar-compare-output.txt'))
   })
 
-  it('finds the schema of schemas valid and the bad one not', () => {
+  test('finds the schema of schemas valid and the bad one not', () => {
     const type = typeOf('schema.yaml', 'schema')
     expect(checkValue(yaml('schema.yaml'), type)).toEqual([])
     expect(checkValue(yaml('bad-schema.yaml'), type)[0]).toEqual(
@@ -128,7 +128,7 @@ describe.skipIf(sharedIsAbsent)('data of structured-merge-diff', () => {
     )
   })
 
-  it.each(['k8s-schema.yaml', 'k8s-schema-10pct-fieldoverride.yaml', 'k8s-schema-100pct-fieldoverride.yaml'])(
+  test.each(['k8s-schema.yaml', 'k8s-schema-10pct-fieldoverride.yaml', 'k8s-schema-100pct-fieldoverride.yaml'])(
     'merges a Deployment with itself to itself by %s',
     (schema) => {
       const type = typeOf(schema, 'io.k8s.api.apps.v1.Deployment')

@@ -1,6 +1,6 @@
 // Laws of field sets, merging and server-side apply, over random values of a schema that has every kind of list and map.
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   applyServerSide,
   asJson,
@@ -145,7 +145,7 @@ function pathsOf(set: FieldSet): readonly string[] {
 }
 
 describe('field sets', () => {
-  it('are sets of paths', () => {
+  test('are sets of paths', () => {
     fc.assert(
       fc.property(fieldSets, fieldSets, (a, b) => {
         const left = new Set(pathsOf(a))
@@ -164,7 +164,7 @@ describe('field sets', () => {
     )
   })
 
-  it('survive fieldsV1', () => {
+  test('survive fieldsV1', () => {
     fc.assert(
       fc.property(fieldSets, (set) => {
         const thawed = JSON.parse(JSON.stringify(encodeFieldSet(set))) as JsonObject
@@ -174,7 +174,7 @@ describe('field sets', () => {
     )
   })
 
-  it('stay the same object when an operation changes nothing', () => {
+  test('stay the same object when an operation changes nothing', () => {
     fc.assert(
       fc.property(fieldSets, fieldSets, (a, b) => {
         const all = unionOf(a, b)
@@ -189,7 +189,7 @@ describe('field sets', () => {
 describe('values', () => {
   const objects = specs().map((spec) => deepFreeze(asJson(configuration(spec))))
 
-  it('fit their schema', () => {
+  test('fit their schema', () => {
     fc.assert(
       fc.property(objects, (object) => {
         expect(checkValue(object, type)).toEqual([])
@@ -197,7 +197,7 @@ describe('values', () => {
     )
   })
 
-  it('merge to something that holds all that was applied, and twice is once', () => {
+  test('merge to something that holds all that was applied, and twice is once', () => {
     fc.assert(
       fc.property(objects, objects, (live, applied) => {
         const merged = mergeValues(live, applied, type)!
@@ -208,7 +208,7 @@ describe('values', () => {
     )
   })
 
-  it('differ from themselves in nothing, and the other way round in the opposite', () => {
+  test('differ from themselves in nothing, and the other way round in the opposite', () => {
     fc.assert(
       fc.property(objects, objects, (a, b) => {
         const there = compareValues(a, b, type)
@@ -224,7 +224,7 @@ describe('values', () => {
 })
 
 describe('server-side apply', () => {
-  it('changes nothing the second time', () => {
+  test('changes nothing the second time', () => {
     fc.assert(
       fc.property(specs(), specs(), (before, spec) => {
         const once = apply(apply(undefined, 'other', before), 'm', spec)
@@ -233,7 +233,7 @@ describe('server-side apply', () => {
     )
   })
 
-  it('takes back what was applied when nothing is applied any more', () => {
+  test('takes back what was applied when nothing is applied any more', () => {
     fc.assert(
       fc.property(specs(), specs(), (before, spec) => {
         const base = update(undefined, 'creator', before)
@@ -245,7 +245,7 @@ describe('server-side apply', () => {
     )
   })
 
-  it('of disjoint configurations comes to the same in either order', () => {
+  test('of disjoint configurations comes to the same in either order', () => {
     fc.assert(
       fc.property(specs(['number', 'set', 'free']), specs(['map', 'list', 'whole']), (left, right) => {
         const one = apply(apply(undefined, 'l', left, false), 'r', right, false)
@@ -256,7 +256,7 @@ describe('server-side apply', () => {
     )
   })
 
-  it('owns exactly what it lists, and shows it', () => {
+  test('owns exactly what it lists, and shows it', () => {
     fc.assert(
       fc.property(specs(), specs(), (before, spec) => {
         const live = apply(update(undefined, 'u', before), 'm', spec)
@@ -267,7 +267,7 @@ describe('server-side apply', () => {
     )
   })
 
-  it('leaves no owner of a field that is not there', () => {
+  test('leaves no owner of a field that is not there', () => {
     const act = fc.record({ manager: fc.constantFrom('x', 'y', 'z'), spec: specs(), isApply: fc.boolean() })
     fc.assert(
       fc.property(fc.array(act, { minLength: 1, maxLength: 6 }), (acts) => {

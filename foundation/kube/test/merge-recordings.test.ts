@@ -1,6 +1,6 @@
 // Every write that the recordings show, as far as ownership goes: the object before, the request and the object answered must give the
 // managedFields that were recorded, and refused applies the very Status.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   applyMergePatch,
   applyServerSide,
@@ -227,11 +227,11 @@ describe.skipIf(sharedIsAbsent)('ownership in the recordings', () => {
     return scenario.cases
   })
 
-  it('are many', () => {
+  test('are many', () => {
     expect(cases.length).toBeGreaterThan(400)
   })
 
-  it.each(cases)('$name', ({ run, expected }) => {
+  test.each(cases)('$name', ({ run, expected }) => {
     expect(outcome(run)).toEqual(comparable(expected))
   })
 })

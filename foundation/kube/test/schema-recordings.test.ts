@@ -1,7 +1,7 @@
 // What a real kube-apiserver answered to custom resources (shared/kubernetes/recordings), held against the schema walkers alone.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type {
   EmbeddedObjectError,
   FieldError,
@@ -122,7 +122,7 @@ function isForeign({ field, message }: Cause): boolean {
 }
 
 describe.skipIf(!existsSync(recordings))('schemas against recordings', () => {
-  it.each(existsSync(recordings) ? creations() : [])('$title', ({ title, schema, step }) => {
+  test.each(existsSync(recordings) ? creations() : [])('$title', ({ title, schema, step }) => {
     const body = step.request!.body!
     if (step.response.status === 400) {
       expect(`Widget in version "v1" cannot be handled as a Widget: ${refusal(body, schema)}`).toBe(

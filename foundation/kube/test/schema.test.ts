@@ -1,6 +1,6 @@
 // Structural schemas: pruning, defaults, validation, list types, embedded objects, unknown fields.
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect, it } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import type { JsonValue, SchemaNode } from '@fairlead/kube'
 import {
   applySchemaDefaults,
@@ -35,7 +35,7 @@ function errorsOf(value: JsonValue, schema: SchemaNode, old?: JsonValue): string
 }
 
 describe('prune', () => {
-  it.each<[string, SchemaNode, JsonValue, JsonValue, string[]]>([
+  test.each<[string, SchemaNode, JsonValue, JsonValue, string[]]>([
     ['drops what is not specified', object({ a: text }), { a: 'x', b: 1 }, { a: 'x' }, ['b']],
     [
       'names fields in lists',
@@ -91,12 +91,12 @@ describe('prune', () => {
     expect(prune(deepFreeze(value), structuralSchema(schema))).toEqual({ value: expected, pruned })
   })
 
-  it('gives back the very value that has nothing to lose', () => {
+  test('gives back the very value that has nothing to lose', () => {
     const value = deepFreeze({ a: 'x', l: [{ b: 'y' }] })
     expect(prune(value, structuralSchema(object({ a: text, l: list(object({ b: text })) }))).value).toBe(value)
   })
 
-  test.prop([fc.jsonValue()])('is idempotent and never touches its input', (value) => {
+  property.prop([fc.jsonValue()])('is idempotent and never touches its input', (value) => {
     const schema = structuralSchema(object({ a: object({ b: text }, keep), c: list(object({ a: text })) }))
     const once = prune(deepFreeze(value as JsonValue), schema).value
     expect(prune(once, schema)).toEqual({ value: once, pruned: [] })
@@ -104,7 +104,7 @@ describe('prune', () => {
 })
 
 describe('applySchemaDefaults', () => {
-  it.each<[string, SchemaNode, JsonValue, JsonValue]>([
+  test.each<[string, SchemaNode, JsonValue, JsonValue]>([
     ['fills missing members', object({ a: { ...text, default: 'd' } }), {}, { a: 'd' }],
     [
       'fills below defaults',
@@ -140,7 +140,7 @@ describe('applySchemaDefaults', () => {
     expect(applySchemaDefaults(deepFreeze(value), structuralSchema(schema))).toEqual(expected)
   })
 
-  test.prop([fc.jsonValue()])('is idempotent', (value) => {
+  property.prop([fc.jsonValue()])('is idempotent', (value) => {
     const schema = structuralSchema(
       object({
         a: { ...text, default: 'd' },
@@ -154,7 +154,7 @@ describe('applySchemaDefaults', () => {
 })
 
 describe('validateValue', () => {
-  it.each<[string, SchemaNode, JsonValue, string[]]>([
+  test.each<[string, SchemaNode, JsonValue, string[]]>([
     [
       'type',
       object({ a: { type: 'integer' } }),
@@ -261,7 +261,7 @@ describe('validateValue', () => {
     expect(errorsOf(value, schema)).toEqual(expected)
   })
 
-  it('puts errors where the value stands, and words them relative to it', () => {
+  test('puts errors where the value stands, and words them relative to it', () => {
     const errors = validateValue({ a: 1 }, structuralSchema(object({ a: text })), { path: 'spec.default' })
     expect(errors.map(formatFieldError)).toEqual([
       'spec.default.a: Invalid value: "integer": a in body must be of type string: "integer"',
@@ -275,7 +275,7 @@ describe('ratcheting', () => {
     l: list(object({ k: text, v: short }), { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] }),
   })
 
-  it.each<[string, SchemaNode, JsonValue, JsonValue, number]>([
+  test.each<[string, SchemaNode, JsonValue, JsonValue, number]>([
     ['tolerates what has not changed', object({ a: short, b: text }), { a: 'long', b: 'x' }, { a: 'long', b: 'y' }, 0],
     ['refuses what has', object({ a: short }), { a: 'long' }, { a: 'other' }, 1],
     [
@@ -317,7 +317,7 @@ describe('ratcheting', () => {
     expect(errorsOf(value, schema, old)).toHaveLength(count)
   })
 
-  test.prop([fc.jsonValue()])('an unchanged object is never refused', (value) => {
+  property.prop([fc.jsonValue()])('an unchanged object is never refused', (value) => {
     const schema = object({ a: short, b: list(short, { maxItems: 1 }) }, { required: ['a'], minProperties: 1 })
     expect(errorsOf(value as JsonValue, schema, value as JsonValue)).toEqual([])
   })
@@ -334,14 +334,14 @@ describe('list types', () => {
     }),
   )
 
-  it('reports each repeated item once', () => {
+  test('reports each repeated item once', () => {
     expect(validateListTypes({ s: ['a', 'b', 'a', 'a', 'b'] }, set).map(formatFieldError)).toEqual([
       's[2]: Duplicate value: "a"',
       's[4]: Duplicate value: "b"',
     ])
   })
 
-  it('compares items of maps by all their keys', () => {
+  test('compares items of maps by all their keys', () => {
     const value: JsonValue = { m: [{ k: 'a', n: 1 }, { k: 'a', n: 2 }, { k: 'a', n: 1 }, {}, {}] }
     expect(validateListTypes(value, map).map(formatFieldError)).toEqual([
       'm[2]: Duplicate value: {"k":"a","n":1}',
@@ -349,7 +349,7 @@ describe('list types', () => {
     ])
   })
 
-  it('tolerates repetition where there was some before', () => {
+  test('tolerates repetition where there was some before', () => {
     expect(validateListTypesOnUpdate({ s: ['b', 'b'] }, { s: ['a', 'a'] }, set)).toEqual([])
     expect(validateListTypesOnUpdate({ s: ['b', 'b'] }, { s: ['a'] }, set)).toHaveLength(1)
   })
@@ -358,7 +358,7 @@ describe('list types', () => {
 describe('embedded objects', () => {
   const schema = structuralSchema(object({ e: object({}, { 'x-kubernetes-embedded-resource': true, ...keep }) }))
 
-  it('lose what no metadata has', () => {
+  test('lose what no metadata has', () => {
     const value = { e: { apiVersion: 'v1', kind: 'K', metadata: { name: 'n', odd: 1, creationTimestamp: null } } }
     expect(coerceEmbeddedMetadata(value, schema)).toEqual({
       value: { e: { apiVersion: 'v1', kind: 'K', metadata: { name: 'n' } } },
@@ -366,11 +366,11 @@ describe('embedded objects', () => {
     })
   })
 
-  it('cannot be read with metadata of another type', () => {
+  test('cannot be read with metadata of another type', () => {
     expect(() => coerceEmbeddedMetadata({ e: { metadata: 'x' } }, schema)).toThrow(EmbeddedObjectError)
   })
 
-  it('need a type and metadata that could be anyone’s', () => {
+  test('need a type and metadata that could be anyone’s', () => {
     const value = { e: { apiVersion: 'a/b/c', kind: 'No_', metadata: { labels: { 'bad key': 'x' } } } }
     expect(validateEmbedded(value, schema).map((error) => error.field)).toEqual([
       'e.apiVersion',
@@ -385,7 +385,7 @@ describe('embedded objects', () => {
 })
 
 describe('decodeObjectMeta', () => {
-  it('drops empty values and what it does not know, and writes times in UTC', () => {
+  test('drops empty values and what it does not know, and writes times in UTC', () => {
     const value = {
       name: 'n',
       labels: {},
@@ -404,7 +404,7 @@ describe('decodeObjectMeta', () => {
     })
   })
 
-  it.each<[JsonValue, string]>([
+  test.each<[JsonValue, string]>([
     [[], 'json: cannot unmarshal array into Go value of type v1.ObjectMeta'],
     [{ labels: { a: 1 } }, 'json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string'],
     [
@@ -417,7 +417,7 @@ describe('decodeObjectMeta', () => {
   })
 })
 
-it('unknownFields follows references and leaves free-form objects alone', () => {
+test('unknownFields follows references and leaves free-form objects alone', () => {
   const nodes: Record<string, SchemaNode> = { Meta: object({ name: text }), Free: { type: 'object' } }
   const schema = {
     root: object({ m: { $ref: 'Meta' }, f: { $ref: 'Free' }, l: list({ $ref: 'Meta' }) }),
@@ -431,7 +431,7 @@ it('unknownFields follows references and leaves free-form objects alone', () => 
 })
 
 describe('formats', () => {
-  it.each<[string, readonly string[], readonly string[]]>([
+  test.each<[string, readonly string[], readonly string[]]>([
     [
       'date-time',
       ['2001-01-01T00:00:00Z', '2001-01-01t23:59:59.5+01:00'],
@@ -474,7 +474,7 @@ describe('formats', () => {
     expect(bad.filter((value) => check(value))).toEqual([])
   })
 
-  it('are ignored when they are not known', () => {
+  test('are ignored when they are not known', () => {
     expect([formatCheck('int32'), formatCheck('unheard-of')]).toEqual([undefined, undefined])
   })
 })

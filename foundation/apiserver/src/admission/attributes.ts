@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, StatusError } from '@fairlead/kube'
 import type { UserInfo } from '../auth/user.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import type { DeleteOptions } from '../request/write-options.ts'
-import { isNamespaces } from '../endpoints/namespace-rules.ts'
+import { isNamespaces } from '../handlers/namespace-rules.ts'
 import type { AdmissionRequest } from './admission.ts'
 import { groupVersionKind, groupVersionResource } from './matching/equivalents.ts'
 

@@ -1,7 +1,7 @@
 // namespaceSelector and objectSelector of webhooks and policies. An error only counts once the rules have said that the request is meant.
 import { internalError, notFound, SelectorError, selectorFrom, StatusError } from '@fairlead/kube'
 import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
-import { isNamespaces } from '../../endpoints/namespace-rules.ts'
+import { isNamespaces } from '../../handlers/namespace-rules.ts'
 import type { AdmissionRequest } from '../admission.ts'
 
 /** Finds a namespace by its name. */

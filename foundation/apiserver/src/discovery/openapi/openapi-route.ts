@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
-import type { UpstreamFinder } from '../../aggregation/upstream.ts'
+import type { UpstreamFinder } from '../../aggregator/upstream.ts'
 import type { Route } from '../../handler.ts'
 import type { ServerRequest, ServerResponse } from '../../http/message.ts'
 import type { RegistryReader } from '../../registry/registry.ts'

@@ -5,7 +5,7 @@ import { badRequest, condition, findCondition, setCondition } from '@fairlead/ku
 import type { Condition, JsonValue, KubeObject } from '@fairlead/kube'
 import type { KeyPair } from '@fairlead/controller'
 import type { UserInfo } from '../auth/user.ts'
-import { timestamp } from '../endpoints/environment.ts'
+import { timestamp } from '../handlers/environment.ts'
 import type { TakeOver } from '../handler.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'

@@ -2,7 +2,7 @@
 import type { DelegatedOperation, DelegatedResource, DelegatedStorage } from '@fairlead/controller'
 import { formatGroupResource } from '@fairlead/kube'
 import type { AdmissionLink } from '../admission/admission.ts'
-import type { SubresourceEndpoint, SubresourceEndpoints } from '../endpoints/connect.ts'
+import type { SubresourceEndpoint, SubresourceEndpoints } from '../handlers/connect.ts'
 import type { Route } from '../handler.ts'
 import { MalformedPath, parseRequestPath } from '../request/request-path.ts'
 import type { Registry } from '../registry/registry.ts'

@@ -2,7 +2,7 @@
 import type { Client } from '@fairlead/client'
 import { jsonEqual } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
-import type { ApiService } from '../aggregated/api-services.ts'
+import type { ApiService } from '../extension-server/api-services.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
 import type { ServiceSource } from '../webhooks/service-address.ts'

@@ -6,7 +6,7 @@ import { CertificateMaker } from '@fairlead/controller'
 import type { KeyPair } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import type { UserInfo } from '../auth/user.ts'
-import { authenticationConfigMap } from '../aggregated/front-proxy-settings.ts'
+import { authenticationConfigMap } from '../extension-server/front-proxy-settings.ts'
 
 const clientName = 'front-proxy-client'
 const day = 86_400_000

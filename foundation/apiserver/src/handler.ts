@@ -3,13 +3,15 @@ import { badRequest, parseGoDurationNanoseconds, resourceNotFound, StatusError, 
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'
-import type { Attributes, Authenticator, RequestAuthorizer, UserInfo } from './auth/user.ts'
+import type { Attributes, RequestAuthorizer } from './identity/authorizer.ts'
+import type { Authenticator } from './identity/credentials.ts'
+import type { UserInfo } from './identity/user.ts'
 import type { UpstreamFinder } from './aggregator/upstream.ts'
 import type { Environment, ResourceCall } from './handlers/environment.ts'
 import { answerResource, verbOf } from './handlers/resource-endpoint.ts'
 import type { ProtobufCodec } from './handlers/exchange.ts'
-import type { UpgradedConnection } from '@fairlead/controller'
 import type { ServerRequest, ServerResponse } from './http/message.ts'
+import type { Route, UpgradeHandler } from './http/route.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { booleanParameter } from './request/query.ts'
 import { MalformedPath, parseRequestPath, pathSegments } from './request/request-path.ts'
@@ -17,30 +19,6 @@ import type { ResourcePath } from './request/request-path.ts'
 import { answerError, pathNotFound, withWarnings } from './request/response.ts'
 import type { AnswerForm } from './request/response.ts'
 import { parseAccept } from './request/media-type.ts'
-
-/** A path that is no resource: discovery, OpenAPI, health, capabilities' routes. Undefined = not mine. */
-export interface Route {
-  /** Whether a path is this route's even where it reads like a resource. */
-  owns?(path: string): boolean
-  /** How many bytes a body may have, or that it comes as `stream`; undefined: not this route's path, or no opinion. */
-  bodyLimit?(path: string): number | 'stream' | undefined
-  /** Whether connections to a path may change to another protocol. */
-  upgrades?(path: string): boolean
-  /** Decides on such a connection, for a caller who may GET the path. Undefined = not mine. */
-  upgrade?(
-    request: ServerRequest,
-    path: readonly string[],
-    user: UserInfo,
-  ): Promise<TakeOver | undefined> | TakeOver | undefined
-  handle(
-    request: ServerRequest,
-    path: readonly string[],
-    user: UserInfo,
-  ): Promise<ServerResponse | undefined> | ServerResponse | undefined
-}
-
-/** What becomes of a connection whose change of protocol was granted: it is the function's own from then on. */
-export type TakeOver = (connection: UpgradedConnection) => void
 
 /** The parts of a handler. */
 export interface HandlerOptions {
@@ -99,7 +77,7 @@ export class Handler {
   }
 
   /** Authenticates and authorizes a request to change the protocol. Answers what takes the connection over, or why not. Never throws. */
-  async upgrade(request: ServerRequest): Promise<TakeOver | ServerResponse> {
+  async upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse> {
     try {
       const segments = segmentsOf(request)
       const upstream = this.#options.upstreams?.leadsTo(request.path)

@@ -3,7 +3,7 @@
 export { ApiServer } from './server.ts'
 export { serverVersion } from './server-version.ts'
 export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
-export type { Route, TakeOver } from './handler.ts'
+export type { Route, UpgradeHandler } from './http/route.ts'
 export type { LogRequest, PodLogs } from './handlers/pod-endpoints.ts'
 export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 export { DelegationError } from './resource-storage/delegated-definition.ts'
@@ -39,17 +39,10 @@ export { prepareRestore, RestoreRefused } from './backup/restore.ts'
 export type { Restore, RestoreOptions } from './backup/restore.ts'
 
 // parts of the server: authentication and authorization
-export type {
-  Attributes,
-  Authenticator,
-  Authorizer,
-  ClientCertificate,
-  Credentials,
-  Decision,
-  UserInfo,
-  UserRules,
-} from './auth/user.ts'
-export * from './auth/well-known-users.ts'
+export type { Attributes, Authorizer, Decision, UserRules } from './identity/authorizer.ts'
+export type { Authenticator, ClientCertificate, Credentials } from './identity/credentials.ts'
+export type { UserInfo } from './identity/user.ts'
+export * from './identity/well-known-users.ts'
 export {
   authenticate,
   bearerToken,

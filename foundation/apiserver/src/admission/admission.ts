@@ -1,7 +1,7 @@
 // The admission seam: what may change or refuse a write between decoding and storing. Namespace rules, capabilities' validators, policies and webhooks
 // are links of one chain.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import type { ServedResource } from '../registry/registry.ts'
 
 /** A write on its way. */

@@ -1,6 +1,6 @@
 // The authorizer of a server without RBAC: everyone who showed credentials may do everything.
-import type { Authorizer } from '../auth/user.ts'
-import { anonymousName } from '../auth/well-known-users.ts'
+import type { Authorizer } from '../identity/authorizer.ts'
+import { anonymousName } from '../identity/well-known-users.ts'
 
 const publicPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version'])
 

@@ -1,7 +1,7 @@
 // What links say about a request to others: the names by which webhooks and expressions know it, and refusals in the words of the real server.
 import { forbidden } from '@fairlead/kube'
 import type { JsonObject, JsonValue, StatusError } from '@fairlead/kube'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import type { DeleteOptions } from '../request/write-options.ts'
 import { isNamespaces } from '../handlers/namespace-rules.ts'

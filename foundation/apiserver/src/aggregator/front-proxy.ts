@@ -5,7 +5,7 @@ import type { Client, ConfigMap } from '@fairlead/client'
 import { CertificateMaker } from '@fairlead/controller'
 import type { KeyPair } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import { authenticationConfigMap } from '../extension-server/front-proxy-settings.ts'
 
 const clientName = 'front-proxy-client'

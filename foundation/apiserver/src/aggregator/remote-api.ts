@@ -4,9 +4,9 @@ import type { Client } from '@fairlead/client'
 import { badRequest, condition, findCondition, setCondition } from '@fairlead/kube'
 import type { Condition, JsonValue, KubeObject } from '@fairlead/kube'
 import type { KeyPair } from '@fairlead/controller'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import { timestamp } from '../handlers/environment.ts'
-import type { TakeOver } from '../handler.ts'
+import type { UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
 import { answerText } from '../request/response.ts'
@@ -80,7 +80,7 @@ export class RemoteApi implements Upstream, Disposable {
       : answerText(503, 'service unavailable\n')
   }
 
-  async upgrade(request: ServerRequest, user: UserInfo): Promise<TakeOver | ServerResponse> {
+  async upgrade(request: ServerRequest, user: UserInfo): Promise<UpgradeHandler | ServerResponse> {
     refuseAmbiguous(request.path)
     return this.#verdict?.status === true
       ? this.#server.upgrade(request, user)

@@ -6,9 +6,9 @@ import type { Duplex } from 'node:stream'
 import { deepFreeze, parseJson, stringifyJson } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import type { KeyPair, UpgradedConnection } from '@fairlead/controller'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import { encodeJsonEvent } from '../handlers/watch.ts'
-import type { TakeOver } from '../handler.ts'
+import type { UpgradeHandler } from '../http/route.ts'
 import type { ServedEvent, ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerText } from '../request/response.ts'
 import { identityHeaders } from './front-proxy.ts'
@@ -80,9 +80,9 @@ export class RemoteServer implements Disposable {
   }
 
   /** Changes the protocol there, and then here. */
-  async upgrade(request: ServerRequest, user: UserInfo): Promise<TakeOver | ServerResponse> {
+  async upgrade(request: ServerRequest, user: UserInfo): Promise<UpgradeHandler | ServerResponse> {
     try {
-      const upgraded = await new Promise<TakeOver | IncomingMessage>((resolve, reject) => {
+      const upgraded = await new Promise<UpgradeHandler | IncomingMessage>((resolve, reject) => {
         const headers = { connection: 'Upgrade', upgrade: String(request.headers['upgrade'] ?? '') }
         const listen = (sent: ClientRequest): void =>
           void sent.once('upgrade', (answer, socket, head) => resolve(joining(answer, socket, head, request.signal)))
@@ -252,7 +252,7 @@ async function textOf(answer: IncomingMessage, limit: number): Promise<string> {
 }
 
 /** Joins the two connections; the end of one is the end of the other. */
-function joining(answer: IncomingMessage, remote: Duplex, head: Buffer, signal: AbortSignal): TakeOver {
+function joining(answer: IncomingMessage, remote: Duplex, head: Buffer, signal: AbortSignal): UpgradeHandler {
   return ({ socket, head: sentAlready }: UpgradedConnection) => {
     const end = (): void => {
       socket.destroy()

@@ -1,14 +1,14 @@
 // What the handler knows of servers behind APIServices: which paths lead there, and that they answer.
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
-import type { TakeOver } from '../handler.ts'
+import type { UpgradeHandler } from '../http/route.ts'
 
 /** A server that answers for a group in one version. */
 export interface Upstream {
   /** Throws StatusError 400 for a path that could mean two things, and what the signal says when the caller has gone. */
   answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse>
   /** Changes the protocol together with that server, or says why not. Throws as `answer` does. */
-  upgrade(request: ServerRequest, user: UserInfo): Promise<TakeOver | ServerResponse>
+  upgrade(request: ServerRequest, user: UserInfo): Promise<UpgradeHandler | ServerResponse>
 }
 
 /** Finds them. */

@@ -3,7 +3,8 @@ import { badRequest } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { authenticate, withAuthenticatedGroup } from './authenticators.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
-import type { Authenticator, UserInfo } from './user.ts'
+import type { Authenticator } from '../identity/credentials.ts'
+import type { UserInfo } from '../identity/user.ts'
 
 /** What TokenReview asks. */
 export interface TokenReviewContext {

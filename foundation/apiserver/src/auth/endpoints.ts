@@ -18,7 +18,8 @@ import { accessReviews } from './access-reviews.ts'
 import { reviewSelf, reviewToken } from './authentication-reviews.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 import { answerTokenRequest, defaultTokenRequest } from './token-request.ts'
-import type { Authenticator, Authorizer } from './user.ts'
+import type { Authenticator } from '../identity/credentials.ts'
+import type { Authorizer } from '../identity/authorizer.ts'
 
 /** What the endpoints answer from. */
 export interface AuthParts {

@@ -1,7 +1,7 @@
 // The 403 that an authorizer's no becomes, in the words of the API server.
 import { forbidden, goQuote } from '@fairlead/kube'
 import type { StatusError } from '@fairlead/kube'
-import type { Attributes } from './user.ts'
+import type { Attributes } from '../identity/authorizer.ts'
 
 /** What a user may not do: `User "alice" cannot list resource "pods" in API group "" in the namespace "default"`. */
 export function describeAttempt(attributes: Attributes): string {

@@ -2,14 +2,16 @@
 import { badRequest } from '@fairlead/kube'
 import type { StatusError } from '@fairlead/kube'
 import { forbiddenRequest } from './forbidden.ts'
-import type { Attributes, Credentials, RequestAuthorizer, UserInfo } from './user.ts'
+import type { Attributes, RequestAuthorizer } from '../identity/authorizer.ts'
+import type { Credentials } from '../identity/credentials.ts'
+import type { UserInfo } from '../identity/user.ts'
 import {
   anonymousName,
   authenticatedGroup,
   parseServiceAccountName,
   serviceAccountGroups,
   unauthenticatedGroup,
-} from './well-known-users.ts'
+} from '../identity/well-known-users.ts'
 
 /** Whom the caller wants to be. */
 export interface ImpersonationRequest {

@@ -1,7 +1,7 @@
 // What others need to check tokens of this server: the issuer's OpenID configuration and its keys. RBAC decides who may read them.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
-import type { Route } from '../handler.ts'
+import type { Route } from '../http/route.ts'
 import { isAcceptableRoute, routeNotAcceptable } from '../request/media-type.ts'
 import type { ServerResponse } from '../http/message.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'

@@ -6,8 +6,9 @@ import { goQuote } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import type { Store } from '../storage/store.ts'
 import { bearerToken } from './authenticators.ts'
-import type { Authenticator, UserInfo } from './user.ts'
-import { credentialIdKey, serviceAccountGroups, serviceAccountName } from './well-known-users.ts'
+import type { Authenticator } from '../identity/credentials.ts'
+import type { UserInfo } from '../identity/user.ts'
+import { credentialIdKey, serviceAccountGroups, serviceAccountName } from '../identity/well-known-users.ts'
 
 /** What tokens are made and checked with. */
 export interface TokenOptions {

@@ -4,7 +4,8 @@ import { forbidden, goQuote } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { AdmissionLink } from '../admission/admission.ts'
 import { stringAt } from '../builtin/fields.ts'
-import type { Authorizer, UserInfo } from './user.ts'
+import type { Authorizer } from '../identity/authorizer.ts'
+import type { UserInfo } from '../identity/user.ts'
 
 /** Refuses approvals and certificates of those who may not `approve` or `sign` for the signer that a request names. */
 export function signerAdmission(authorizer: Authorizer): AdmissionLink {

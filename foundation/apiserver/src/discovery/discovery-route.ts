@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
-import type { Route } from '../handler.ts'
+import type { Route } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { encodeProtobuf } from '../protobuf/protobuf-codec.ts'
 import type { RegistryReader } from '../registry/registry.ts'

@@ -1,8 +1,8 @@
 // Whether a caller may do something: asked of the cluster (SubjectAccessReview), so that its roles hold for what is served here as well.
 import type { Client } from '@fairlead/client'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
-import type { Attributes, Decision, RequestAuthorizer } from '../auth/user.ts'
-import { mastersGroup } from '../auth/well-known-users.ts'
+import type { Attributes, Decision, RequestAuthorizer } from '../identity/authorizer.ts'
+import { mastersGroup } from '../identity/well-known-users.ts'
 import { askCluster } from './cluster-questions.ts'
 import { RememberedAnswers } from './remembered-answers.ts'
 

@@ -1,6 +1,7 @@
 // What every endpoint works with: the server's parts, and what is known of one request to a resource.
 import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
-import type { RequestAuthorizer, UserInfo } from '../auth/user.ts'
+import type { RequestAuthorizer } from '../identity/authorizer.ts'
+import type { UserInfo } from '../identity/user.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '../registry/strategy.ts'

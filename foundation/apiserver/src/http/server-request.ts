@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
-import type { Credentials } from '../auth/user.ts'
+import type { Credentials } from '../identity/credentials.ts'
 import type { ServerRequest } from './message.ts'
 
 type Headers = ServerRequest['headers']

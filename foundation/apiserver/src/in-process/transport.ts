@@ -4,7 +4,7 @@ import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } fr
 import { parseJson } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import { withAuthenticatedGroup } from '../auth/authenticators.ts'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest, ServerResponse } from '../http/message.ts'
 import { jsonType } from '../request/media-type.ts'

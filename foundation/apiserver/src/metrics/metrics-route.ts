@@ -1,6 +1,6 @@
 // `/metrics`: for whoever may GET that path.
 import { methodNotAllowed } from '@fairlead/kube'
-import type { Route } from '../handler.ts'
+import type { Route } from '../http/route.ts'
 import { uncached } from '../request/response.ts'
 import type { Measured } from './exposition.ts'
 

@@ -1,7 +1,7 @@
 // What differs between kinds when objects are written. The handler does everything that is common (metadata, generation, managedFields, finalizers);
 // a Strategy only says what its kind adds. All functions are pure; objects that are handed in as Draft may be changed in place.
 import type { FieldError, JsonValue, KubeObject } from '@fairlead/kube'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 
 /** An object that this request alone holds and may still change. */
 export type Draft = { [field: string]: JsonValue } & { metadata: { [field: string]: JsonValue } }

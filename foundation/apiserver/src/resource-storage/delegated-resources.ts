@@ -3,7 +3,7 @@ import type { DelegatedOperation, DelegatedResource, DelegatedStorage } from '@f
 import { formatGroupResource } from '@fairlead/kube'
 import type { AdmissionLink } from '../admission/admission.ts'
 import type { SubresourceEndpoint, SubresourceEndpoints } from '../handlers/connect.ts'
-import type { Route } from '../handler.ts'
+import type { Route } from '../http/route.ts'
 import { MalformedPath, parseRequestPath } from '../request/request-path.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'

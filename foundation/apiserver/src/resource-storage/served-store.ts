@@ -1,7 +1,7 @@
 // The store as endpoints see it: a call says on whose behalf it is made. The store of the server itself does not care, storages of delegated resources
 // do.
 import type { FieldSelector, Selector } from '@fairlead/kube'
-import type { UserInfo } from '../auth/user.ts'
+import type { UserInfo } from '../identity/user.ts'
 import type { Entry, Page, Range, Store, Write } from '../storage/store.ts'
 
 /** On whose behalf a write is made. */

@@ -2,8 +2,8 @@
 import type { Client } from '@fairlead/client'
 import type { Route as CapabilityRoute, RouteRequest } from '@fairlead/controller'
 import { requestEntityTooLarge } from '@fairlead/kube'
-import type { UserInfo } from '../auth/user.ts'
-import type { Route, TakeOver } from '../handler.ts'
+import type { UserInfo } from '../identity/user.ts'
+import type { Route, UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerValue } from '../request/response.ts'
 
@@ -38,7 +38,11 @@ export class CapabilityRoutes implements Route {
     return this.#owner(path)?.upgrade !== undefined
   }
 
-  async upgrade(request: ServerRequest, segments: readonly string[], user: UserInfo): Promise<TakeOver | undefined> {
+  async upgrade(
+    request: ServerRequest,
+    segments: readonly string[],
+    user: UserInfo,
+  ): Promise<UpgradeHandler | undefined> {
     const route = this.#find(segments)
     return route?.upgrade?.(this.#about(route, request, segments, user))
   }

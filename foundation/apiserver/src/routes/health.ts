@@ -2,7 +2,7 @@
 import { methodNotAllowed } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerText, answerValue } from '../request/response.ts'
-import type { Route } from '../handler.ts'
+import type { Route } from '../http/route.ts'
 
 /** One check behind `/readyz`; undefined = fine, else what is wrong. */
 export interface HealthCheck {

@@ -13,7 +13,8 @@ import {
   types,
 } from '@fairlead/kube/cel'
 import type { AccessCheck, CelType, CelValue } from '@fairlead/kube/cel'
-import type { Authorizer, UserInfo } from '../../auth/user.ts'
+import type { Authorizer } from '../../identity/authorizer.ts'
+import type { UserInfo } from '../../identity/user.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { describeRequest, nameOf, placeOf } from '../attributes.ts'

@@ -2,7 +2,7 @@
 import { asJson, StatusError } from '@fairlead/kube'
 import type { KubeObject, StatusCause } from '@fairlead/kube'
 import { fromJson } from '@fairlead/kube/cel'
-import type { Authorizer } from '../../auth/user.ts'
+import type { Authorizer } from '../../identity/authorizer.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import type { AdmissionLink, AdmissionRequest } from '../admission.ts'
 import { isExempt, refusal } from '../attributes.ts'

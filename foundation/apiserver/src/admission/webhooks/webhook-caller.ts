@@ -1,7 +1,7 @@
 // Asking one webhook about one request: dry runs, the call, its answer. What fails on the way says whether the request may go on.
 import { badRequest, internalError } from '@fairlead/kube'
 import type { KubeObject, StatusError } from '@fairlead/kube'
-import type { Authorizer } from '../../auth/user.ts'
+import type { Authorizer } from '../../identity/authorizer.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import { WebhookError } from '../../webhooks/webhook-client.ts'
 import type { WebhookClient } from '../../webhooks/webhook-client.ts'

@@ -1,7 +1,12 @@
 // The roles and bindings that every cluster has from its first second on, as Kubernetes 1.35 makes them. Left out are the roles of components that
 // have no place here: kubelets, schedulers, proxies, and the service accounts of the real controller manager.
 import type { KubeObject } from '@fairlead/kube'
-import { authenticatedGroup, mastersGroup, serviceAccountsGroup, unauthenticatedGroup } from '../well-known-users.ts'
+import {
+  authenticatedGroup,
+  mastersGroup,
+  serviceAccountsGroup,
+  unauthenticatedGroup,
+} from '../../identity/well-known-users.ts'
 import { aggregatedRules } from './aggregation.ts'
 import type { AggregatedRole } from './aggregation.ts'
 import type { PolicyRule } from './policy-rule.ts'

@@ -2,8 +2,8 @@
 // Kubernetes' pkg/registry/rbac/*/policybased.
 import { asJson, forbidden, goQuote, jsonEqual, notFound } from '@fairlead/kube'
 import type { KubeObject, StatusError } from '@fairlead/kube'
-import type { UserInfo } from '../user.ts'
-import { mastersGroup } from '../well-known-users.ts'
+import type { UserInfo } from '../../identity/user.ts'
+import { mastersGroup } from '../../identity/well-known-users.ts'
 import { compactRules, describeRule, goList, missingRules } from './policy-rule.ts'
 import type { PolicyRule } from './policy-rule.ts'
 import type { RbacAuthorizer } from './rbac-authorizer.ts'

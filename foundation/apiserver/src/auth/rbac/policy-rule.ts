@@ -1,7 +1,7 @@
 // Rules of Roles and ClusterRoles: what they allow, and whether some rules cover others (the question of escalation). Pure.
 // The semantics are those of Kubernetes' plugin/pkg/auth/authorizer/rbac and pkg/registry/rbac/validation.
 import { goQuote } from '@fairlead/kube'
-import type { Attributes } from '../user.ts'
+import type { Attributes } from '../../identity/authorizer.ts'
 
 /** A rule of a Role or ClusterRole. Absent lists are empty. */
 export interface PolicyRule {

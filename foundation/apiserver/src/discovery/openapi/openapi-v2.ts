@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import { methodNotAllowed, notAcceptable } from '@fairlead/kube'
-import type { Route } from '../../handler.ts'
+import type { Route } from '../../http/route.ts'
 import type { RegistryReader } from '../../registry/registry.ts'
 import { isAcceptableRoute, jsonType, parseAccept } from '../../request/media-type.ts'
 import { uncached } from '../../request/response.ts'

@@ -1,0 +1,28 @@
+// Routes: handlers of paths that are no API resource, such as discovery, OpenAPI, health, metrics and the endpoints of capabilities.
+import type { UpgradedConnection } from '@fairlead/controller'
+import type { UserInfo } from '../identity/user.ts'
+import type { ServerRequest, ServerResponse } from './message.ts'
+
+/** A handler of paths that are no resource. Returns undefined for paths that it does not serve; the next route is tried then. */
+export interface Route {
+  /** Returns true for a path that belongs to this route even though it reads like a resource. */
+  owns?(path: string): boolean
+  /** Returns the limit of a body in bytes, or `stream` for an unbuffered body; undefined leaves the decision to others. */
+  bodyLimit?(path: string): number | 'stream' | undefined
+  /** Returns true when connections to a path may switch to another protocol. */
+  upgrades?(path: string): boolean
+  /** Decides on an upgrade, for a user who may GET the path. */
+  upgrade?(
+    request: ServerRequest,
+    path: readonly string[],
+    user: UserInfo,
+  ): Promise<UpgradeHandler | undefined> | UpgradeHandler | undefined
+  handle(
+    request: ServerRequest,
+    path: readonly string[],
+    user: UserInfo,
+  ): Promise<ServerResponse | undefined> | ServerResponse | undefined
+}
+
+/** Takes over a connection whose upgrade was granted; it owns the socket from then on. */
+export type UpgradeHandler = (connection: UpgradedConnection) => void

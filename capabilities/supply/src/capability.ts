@@ -1,9 +1,9 @@
 // Supply chains as a capability that the command composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
-import { startControllers } from './controller.ts'
+import { startControllers } from './controllers/supply-controllers.ts'
 import { crds } from './generated/crds.ts'
-import { validators } from './validation/validators.ts'
+import { validators } from './admission/validators.ts'
 
 /**
  * What supply chains need whatever they stamp. Objects are written with the rights of the owners' service accounts; the kinds that templates

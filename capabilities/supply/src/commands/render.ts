@@ -6,8 +6,8 @@ import { DocumentError, readObjects } from '../offline/documents.ts'
 import { pluralOf } from '../offline/plural.ts'
 import { render } from '../offline/rendering.ts'
 import type { Rendering } from '../offline/rendering.ts'
-import { validators } from '../validation/validators.ts'
-import { findYtt } from '../ytt.ts'
+import { validators } from '../admission/validators.ts'
+import { findYtt } from '../ytt/ytt-program.ts'
 
 /** Prints the objects; exit code 1 when something cannot be stamped. */
 export async function run({ options, out, err, stdin }: CommandContext): Promise<number> {

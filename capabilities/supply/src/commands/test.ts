@@ -5,7 +5,7 @@ import type { CommandContext } from '@fairlead/controller'
 import { runCartotests } from '../offline/cartotest.ts'
 import { DocumentError } from '../offline/documents.ts'
 import { runHealthTests } from '../offline/health-test.ts'
-import { findYtt } from '../ytt.ts'
+import { findYtt } from '../ytt/ytt-program.ts'
 
 /** Ends with `N passed, N failed`; exit code 1 when one failed. */
 export async function run({ arguments: [folder], out, err }: CommandContext): Promise<number> {

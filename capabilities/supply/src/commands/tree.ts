@@ -3,7 +3,7 @@ import type { CommandContext } from '@fairlead/controller'
 import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import type { Owner, ResourceStatus } from '../api.ts'
-import { deliveries, supplyChains } from '../run/blueprints.ts'
+import { deliveries, supplyChains } from '../runtime/blueprints.ts'
 
 /** Prints the tree; exit code 3 when the owner is not ready. */
 export async function run({ arguments: [named], options, out, err, client }: CommandContext): Promise<number> {

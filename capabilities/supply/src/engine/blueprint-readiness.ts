@@ -2,7 +2,7 @@
 import type { BlueprintResource } from '../api.ts'
 import { verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
-import { templateNames } from './template-choice.ts'
+import { templateNames } from './templates/template-choice.ts'
 
 /** Ready, or TemplatesNotFound with the resources whose templates are missing; one with several options can appear several times. */
 export function blueprintReadiness(

@@ -4,9 +4,9 @@ import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { TemplateSpec } from '../api.ts'
 import { verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
-import { lookup } from './path.ts'
-import type { Found } from './path.ts'
-import { valueText } from './value-text.ts'
+import { lookup } from './values/path.ts'
+import type { Found } from './values/path.ts'
+import { valueText } from './values/value-format.ts'
 
 /** Why the deployment of a resource is not done; undefined when it is, or when the template has no criteria. */
 export function incompleteness(resource: string, spec: TemplateSpec, object: KubeObject): Verdict | undefined {

@@ -3,8 +3,8 @@
 import { longLabelValue } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintResource } from '../api.ts'
-import type { RealizedResource } from './realized.ts'
-import { stampLabel } from './stamp.ts'
+import type { RealizedResource } from './realized-resource.ts'
+import { stampLabel } from './templates/stamp.ts'
 
 /**
  * Those of `owned` that are orphans. `realized` is empty where nothing could be realized. The objects of a resource that could not be evaluated

@@ -3,7 +3,7 @@ import type { Condition } from '@fairlead/kube'
 import type { OwnerKind } from '../api.ts'
 import { conditionOf, verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
-import type { RealizedResource } from './realized.ts'
+import type { RealizedResource } from './realized-resource.ts'
 import { readyFrom, resourcesHealthy } from './summary.ts'
 import type { JudgedResource } from './summary.ts'
 

@@ -2,8 +2,8 @@
 import { SelectorError, asJson, formatGoValue, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintSpec, FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
-import { fulfils } from './field-requirement.ts'
-import { lookup } from './path.ts'
+import { fulfils } from './values/field-requirement.ts'
+import { lookup } from './values/path.ts'
 
 /** Positions of the selectors that match with the best score: none, the winner, or several that nobody can decide between. */
 export function winners(owner: Pick<KubeObject, 'metadata'>, selectors: readonly OwnerSelector[]): number[] {

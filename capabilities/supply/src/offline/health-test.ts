@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { asObject, isJsonObject } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { ClusterHealthRule, HealthRule, Template, TemplateKind, TemplateSpec } from '../api.ts'
-import { healthOf, ruleOf } from '../engine/health.ts'
+import { healthOf, ruleOf } from '../engine/health/health.ts'
 import { DocumentError, readFile, readValues } from './documents.ts'
 import type { TestOutcome } from './cartotest.ts'
 

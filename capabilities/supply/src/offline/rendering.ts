@@ -1,10 +1,10 @@
 // What an owner would stamp, from files alone: the same selection and the same realizing as the controller's.
 import type { KubeObject } from '@fairlead/kube'
 import type { Blueprint, Owner, OwnerKind } from '../api.ts'
-import type { RealizedResource } from '../engine/realized.ts'
+import type { RealizedResource } from '../engine/realized-resource.ts'
 import { selectionMessage, selectorOf, winners } from '../engine/selection.ts'
-import { realize } from '../run/realize.ts'
-import { OfflineGround } from './ground.ts'
+import { realize } from '../engine/realize.ts'
+import { OfflineGround } from './file-cluster.ts'
 
 /** What came of one owner. */
 export interface Rendering {

@@ -1,0 +1,56 @@
+// Checks of health rules (originals/cartographer.md §3.1): one rule, matchers that can match, paths and expressions that make sense.
+import type { Refusal } from '@fairlead/controller'
+import type { HealthFieldMatcher, HealthMatchers, HealthRule } from '../api.ts'
+import { expressionProblem } from '../engine/health/health-expression.ts'
+import { pathProblem } from '../engine/values/path.ts'
+import { valuesProblem } from './selector.ts'
+import { refusal, refusedWhen } from './refusal.ts'
+
+/** What is wrong with a health rule at `field`. */
+export function checkRule(rule: HealthRule, field: string): Refusal[] {
+  const given = Object.entries(rule).filter(([, value]) => value !== undefined)
+  if (given.length !== 1) {
+    const found = given.length === 0 ? 'neither' : 'multiple'
+    return [
+      refusal(
+        field,
+        `invalid health rule: must specify one of alwaysHealthy, singleConditionType or multiMatch, found ${found} (expression and auto are further choices)`,
+      ),
+    ]
+  }
+  if (rule.multiMatch !== undefined) return checkMultiMatch(rule.multiMatch, `${field}.multiMatch`)
+  if (rule.expression === undefined)
+    return refusedWhen(
+      rule.singleConditionType === '',
+      `${field}.singleConditionType`,
+      'the type of the condition must be given',
+    )
+  return Object.entries(rule.expression).flatMap(([name, text]) => {
+    const problem = typeof text === 'string' ? expressionProblem(text) : undefined
+    return problem === undefined ? [] : [refusal(`${field}.expression.${name}`, problem)]
+  })
+}
+
+function checkMultiMatch({ unhealthy, healthy }: NonNullable<HealthRule['multiMatch']>, field: string): Refusal[] {
+  return [
+    ...checkMatchers(unhealthy, 'unhealthy', `${field}.unhealthy`),
+    ...checkMatchers(healthy, 'healthy', `${field}.healthy`),
+  ]
+}
+
+function checkMatchers(matchers: HealthMatchers | undefined, state: string, field: string): Refusal[] {
+  const { matchConditions = [], matchFields = [] } = matchers ?? {}
+  if (matchConditions.length === 0 && matchFields.length === 0)
+    return [refusal(field, `invalid multi match health rule: ${state} rule has no matchFields or matchConditions`)]
+  return matchFields.flatMap((matcher, index) => checkFieldMatcher(matcher, `${field}.matchFields[${index}]`))
+}
+
+function checkFieldMatcher(matcher: HealthFieldMatcher, field: string): Refusal[] {
+  const { key, messagePath } = matcher
+  const problems: [string, string | undefined][] = [
+    ['key', pathProblem(key)],
+    ['messagePath', messagePath === undefined ? undefined : pathProblem(messagePath)],
+    ['values', valuesProblem(matcher)],
+  ]
+  return problems.flatMap(([name, problem]) => (problem === undefined ? [] : [refusal(`${field}.${name}`, problem)]))
+}

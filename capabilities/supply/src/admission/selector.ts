@@ -1,0 +1,78 @@
+// Checks of selectors (originals/cartographer.md §1.4): labels that parse, and fields that an owner can have.
+import { SelectorError, selectorFrom } from '@fairlead/kube'
+import type { Refusal } from '@fairlead/controller'
+import type { FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
+import { pathProblem } from '../engine/values/path.ts'
+import { refusal } from './refusal.ts'
+
+const sourcePaths = [
+  '',
+  '.git',
+  '.git.url',
+  '.git.ref',
+  '.git.ref.branch',
+  '.git.ref.tag',
+  '.git.ref.commit',
+  '.image',
+  '.subPath',
+].map((rest) => `spec.source${rest}`)
+
+const fields: Readonly<Record<OwnerKind, { readonly exact: readonly string[]; readonly within: readonly string[] }>> = {
+  Workload: {
+    exact: [...sourcePaths, 'spec.build', 'spec.image', 'spec.serviceAccountName'],
+    within: ['spec.params', 'spec.build.env', 'spec.env', 'spec.resources', 'spec.serviceClaims', 'metadata'],
+  },
+  Deliverable: { exact: [...sourcePaths, 'spec.serviceAccountName'], within: ['spec.params', 'metadata'] },
+}
+
+/** What is wrong with a selector at `field`. */
+export function checkSelector(
+  selector: OwnerSelector,
+  owner: OwnerKind,
+  field: string,
+  names: SelectorFields,
+): Refusal[] {
+  const { matchLabels, matchExpressions, matchFields = [] } = selector
+  const found = matchFields.flatMap((one, index) => checkField(one, owner, `${field}.${names.fields}[${index}]`))
+  try {
+    selectorFrom({ matchLabels, matchExpressions })
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error
+    found.unshift(refusal(`${field}.${names.labels}`, error.message))
+  }
+  return found
+}
+
+/** What the parts of a selector are called. */
+export interface SelectorFields {
+  readonly labels: string
+  readonly fields: string
+}
+
+/** The selector has no requirement at all. */
+export function isEmptySelector({ matchLabels = {}, matchExpressions = [], matchFields = [] }: OwnerSelector): boolean {
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0 && matchFields.length === 0
+}
+
+/** Values belong to In and NotIn, and to no other operator; undefined when all is well. */
+export function valuesProblem({ operator, values = [] }: FieldRequirement): string | undefined {
+  const needsValues = operator === 'In' || operator === 'NotIn'
+  if (needsValues && values.length === 0) return `operator ${operator} needs values`
+  return !needsValues && values.length > 0 ? `operator ${operator} takes no values` : undefined
+}
+
+function checkField(requirement: FieldRequirement, owner: OwnerKind, field: string): Refusal[] {
+  const { key } = requirement
+  const { exact, within } = fields[owner]
+  const isKnown =
+    exact.includes(key) ||
+    within.some((path) => key === path || key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
+  const where = isKnown
+    ? undefined
+    : `requirement key [${key}] is not a valid path of a ${owner}; it begins with one of ${[...exact, ...within].join(', ')}`
+  const problems: [string, string | undefined][] = [
+    ['key', where ?? pathProblem(key)],
+    ['values', valuesProblem(requirement)],
+  ]
+  return problems.flatMap(([name, problem]) => (problem === undefined ? [] : [refusal(`${field}.${name}`, problem)]))
+}

@@ -1,0 +1,109 @@
+// Checks of templates (originals/cartographer.md §1.5, §1.6).
+import { isJsonObject } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
+import type { Refusal } from '@fairlead/controller'
+import type { ClusterHealthRule, RunTemplate, Template, TemplateSpec } from '../api.ts'
+import { pathProblem } from '../engine/values/path.ts'
+import { templateExpressionProblem } from '../engine/templates/stamp.ts'
+import { refusal, refusedWhen } from './refusal.ts'
+import { checkRule } from './health-rule.ts'
+
+/** What is wrong with one of the five templates. */
+export function checkTemplate({ kind, spec }: Template): Refusal[] {
+  return [
+    ...checkContent(spec),
+    ...checkPaths(spec),
+    ...checkLifecycle(spec),
+    ...refusedWhen(
+      spec.healthRule !== undefined && spec.healthyConditionRule !== undefined,
+      'spec.healthyConditionRule',
+      'healthRule and healthyConditionRule are two names of one field; give one of them',
+    ),
+    ...(spec.healthRule === undefined ? [] : checkRule(spec.healthRule, 'spec.healthRule')),
+    ...(spec.healthyConditionRule === undefined
+      ? []
+      : checkRule(spec.healthyConditionRule, 'spec.healthyConditionRule')),
+    ...(kind === 'ClusterDeploymentTemplate' ? checkCompletion(spec) : []),
+  ]
+}
+
+/** What is wrong with a ClusterRunTemplate. */
+export function checkRunTemplate({ spec }: RunTemplate): Refusal[] {
+  return [
+    ...checkNamespace(spec.template),
+    ...refusedWhen(!isJsonObject(spec.template['spec']), 'spec.template.spec', 'a run needs a spec'),
+    ...Object.entries(spec.outputs ?? {}).flatMap(([name, path]) => checkPath(path, `spec.outputs.${name}`)),
+  ]
+}
+
+/** What is wrong with a ClusterHealthRule. */
+export function checkHealthRule({ spec }: ClusterHealthRule): Refusal[] {
+  if (spec.healthRule.auto !== undefined)
+    return [refusal('spec.healthRule.auto', 'the rule of a kind cannot be the rule of its kind')]
+  return checkRule(spec.healthRule, 'spec.healthRule')
+}
+
+function checkContent({ template, ytt, expression }: TemplateSpec): Refusal[] {
+  const given = [template, ytt, expression].filter((one) => one !== undefined)
+  if (given.length !== 1)
+    return [
+      refusal(
+        'spec',
+        `invalid template: must specify one of template, ytt or expression, found ${given.length === 0 ? 'neither' : 'multiple'}`,
+      ),
+    ]
+  if (template !== undefined) return checkNamespace(template)
+  const problem = expression === undefined ? undefined : templateExpressionProblem(expression)
+  return problem === undefined ? [] : [refusal('spec.expression', problem)]
+}
+
+function checkNamespace(template: JsonObject): Refusal[] {
+  const { metadata } = template
+  const isSet = isJsonObject(metadata) && metadata['namespace'] !== undefined
+  return refusedWhen(
+    isSet,
+    'spec.template.metadata.namespace',
+    'invalid template: template should not set metadata.namespace on the child object',
+  )
+}
+
+function checkPaths({ urlPath, revisionPath, imagePath, configPath }: TemplateSpec): Refusal[] {
+  return Object.entries({ urlPath, revisionPath, imagePath, configPath }).flatMap(([name, path]) =>
+    path === undefined ? [] : checkPath(path, `spec.${name}`),
+  )
+}
+
+function checkPath(path: string, field: string): Refusal[] {
+  const problem = pathProblem(path)
+  return problem === undefined ? [] : [refusal(field, problem)]
+}
+
+function checkLifecycle({ lifecycle = 'mutable', retentionPolicy }: TemplateSpec): Refusal[] {
+  return refusedWhen(
+    lifecycle === 'mutable' && retentionPolicy !== undefined,
+    'spec.retentionPolicy',
+    'invalid template: if lifecycle is mutable, no retention policy may be set',
+  )
+}
+
+function checkCompletion({ observedMatches, observedCompletion }: TemplateSpec): Refusal[] {
+  const hasMatches = observedMatches !== undefined && observedMatches.length > 0
+  if (hasMatches === (observedCompletion !== undefined)) {
+    const found = hasMatches ? 'both' : 'neither'
+    return [
+      refusal(
+        'spec',
+        `invalid spec: must set exactly one of spec.ObservedMatches and spec.ObservedCompletion, found ${found}`,
+      ),
+    ]
+  }
+  const paths: [string, string | undefined][] = [
+    ...(observedMatches ?? []).flatMap(({ input, output }, index): [string, string][] => [
+      [`spec.observedMatches[${index}].input`, input],
+      [`spec.observedMatches[${index}].output`, output],
+    ]),
+    ['spec.observedCompletion.succeeded.key', observedCompletion?.succeeded.key],
+    ['spec.observedCompletion.failed.key', observedCompletion?.failed?.key],
+  ]
+  return paths.flatMap(([field, path]) => (path === undefined ? [] : checkPath(path, field)))
+}

@@ -1,0 +1,200 @@
+// The health of a stamped object by the rule of its template. Start with healthOf. Facts: originals/cartographer.md §3.2 (the table of 15
+// situations), with the improvements of §3.6.
+import { asJson, isJsonObject, isTerminating } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type {
+  ClusterHealthRule,
+  HealthConditionMatcher,
+  HealthFieldMatcher,
+  HealthRule,
+  RuleSpelling,
+  TemplateKind,
+} from '../../api.ts'
+import { builtinHealth } from './builtin-health.ts'
+import { reasonOfType, verdict } from '../condition.ts'
+import type { ConditionStatus, Verdict } from '../condition.ts'
+import { fulfils } from '../values/field-requirement.ts'
+import { expressionHealth } from './health-expression.ts'
+import { lookup } from '../values/path.ts'
+import type { Found } from '../values/path.ts'
+import { foundText, valueText } from '../values/value-format.ts'
+
+/** What health is told from. */
+export interface HealthQuestion {
+  readonly spelling: RuleSpelling
+  /** Undefined: the template has none. */
+  readonly rule: HealthRule | undefined
+  readonly templateKind: TemplateKind
+  /** The stamped object as last read. */
+  readonly object: KubeObject | undefined
+  /** What was realized, for templates without a rule; undefined: the resource was never realized. */
+  readonly realized?: { readonly stamped: boolean; readonly outputs: readonly string[] }
+  /** Rules of kinds, for `auto`. */
+  readonly defaults?: readonly ClusterHealthRule[]
+  /** Milliseconds, for expressions that look at the time. */
+  readonly now?: number
+}
+
+/** The condition `Healthy`, without its type. */
+export function healthOf(question: HealthQuestion): Verdict {
+  const { rule, object } = question
+  if (rule === undefined) return healthWithoutRule(question)
+  if (object === undefined) return verdict('Unknown', 'NoStampedObject')
+  if (isTerminating(object)) return terminating(object)
+  if (rule.alwaysHealthy !== undefined) return verdict('True', 'AlwaysHealthy')
+  if (rule.auto !== undefined) return defaultHealth(question, object)
+  return staleness(object) ?? ruleHealth(rule, question, object)
+}
+
+/** The rule of a template and the name it was given under. `tekton` means the condition Succeeded unless a rule is given. */
+export function ruleOf(spec: {
+  readonly healthRule?: HealthRule
+  readonly healthyConditionRule?: HealthRule
+  readonly lifecycle?: string
+}): { readonly spelling: RuleSpelling; readonly rule: HealthRule | undefined } {
+  if (spec.healthRule !== undefined) return { spelling: 'healthRule', rule: spec.healthRule }
+  if (spec.healthyConditionRule !== undefined)
+    return { spelling: 'healthyConditionRule', rule: spec.healthyConditionRule }
+  const rule = spec.lifecycle === 'tekton' ? { singleConditionType: 'Succeeded' } : undefined
+  return { spelling: 'healthRule', rule }
+}
+
+function healthWithoutRule({ templateKind, object, realized }: HealthQuestion): Verdict {
+  if (realized === undefined) return verdict('Unknown', 'NoResource')
+  if (object !== undefined && isTerminating(object)) return terminating(object)
+  if (realized.outputs.length > 0) return verdict('True', 'OutputsAvailable')
+  if (templateKind !== 'ClusterTemplate') return verdict('Unknown', 'OutputNotAvailable')
+  return realized.stamped ? verdict('True', 'AlwaysHealthy') : verdict('Unknown', 'NoStampedObject')
+}
+
+function ruleHealth(rule: HealthRule, { spelling, now }: HealthQuestion, object: KubeObject): Verdict {
+  if (rule.singleConditionType !== undefined) return singleCondition(rule.singleConditionType, object)
+  if (rule.multiMatch !== undefined) return multiMatch(rule.multiMatch, spelling, asJson(object))
+  if (rule.expression !== undefined) return expressionHealth(rule.expression, object, now ?? 0)
+  return verdict('Unknown', 'NoMatchesFulfilled', 'the health rule is empty')
+}
+
+function terminating({ metadata }: KubeObject): Verdict {
+  return verdict('Unknown', 'Terminating', `the object is being deleted since ${metadata.deletionTimestamp}`)
+}
+
+/** A status that is about an earlier generation says nothing of this one. */
+function staleness(object: KubeObject): Verdict | undefined {
+  const { generation } = object.metadata
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
+  if (typeof observedGeneration !== 'number' || generation === undefined || observedGeneration >= generation)
+    return undefined
+  return verdict(
+    'Unknown',
+    'Stale',
+    `the status is about generation ${observedGeneration}, the object is at generation ${generation}`,
+  )
+}
+
+interface ReadCondition {
+  readonly type: string
+  readonly status: string
+  readonly message: string
+}
+
+/** Conditions that can be read; others are passed over. The first of a type wins. */
+function conditionsOf(object: JsonObject): Map<string, ReadCondition> {
+  const found = new Map<string, ReadCondition>()
+  const listed = (isJsonObject(object['status']) ? object['status']['conditions'] : undefined) as JsonValue | undefined
+  if (!Array.isArray(listed)) return found
+  for (const one of listed as readonly JsonValue[]) {
+    if (!isJsonObject(one) || typeof one['type'] !== 'string' || typeof one['status'] !== 'string') continue
+    const message = typeof one['message'] === 'string' ? one['message'] : ''
+    if (!found.has(one['type'])) found.set(one['type'], { type: one['type'], status: one['status'], message })
+  }
+  return found
+}
+
+function singleCondition(type: string, object: KubeObject): Verdict {
+  const reason = reasonOfType(type)
+  const found = conditionsOf(asJson(object)).get(type)
+  if (found === undefined)
+    return verdict('Unknown', reason, `condition with type [${type}] not found on resource status`)
+  const status: ConditionStatus = found.status === 'True' || found.status === 'False' ? found.status : 'Unknown'
+  return verdict(status, reason, found.message)
+}
+
+function multiMatch(rule: NonNullable<HealthRule['multiMatch']>, spelling: RuleSpelling, object: JsonObject): Verdict {
+  const conditions = conditionsOf(object)
+  const problems: string[] = []
+  const holds = (matcher: HealthConditionMatcher): boolean => conditions.get(matcher.type)?.status === matcher.status
+  const matches = (matcher: HealthFieldMatcher): boolean => {
+    const found = lookup(matcher.key, object)
+    if (found.kind === 'error') problems.push(`cannot evaluate [${matcher.key}]: ${found.message}`)
+    return fulfils(matcher, found)
+  }
+  const ofCondition = (status: ConditionStatus, matcher: HealthConditionMatcher): Verdict =>
+    verdict(status, 'MatchedCondition', conditionMessage(spelling, conditions.get(matcher.type)!))
+  const ofField = (status: ConditionStatus, matcher: HealthFieldMatcher): Verdict =>
+    verdict(status, 'MatchedField', fieldMessage(spelling, matcher, object))
+
+  const { matchConditions: badConditions = [], matchFields: badFields = [] } = rule.unhealthy ?? {}
+  const badCondition = badConditions.find(holds)
+  if (badCondition !== undefined) return ofCondition('False', badCondition)
+  const badField = badFields.find(matches)
+  if (badField !== undefined) return ofField('False', badField)
+
+  const { matchConditions = [], matchFields = [] } = rule.healthy ?? {}
+  const isHealthy = matchConditions.every(holds) && matchFields.every(matches)
+  if (isHealthy && matchConditions[0] !== undefined) return ofCondition('True', matchConditions[0])
+  if (isHealthy && matchFields[0] !== undefined) return ofField('True', matchFields[0])
+  return verdict('Unknown', 'NoMatchesFulfilled', problems.join('; '))
+}
+
+function conditionMessage(spelling: RuleSpelling, { type, status, message }: ReadCondition): string {
+  if (spelling === 'healthyConditionRule') return withPart(`${type}: ${status}`, ': ', message)
+  return withPart(`condition status: ${status}`, ', message: ', message)
+}
+
+function fieldMessage(spelling: RuleSpelling, { key, messagePath }: HealthFieldMatcher, object: JsonObject): string {
+  const value = foundText(lookup(key, object))
+  const message = messagePath === undefined ? '' : messageText(lookup(messagePath, object))
+  if (spelling === 'healthyConditionRule') return withPart(`${shortPath(key)}: ${value}`, ': ', message)
+  return withPart(`field value: ${value}`, ', message: ', message)
+}
+
+function withPart(text: string, separator: string, part: string): string {
+  return part === '' ? text : `${text}${separator}${part}`
+}
+
+/** A message that cannot be read is left out. */
+function messageText(found: Found): string {
+  return found.kind === 'value' && found.value !== null ? valueText(found.value) : ''
+}
+
+/** `.status.conditions[?(@.type=="Ready")].status` as the proposal shows it: `status.conditions['Ready'].status`. */
+function shortPath(path: string): string {
+  const bare = /^\{(.*)\}$/s.exec(path.trim())?.[1] ?? path.trim()
+  return bare.replace(/^\./, '').replaceAll(/\[\?\(\s*@\.type\s*==\s*(["'])(.*?)\1\s*\)\]/g, "['$2']")
+}
+
+function defaultHealth(question: HealthQuestion, object: KubeObject): Verdict {
+  const rule = question.defaults?.find(({ spec }) => isTarget(spec.target, object))?.spec.healthRule
+  if (rule !== undefined) {
+    const { status, reason, message } = healthOf({ ...question, rule, spelling: 'healthRule' })
+    // What the rule could not see is told under the reason of that.
+    return status === 'Unknown' && reason !== 'NoMatchesFulfilled'
+      ? { status, reason, message }
+      : verdict(status, 'DefaultRule', message)
+  }
+  const stale = staleness(object)
+  if (stale !== undefined) return stale
+  const builtin = builtinHealth(object)
+  if (builtin !== undefined) return verdict(builtin.status, 'DefaultRule', builtin.message)
+  return verdict(
+    'Unknown',
+    'NoDefaultRule',
+    `there is no default health rule for ${object.kind} in ${object.apiVersion}; give the template one, or make a ClusterHealthRule`,
+  )
+}
+
+function isTarget(target: ClusterHealthRule['spec']['target'], object: KubeObject): boolean {
+  if (target.kind !== object.kind) return false
+  if (!target.apiVersion.endsWith('/*')) return target.apiVersion === object.apiVersion
+  return object.apiVersion.startsWith(target.apiVersion.slice(0, -1))
+}

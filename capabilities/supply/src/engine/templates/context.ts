@@ -1,0 +1,72 @@
+// What templates can read (originals/cartographer.md §2.2): the owner, the parameters, the inputs, and the labels of the object to be.
+import { asJson } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import type { Input } from '../graph.ts'
+import type { Outputs } from '../values/output.ts'
+
+/** An input with the outputs of its provider. */
+export interface ResolvedInput extends Input {
+  readonly outputs: Outputs
+}
+
+/** Names of everything that a template can read. */
+export const contextNames = [
+  'workload',
+  'deliverable',
+  'params',
+  'sources',
+  'images',
+  'configs',
+  'deployment',
+  'source',
+  'image',
+  'config',
+  'labels',
+] as const
+
+/** The context of a stamping. */
+export function stampContext(given: {
+  readonly owner: KubeObject
+  readonly params: JsonObject
+  readonly inputs: readonly ResolvedInput[]
+  readonly labels: Readonly<Record<string, string>>
+}): JsonObject {
+  const { owner, params, inputs, labels } = given
+  const own = ownerContext(owner)
+  const of = (kind: Input['kind']): readonly ResolvedInput[] => inputs.filter((input) => input.kind === kind)
+  const sources = of('source').map((input) => sourceContext(input.name, input.outputs))
+  const images = of('image').map(({ name, outputs }) => ({ name, image: outputs['image'] ?? null }))
+  const configs = of('config').map(({ name, outputs }) => ({ name, config: outputs['config'] ?? null }))
+  const [deployment] = of('deployment')
+  const context: MutableJsonObject = {
+    workload: own,
+    deliverable: own,
+    params,
+    sources: byName(sources),
+    images: byName(images),
+    configs: byName(configs),
+    deployment: deployment === undefined ? null : sourceContext('', deployment.outputs),
+    labels,
+  }
+  if (sources.length === 1) context['source'] = sources[0]!
+  if (images.length === 1) context['image'] = images[0]!.image
+  if (configs.length === 1) context['config'] = configs[0]!.config
+  return context
+}
+
+/** An object as templates see it: without its status and what the server writes at every change, which would make it new for ever. */
+export function ownerContext(owner: KubeObject): JsonObject {
+  const { status: _status, metadata, ...rest } = asJson(owner)
+  const { managedFields: _fields, resourceVersion: _version, ...own } = metadata as JsonObject
+  return { ...rest, metadata: own }
+}
+
+function sourceContext(name: string, outputs: Outputs): NamedInput {
+  return { name, url: outputs['url'] ?? null, revision: outputs['revision'] ?? null }
+}
+
+type NamedInput = { readonly name: string; readonly [field: string]: JsonValue }
+
+function byName(inputs: readonly NamedInput[]): JsonObject {
+  return Object.fromEntries(inputs.map((input): [string, JsonValue] => [input.name, input]))
+}

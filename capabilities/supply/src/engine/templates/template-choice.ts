@@ -1,0 +1,56 @@
+// Which template a resource stamps for an owner: the one that it names, or the option that fits best (originals/cartographer.md §1.8).
+import type { KubeObject } from '@fairlead/kube'
+import type { BlueprintResource } from '../../api.ts'
+import { verdict } from '../condition.ts'
+import type { Verdict } from '../condition.ts'
+import { winners } from '../selection.ts'
+
+/** A template, an input that is handed on, or why there is neither. */
+export type TemplateChoice =
+  | { readonly kind: 'template'; readonly name: string }
+  | { readonly kind: 'pass-through'; readonly input: string }
+  | { readonly kind: 'none'; readonly why: Verdict }
+
+/** The choice for an owner. `chain` names the blueprint, for messages. */
+export function chooseTemplate(
+  resource: BlueprintResource,
+  owner: Pick<KubeObject, 'metadata'>,
+  chain: string,
+): TemplateChoice {
+  const { name, options = [] } = resource.templateRef
+  if (options.length === 0) {
+    if (name !== undefined && name !== '') return { kind: 'template', name }
+    return noChoice(
+      'ResolveTemplateOptionsError',
+      `resource [${resource.name}] in supply chain [${chain}] names no template`,
+    )
+  }
+  const found = winners(
+    owner,
+    options.map(({ selector }) => selector),
+  ).map((index) => options[index]!)
+  const [only] = found
+  if (found.length !== 1 || only === undefined) {
+    const names = found.map((option) => option.name ?? option.passThrough ?? '')
+    return noChoice(
+      'TemplateOptionsMatchError',
+      `expected exactly 1 option to match, found [${found.length}] matching options [${names.join(', ')}] for resource [${resource.name}] in supply chain [${chain}]`,
+    )
+  }
+  if (only.passThrough !== undefined) return { kind: 'pass-through', input: only.passThrough }
+  if (only.name !== undefined) return { kind: 'template', name: only.name }
+  return noChoice(
+    'ResolveTemplateOptionsError',
+    `an option of resource [${resource.name}] in supply chain [${chain}] names no template`,
+  )
+}
+
+/** Names of the templates that a resource may stamp. */
+export function templateNames({ templateRef }: BlueprintResource): string[] {
+  const names = [templateRef.name, ...(templateRef.options ?? []).map((option) => option.name)]
+  return names.filter((name) => name !== undefined && name !== '') as string[]
+}
+
+function noChoice(reason: string, message: string): TemplateChoice {
+  return { kind: 'none', why: verdict('False', reason, message) }
+}

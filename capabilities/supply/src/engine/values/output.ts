@@ -1,0 +1,84 @@
+// Outputs of resources: the values that flow on, and what status shows of them.
+import { createHash } from 'node:crypto'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { asJson } from '@fairlead/kube'
+import type { OutputStatus, Template } from '../../api.ts'
+import { goYaml } from './go-yaml.ts'
+import { lookup } from './path.ts'
+
+/** Values by name: `url` and `revision`, `image`, or `config`. */
+export type Outputs = JsonObject
+
+/** An output that cannot be read (yet). */
+export interface MissingOutput {
+  readonly path: string
+  readonly message: string
+}
+
+/** Bytes of a value that status shows. */
+const previewBytes = 1024
+
+/** Preview and digest of a value. */
+export function summarize(value: JsonValue): { readonly preview: string; readonly digest: string } {
+  const text = goYaml(value)
+  const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
+  return { preview: firstBytes(text, previewBytes), digest }
+}
+
+/** Outputs as status shows them; the time moves when the digest does. */
+export function outputStatus(
+  outputs: Outputs,
+  before: readonly OutputStatus[] | undefined,
+  now: string,
+): OutputStatus[] {
+  return Object.entries(outputs).map(([name, value]) => {
+    const { preview, digest } = summarize(value)
+    const previous = before?.find((one) => one.name === name)
+    return {
+      name,
+      preview,
+      digest,
+      lastTransitionTime: previous?.digest === digest ? previous.lastTransitionTime : now,
+    }
+  })
+}
+
+/** Names and paths of the outputs of a template, in the order in which they are read. */
+export function outputPaths({ kind, spec }: Template): readonly (readonly [name: string, path: string])[] {
+  switch (kind) {
+    case 'ClusterSourceTemplate':
+      return [
+        ['url', spec.urlPath ?? ''],
+        ['revision', spec.revisionPath ?? ''],
+      ]
+    case 'ClusterImageTemplate':
+      return [['image', spec.imagePath ?? '']]
+    case 'ClusterConfigTemplate':
+      return [['config', spec.configPath ?? '']]
+    case 'ClusterDeploymentTemplate':
+    case 'ClusterTemplate':
+      return []
+  }
+}
+
+/** Reads every path from an object, or says which one is missing first. */
+export function readOutputs(
+  object: KubeObject,
+  paths: readonly (readonly [name: string, path: string])[],
+): { readonly outputs: Outputs } | { readonly missing: MissingOutput } {
+  const outputs: Record<string, JsonValue> = {}
+  for (const [name, path] of paths) {
+    const found = lookup(path, asJson(object))
+    if (found.kind !== 'value') {
+      const message = found.kind === 'absent' ? `jsonpath returned empty list: ${path}` : found.message
+      return { missing: { path, message } }
+    }
+    outputs[name] = found.value
+  }
+  return { outputs }
+}
+
+function firstBytes(text: string, count: number): string {
+  const bytes = Buffer.from(text)
+  return bytes.length <= count ? text : new TextDecoder().decode(bytes.subarray(0, count)).replace(/\uFFFD$/, '')
+}

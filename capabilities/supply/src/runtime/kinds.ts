@@ -1,0 +1,50 @@
+// The kinds of this capability, and those of Kubernetes that it reads.
+import { kind } from '@fairlead/client'
+import type { Kind } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import type { Blueprint, ClusterHealthRule, Owner, RunTemplate, Runnable, Template, TemplateKind } from '../api.ts'
+import { apiVersion } from '../api.ts'
+
+function own<T extends KubeObject>(name: string, plural: string, namespaced: boolean): Kind<T> {
+  return kind<T>(apiVersion, name, { plural, namespaced })
+}
+
+/** Workloads, owners of what supply chains stamp. */
+export const workloadKind: Kind<Owner> = own('Workload', 'workloads', true)
+/** Deliverables, owners of what deliveries stamp. */
+export const deliverableKind: Kind<Owner> = own('Deliverable', 'deliverables', true)
+/** Supply chains, the blueprints of workloads. */
+export const supplyChainKind: Kind<Blueprint> = own('ClusterSupplyChain', 'clustersupplychains', false)
+/** Deliveries, the blueprints of deliverables. */
+export const deliveryKind: Kind<Blueprint> = own('ClusterDelivery', 'clusterdeliveries', false)
+/** Runnables, owners of what run templates make. */
+export const runnableKind: Kind<Runnable> = own('Runnable', 'runnables', true)
+/** Templates of what Runnables make. */
+export const runTemplateKind: Kind<RunTemplate> = own('ClusterRunTemplate', 'clusterruntemplates', false)
+/** Default health rules. */
+export const healthRuleKind: Kind<ClusterHealthRule> = own('ClusterHealthRule', 'clusterhealthrules', false)
+
+const templates: Readonly<Record<TemplateKind, Kind<Template>>> = {
+  ClusterSourceTemplate: own('ClusterSourceTemplate', 'clustersourcetemplates', false),
+  ClusterImageTemplate: own('ClusterImageTemplate', 'clusterimagetemplates', false),
+  ClusterConfigTemplate: own('ClusterConfigTemplate', 'clusterconfigtemplates', false),
+  ClusterDeploymentTemplate: own('ClusterDeploymentTemplate', 'clusterdeploymenttemplates', false),
+  ClusterTemplate: own('ClusterTemplate', 'clustertemplates', false),
+}
+
+/** The kind of a template. */
+export function templateKind(name: TemplateKind): Kind<Template> {
+  return templates[name]
+}
+
+const rbac = 'rbac.authorization.k8s.io/v1'
+/** What grants rights to service accounts in a namespace. */
+export const namespacedGrants: readonly Kind[] = [
+  kind(rbac, 'Role', { plural: 'roles', namespaced: true }),
+  kind(rbac, 'RoleBinding', { plural: 'rolebindings', namespaced: true }),
+]
+/** What grants rights to service accounts everywhere. */
+export const clusterGrants: readonly Kind[] = [
+  kind(rbac, 'ClusterRole', { plural: 'clusterroles', namespaced: false }),
+  kind(rbac, 'ClusterRoleBinding', { plural: 'clusterrolebindings', namespaced: false }),
+]

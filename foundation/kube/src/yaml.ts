@@ -95,6 +95,21 @@ export function parseYaml(text: string, options: ParseJsonOptions = {}): JsonVal
  * @throws YamlSyntaxError `InvalidYaml`, `YamlTooDeep`, `YamlAliases`
  */
 export function parseYamlDocuments(text: string, options: ParseJsonOptions = {}): JsonValue[] {
+  return locateYamlDocuments(text, options).map(({ value }) => value)
+}
+
+/** One document of a YAML stream. */
+export interface LocatedDocument {
+  readonly value: JsonValue
+  /** Line where its content begins, from 1. */
+  readonly line: number
+}
+
+/**
+ * Reads every document of a YAML stream, each with its line; empty ones are left out.
+ * @throws YamlSyntaxError `InvalidYaml`, `YamlTooDeep`, `YamlAliases`
+ */
+export function locateYamlDocuments(text: string, options: ParseJsonOptions = {}): LocatedDocument[] {
   let { documents, lineCounter } = read(text)
   for (let mended = 0, current = text; mended < maxMended; mended++) {
     const next = withIndentedQuote(current, documents)
@@ -102,7 +117,7 @@ export function parseYamlDocuments(text: string, options: ParseJsonOptions = {})
     current = next
     ;({ documents, lineCounter } = read(current))
   }
-  const values: JsonValue[] = []
+  const found: LocatedDocument[] = []
   for (const document of documents) {
     const [error] = document.errors
     if (error !== undefined) {
@@ -110,10 +125,11 @@ export function parseYamlDocuments(text: string, options: ParseJsonOptions = {})
       if (/call stack/.test(error.message)) throw new YamlSyntaxError('YamlTooDeep', 'exceeded max depth', line, col)
       throw new YamlSyntaxError('InvalidYaml', goMessage(error.code, error.message), line, col)
     }
-    if (document.contents !== null)
-      values.push(new Converter(document, lineCounter, options).value(document.contents, 0))
+    if (document.contents === null) continue
+    const value = new Converter(document, lineCounter, options).value(document.contents, 0)
+    if (value !== null) found.push({ value, line: lineCounter.linePos(document.contents.range[0]).line })
   }
-  return values.filter((value) => value !== null)
+  return found
 }
 
 /** Lines of quoted texts that are mended in one text; each costs a reading of all of it. */

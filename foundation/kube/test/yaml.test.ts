@@ -7,6 +7,7 @@ import {
   decodeBody,
   jsonEqual,
   parseYaml,
+  locateYamlDocuments,
   parseYamlDocuments,
   stringifyYaml,
   stringifyYamlDocuments,
@@ -119,6 +120,13 @@ test('a body that begins with a brace is JSON first, YAML second', () => {
   expect(decodeBody('a: 1')).toEqual({ a: 1 })
   expect(() => decodeBody('{"a": ')).toThrow(JsonSyntaxError)
   expect(() => decodeBody('a: [')).toThrow(YamlSyntaxError)
+})
+
+test('locateYamlDocuments names the line where the content of each document begins', () => {
+  expect(locateYamlDocuments('# head\n---\na: 1\n---\n# nothing\n---\n\n---\n# comment\nb: 2\n...\n')).toEqual([
+    { value: { a: 1 }, line: 3 },
+    { value: { b: 2 }, line: 10 },
+  ])
 })
 
 describe('stringifyYaml', () => {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { AggregatedServer, ApiServer } from '@fairlead/apiserver'
+import { ExtensionServer, ApiServer } from '@fairlead/apiserver'
 import { kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { isConflict } from '@fairlead/kube'
@@ -33,14 +33,14 @@ describe.each(['by the embedded server', 'behind an APIService'])('served %s', (
     folder = await mkdtemp(join(tmpdir(), 'documents-'))
     resources.defer(() => rm(folder, { recursive: true }))
     const documents = resources.use(await Documents.open(folder))
-    let hosted: AggregatedServer | undefined
+    let hosted: ExtensionServer | undefined
     const server = resources.use(
       await ApiServer.start({ resolve: async () => hosted && { host: '127.0.0.1', port: hosted.port } }),
     )
     client = server.client()
-    if (place === 'by the embedded server') return void (await server.delegate(documentsResource(documents)))
+    if (place === 'by the embedded server') return void (await server.addStorage(documentsResource(documents)))
     hosted = resources.use(
-      await AggregatedServer.start({
+      await ExtensionServer.start({
         client: server.client({ manager: 'documents' }),
         resources: [documentsResource(documents)],
         serving: { service: { namespace: 'documents', name: 'documents' }, host: '127.0.0.1', port: 0 },

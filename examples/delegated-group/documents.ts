@@ -5,12 +5,12 @@ import type { FSWatcher } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type {
-  DelegatedChange,
-  DelegatedKey,
-  DelegatedResource,
-  DelegatedReview,
-  DelegatedStorage,
-  DelegatedWrite,
+  StorageChange,
+  StorageKey,
+  ResourceStorage,
+  StorageReview,
+  RestStorage,
+  StorageWrite,
 } from '@fairlead/controller'
 import { badRequest, formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -22,10 +22,10 @@ interface Kept {
 }
 
 /** The storage. */
-export class Documents implements DelegatedStorage, AsyncDisposable {
+export class Documents implements RestStorage, AsyncDisposable {
   readonly #folder: string
   readonly #kept = new Map<string, Kept>()
-  readonly #listeners = new Set<(change: DelegatedChange) => void>()
+  readonly #listeners = new Set<(change: StorageChange) => void>()
   /** One for the folder, one for each namespace's. */
   readonly #watchers = new Map<string, FSWatcher>()
   /** Files are read and written one after the other, so that no half of a change is ever seen. */
@@ -44,7 +44,7 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
     return documents
   }
 
-  async get(key: DelegatedKey): Promise<KubeObject | undefined> {
+  async get(key: StorageKey): Promise<KubeObject | undefined> {
     return this.#kept.get(formatKey(key))?.object
   }
 
@@ -54,7 +54,7 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
   }
 
   /** What no schema can say; runs for dry runs as well. */
-  validate({ object, warnings }: DelegatedReview): void {
+  validate({ object, warnings }: StorageReview): void {
     const text = textOf(object)
     if (text.includes('\0')) throw badRequest('spec.text must not hold NUL characters')
     if (text !== '' && !text.endsWith('\n')) warnings.push('spec.text does not end with a newline')
@@ -64,7 +64,7 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
     return this.#inTurn(() => this.#write(object))
   }
 
-  update(object: KubeObject, _old: KubeObject, { signal }: DelegatedWrite): Promise<KubeObject> {
+  update(object: KubeObject, _old: KubeObject, { signal }: StorageWrite): Promise<KubeObject> {
     return this.#inTurn(() => {
       // Nobody waits for it any more, and nothing has been done yet.
       signal.throwIfAborted()
@@ -79,7 +79,7 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
     })
   }
 
-  watch(listener: (change: DelegatedChange) => void): Disposable {
+  watch(listener: (change: StorageChange) => void): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
@@ -159,7 +159,7 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
     this.#tell({ type: 'delete', object: kept.object, previous: kept.object })
   }
 
-  #tell(change: DelegatedChange): void {
+  #tell(change: StorageChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 
@@ -170,7 +170,7 @@ export class Documents implements DelegatedStorage, AsyncDisposable {
 }
 
 /** The resource that the API server is given. */
-export function documentsResource(storage: Documents): DelegatedResource {
+export function documentsResource(storage: Documents): ResourceStorage {
   return { definition, storage, maxBodyBytes: 512 * 1024 }
 }
 

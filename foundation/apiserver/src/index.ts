@@ -6,15 +6,15 @@ export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
 export type { Route, UpgradeHandler } from './http/route.ts'
 export type { LogRequest, PodLogs } from './handlers/pod-endpoints.ts'
 export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
-export { DelegationError } from './resource-storage/delegated-definition.ts'
-export type { DelegationErrorCode } from './resource-storage/delegated-definition.ts'
+export { ResourceStorageError } from './resource-storage/storage-definition.ts'
+export type { ResourceStorageErrorCode } from './resource-storage/storage-definition.ts'
 export type { AdmissionLink, AdmissionRequest } from './admission/admission.ts'
 
 // behind an APIService of another cluster
-export { AggregatedServer } from './extension-server/aggregated-server.ts'
-export type { AggregatedServerOptions, AggregatedServing } from './extension-server/aggregated-server.ts'
-export { aggregatedServerRights } from './extension-server/rights.ts'
-export type { RightsOf } from './extension-server/rights.ts'
+export { ExtensionServer } from './extension-server/extension-server.ts'
+export type { ExtensionServerOptions, ExtensionServing } from './extension-server/extension-server.ts'
+export { extensionServerRules } from './extension-server/rules.ts'
+export type { ExtensionServerRulesOptions } from './extension-server/rules.ts'
 
 // storage
 export { StoreError } from './storage/store.ts'
@@ -73,8 +73,8 @@ export type { PolicyRule } from './auth/rbac/policy-rule.ts'
 export { checkEscalation, isEscalationGuarded } from './auth/rbac/escalation.ts'
 export type { RbacState, RbacWrite } from './auth/rbac/escalation.ts'
 export { escalationAdmission } from './auth/rbac/escalation-admission.ts'
-export { aggregatedRules } from './auth/rbac/aggregation.ts'
-export type { AggregatedRole } from './auth/rbac/aggregation.ts'
+export { aggregatedRules } from './auth/rbac/aggregated-cluster-roles.ts'
+export type { AggregatedClusterRole } from './auth/rbac/aggregated-cluster-roles.ts'
 export { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 
 // parts of the server: the registry of resources

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client, systemClock } from '@fairlead/client'
 import type { Discovery, Transport } from '@fairlead/client'
-import type { DelegatedResource, Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
+import type { ResourceStorage, Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { Admission } from './admission/admission.ts'
 import { AggregationGate } from './aggregator/gate.ts'
@@ -34,7 +34,7 @@ import { builtinResources } from './builtin/index.ts'
 import { internalControllers, startControllers } from './controllers/index.ts'
 import type { InternalController } from './controllers/index.ts'
 import { CustomResources } from './custom/index.ts'
-import { DelegatedResources } from './resource-storage/delegated-resources.ts'
+import { ResourceStorages } from './resource-storage/resource-storages.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from './discovery/index.ts'
 import type { Environment } from './handlers/environment.ts'
 import { systemNamespaces } from './handlers/namespace-rules.ts'
@@ -135,13 +135,13 @@ export class ApiServer implements AsyncDisposable {
   readonly #resources: AsyncDisposableStack
   readonly #certificates: () => Promise<Certificates>
   readonly #capabilityRoutes: CapabilityRoutes
-  readonly #delegated: DelegatedResources
+  readonly #storages: ResourceStorages
 
   private constructor(
     environment: Environment,
     handler: Handler,
     capabilityRoutes: CapabilityRoutes,
-    delegated: DelegatedResources,
+    storages: ResourceStorages,
     certificates: () => Promise<Certificates>,
     resources: AsyncDisposableStack,
   ) {
@@ -150,7 +150,7 @@ export class ApiServer implements AsyncDisposable {
     this.#environment = environment
     this.#handler = handler
     this.#capabilityRoutes = capabilityRoutes
-    this.#delegated = delegated
+    this.#storages = storages
     this.#resources = resources
     this.#certificates = certificates
   }
@@ -195,9 +195,9 @@ export class ApiServer implements AsyncDisposable {
     const webhooks = { client, authorizer, newUid: randomUUID, read, list }
     const onError = (error: unknown): void => options.onError?.(error)
     const endpoints = { ...podEndpoints(options.podLogs), ...authEndpoints({ authorizer, authenticators, tokens }) }
-    const delegated = new DelegatedResources(store, registry, endpoints, onError)
+    const storages = new ResourceStorages(store, registry, endpoints, onError)
     const environment: Environment = {
-      store: delegated.store,
+      store: storages.store,
       registry,
       views: new Views(),
       clock,
@@ -207,14 +207,14 @@ export class ApiServer implements AsyncDisposable {
         policiesLink({ registry, authorizer, read, list }),
         mutatingWebhooksLink(webhooks),
         validatingWebhooksLink(webhooks),
-        delegated.link(),
+        storages.link(),
         ...(options.admission ?? []),
       ]),
       authorizer,
       turns: new Turns(),
       random: options.random ?? Math.random,
       newUid: randomUUID,
-      subresources: delegated.endpoints,
+      subresources: storages.endpoints,
       read,
       list,
     }
@@ -263,7 +263,7 @@ export class ApiServer implements AsyncDisposable {
           },
         }),
         capabilityRoutes,
-        delegated.route(),
+        storages.route(),
         ...(options.routes ?? []),
       ],
       upstreams: { leadsTo: (path) => gate?.leadsTo(path) },
@@ -302,7 +302,7 @@ export class ApiServer implements AsyncDisposable {
       })
       resources.use(inside)
     }
-    return new ApiServer(environment, handler, capabilityRoutes, delegated, certificates, resources.move())
+    return new ApiServer(environment, handler, capabilityRoutes, storages, certificates, resources.move())
   }
 
   /** What the server serves now. */
@@ -317,10 +317,10 @@ export class ApiServer implements AsyncDisposable {
 
   /**
    * Serves an API resource of a capability from its own storage, until the server stops or the returned value is disposed.
-   * Throws DelegationError.
+   * Throws ResourceStorageError.
    */
-  async delegate(resource: DelegatedResource): Promise<Disposable> {
-    const served = await this.#delegated.add(resource)
+  async addStorage(storage: ResourceStorage): Promise<Disposable> {
+    const served = await this.#storages.add(storage)
     this.#resources.use(served)
     return served
   }

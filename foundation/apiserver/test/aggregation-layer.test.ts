@@ -11,7 +11,7 @@ import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { CertificateMaker } from '@fairlead/controller'
 import { ConfigMap, connect as connectTo, kind, parseKubeconfig, systemClock } from '@fairlead/client'
-import { AggregatedServer, ApiServer, sqlite } from '@fairlead/apiserver'
+import { ExtensionServer, ApiServer, sqlite } from '@fairlead/apiserver'
 import type { Listening } from '@fairlead/apiserver'
 import { createPrivateKey } from 'node:crypto'
 import { findCondition, notFound } from '@fairlead/kube'
@@ -438,7 +438,7 @@ describe('beside what is served here', () => {
 
   test("what is served here is nobody else's", async () => {
     const definition = noteDefinition('shells.example.com')
-    await api.server.delegate({ definition, storage: new NoteStorage() })
+    await api.server.addStorage({ definition, storage: new NoteStorage() })
     await register()
     const path = `${group}/namespaces/default/notes`
     await becomes('True', 'Passed')
@@ -481,7 +481,7 @@ describe('beside what is served here', () => {
 
   test('a namespace that goes takes its objects on the other server with it', async () => {
     const storage = new NoteStorage()
-    await using hosted = await AggregatedServer.start({
+    await using hosted = await ExtensionServer.start({
       client: api.server.client({ manager: 'notes' }),
       resources: [{ definition: noteDefinition(), storage }],
       serving: { service: { namespace: 'default', name: 'shells' }, host: '127.0.0.1', port: 0 },
@@ -512,7 +512,7 @@ test('a cluster that was started again and the servers behind it find each other
   }
   const first = await open()
   const client = await connectTo({ connection: await parseKubeconfig(first.kubeconfig).connection() })
-  await using hosted = await AggregatedServer.start({
+  await using hosted = await ExtensionServer.start({
     client,
     resources: [{ definition: noteDefinition(), storage: new NoteStorage() }],
     serving: { service: { namespace: 'default', name: 'notes' }, host: '127.0.0.1', port: 0 },

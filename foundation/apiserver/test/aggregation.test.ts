@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect, kind, parseKubeconfig } from '@fairlead/client'
 import type { Client, ConfigMap, Namespace, Service, ServiceAccount, ViewEvent } from '@fairlead/client'
-import { aggregatedServerRights, kubeconfigText } from '@fairlead/apiserver'
+import { extensionServerRules, kubeconfigText } from '@fairlead/apiserver'
 import { findCondition, isForbidden } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import { findKubectl, Kubectl } from '../../../test/support/kubectl.ts'
@@ -109,7 +109,7 @@ for (const choice of aggregatingClusters) {
         metadata: { namespace, name: 'notes' },
         spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] },
       })
-      for (const object of aggregatedServerRights({ serviceAccount, apiServices: ['v1.notes.example.com'] }))
+      for (const object of extensionServerRules({ serviceAccount, apiServices: ['v1.notes.example.com'] }))
         await admin.create(object)
       const user = { name: 'notes-server', token: await tokenOf(serviceAccount) }
       const server = `https://127.0.0.1:${cluster.port}`

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { Client } from '@fairlead/client'
-import type { DelegatedResource } from './delegated-resource.ts'
+import type { ResourceStorage } from './resource-storage.ts'
 import type { Manager } from './manager.ts'
 
 /** A rule of a Role or ClusterRole, as rbac.authorization.k8s.io/v1 writes it. */
@@ -144,7 +144,7 @@ export interface Capability {
   setup(manager: Manager, options: CapabilityOptions): Promise<void>
   readonly admission?: readonly Validator[]
   /** API resources that the capability serves itself. Asked for once, after `setup`, with the same manager. */
-  storages?(manager: Manager): readonly DelegatedResource[]
+  storages?(manager: Manager): readonly ResourceStorage[]
   /** HTTP endpoints; run as the caller. Asked for once, after `setup`, with the same manager. */
   routes?(manager: Manager): readonly Route[]
   /** Objects that make a first day useful; made where they are missing and the user has not changed or deleted them. */

@@ -6,7 +6,7 @@ export type { After, Result } from './result.ts'
 
 // capabilities
 export type * from './capability.ts'
-export type * from './delegated-resource.ts'
+export type * from './resource-storage.ts'
 
 // controllers of one kind
 export { ControllerBuilder, ObjectControllerBuilder } from './reconcile/builder.ts'

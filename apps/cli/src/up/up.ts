@@ -81,7 +81,7 @@ async function start(
   for (const capability of loaded) {
     const manager = resources.use(await startCapability(server, capability, resolve, logger, signal))
     for (const route of capability.routes?.(manager) ?? []) server.serve(route)
-    for (const resource of capability.storages?.(manager) ?? []) await server.delegate(resource)
+    for (const resource of capability.storages?.(manager) ?? []) await server.addStorage(resource)
   }
   const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
   if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))

@@ -2,7 +2,7 @@
 import type { KindLike } from '@fairlead/client'
 import type { Informer, InformerScope, Manager, ObjectChange, WorkLoop } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import type { EveryKind, ResourceSource } from './every-kind.ts'
+import type { AllResourcesInformer, ResourceSource } from './all-resources-informer.ts'
 
 /** The field manager of what a controller manager of a real cluster writes. */
 export const controllerManager = 'kube-controller-manager'
@@ -12,7 +12,7 @@ export interface ControllerContext {
   readonly manager: Manager
   readonly resources: ResourceSource
   /** Caches of all kinds, followed as soon as one controller asked for them. */
-  everyKind(): EveryKind
+  allResources(): AllResourcesInformer
   /** Milliseconds between a cause and the act. */
   readonly delay: number
   /** Runs when the controllers stop. */

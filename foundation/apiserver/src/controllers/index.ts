@@ -2,10 +2,10 @@
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { Logger } from '@fairlead/controller'
-import { setUpRoleAggregation } from './cluster-roles.ts'
+import { setUpRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerContext } from './controller-context.ts'
-import { EveryKind } from './every-kind.ts'
-import type { ResourceSource } from './every-kind.ts'
+import { AllResourcesInformer } from './all-resources-informer.ts'
+import type { ResourceSource } from './all-resources-informer.ts'
 import { setUpEventExpiry, setUpJobExpiry } from './expiry.ts'
 import { setUpGarbageCollection } from './gc/garbage-collector.ts'
 import { setUpIdleWorkloads } from './idle-workloads.ts'
@@ -13,7 +13,7 @@ import { setUpNamespaces } from './namespaces.ts'
 import { setUpPolicyStatus } from './policy-status.ts'
 import { setUpServiceAccounts } from './service-accounts.ts'
 
-export type { ResourceSource } from './every-kind.ts'
+export type { ResourceSource } from './all-resources-informer.ts'
 
 /**
  * What a controller is for:
@@ -75,12 +75,12 @@ export async function startControllers(options: ControllersOptions): Promise<Asy
     client,
     ...(logger === undefined ? {} : { logger }),
     setup: (host) => {
-      let every: EveryKind | undefined
+      let every: AllResourcesInformer | undefined
       const context: ControllerContext = {
         manager: host,
         resources,
         delay,
-        everyKind: () => (every ??= stops.use(new EveryKind(host, resources))),
+        allResources: () => (every ??= stops.use(new AllResourcesInformer(host, resources))),
         onStop: (disposable) => void stops.use(disposable),
       }
       for (const name of new Set(controllers)) setups[name](context, options)

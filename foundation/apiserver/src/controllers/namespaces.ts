@@ -10,8 +10,8 @@ import type { ResourceDefinition } from '../registry/resource.ts'
 import { resourceName } from '../registry/resource.ts'
 import { controllerManager, wake } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
-import { kindWithVerbs } from './every-kind.ts'
-import type { ResourceSource } from './every-kind.ts'
+import { kindWithVerbs } from './all-resources-informer.ts'
+import type { ResourceSource } from './all-resources-informer.ts'
 
 /** The finalizer of every namespace, in `spec.finalizers`. */
 const finalizer = 'kubernetes'
@@ -48,7 +48,7 @@ export function setUpNamespaces(context: ControllerContext): void {
     type !== 'removed' && isTerminating(object) ? [object.metadata.name!] : [],
   )
   context.onStop(
-    context.everyKind().subscribe({
+    context.allResources().subscribe({
       changed: (_kind, { object }) => {
         const namespace = namespaces.get(object.metadata.namespace ?? '')
         if (namespace !== undefined && isTerminating(namespace))

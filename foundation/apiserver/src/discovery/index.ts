@@ -1,5 +1,5 @@
 // Discovery and OpenAPI: documents as pure functions of what the registry holds, and the routes that serve them.
-export { apiGroupDiscoveryList } from './aggregated-document.ts'
+export { apiGroupDiscoveryList } from './aggregated-discovery.ts'
 export { apiGroups } from './api-groups.ts'
 export type { ApiGroup, ApiGroupVersion, VersionedResource } from './api-groups.ts'
 export { discoveryRoute } from './discovery-route.ts'

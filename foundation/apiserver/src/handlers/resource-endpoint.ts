@@ -91,8 +91,8 @@ export function verbOf(method: string, hasName: boolean, isWatch: boolean): stri
 export async function answerResource(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
   const { call, request } = exchange
   const verb = verbOf(request.method, call.name !== '', false) as Verb
-  const { crd, isDelegated } = call.resource.definition
-  if (crd === undefined || isDelegated) checkRoute(call, verb, request)
+  const { crd, hasOwnStorage } = call.resource.definition
+  if (crd === undefined || hasOwnStorage) checkRoute(call, verb, request)
   else {
     const answer = checkCustomRoute(call, verb)
     if (answer !== undefined) return answer

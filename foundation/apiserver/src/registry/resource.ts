@@ -78,7 +78,7 @@ export interface ResourceDefinition {
   /** Operations whose dry runs are refused; OpenAPI does not offer them. */
   readonly noDryRun?: readonly string[]
   /** A storage of its own serves it, with the verbs that it has; `crd` only describes it. */
-  readonly isDelegated?: true
+  readonly hasOwnStorage?: true
   /** A server behind an APIService serves it; known here for discovery and for whoever looks at all kinds. */
   readonly isRemote?: true
   /** The CRD that defines it; undefined for built-in resources. */

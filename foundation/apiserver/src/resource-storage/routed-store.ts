@@ -1,6 +1,6 @@
 // The store with delegated resources in it: each goes to its table, everything else to the store of the server.
 import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
-import type { DelegatedTable } from './delegated-table.ts'
+import type { StorageTable } from './storage-table.ts'
 import type { ListOrigin, ServedPage, ServedStore, WriteOrigin } from './served-store.ts'
 
 const nobody = (): WriteOrigin => ({
@@ -13,14 +13,14 @@ const nobody = (): WriteOrigin => ({
 /** A store for endpoints. Disposing it is left to whoever owns the store behind it. */
 export class RoutedStore implements ServedStore {
   readonly #store: Store
-  readonly #tables = new Map<string, DelegatedTable>()
+  readonly #tables = new Map<string, StorageTable>()
 
   constructor(store: Store) {
     this.#store = store
   }
 
   /** Serves a delegated resource until the returned value is disposed. */
-  add(table: DelegatedTable): Disposable {
+  add(table: StorageTable): Disposable {
     this.#tables.set(table.resource, table)
     return { [Symbol.dispose]: () => void this.#tables.delete(table.resource) }
   }

@@ -1,12 +1,12 @@
 // Notes in a Map: the storage that tests of delegated resources and of hosting them share.
 import type {
-  DelegatedChange,
-  DelegatedKey,
-  DelegatedPage,
-  DelegatedQuery,
-  DelegatedReview,
-  DelegatedStorage,
-  DelegatedWrite,
+  StorageChange,
+  StorageKey,
+  StoragePage,
+  StorageQuery,
+  StorageReview,
+  RestStorage,
+  StorageWrite,
 } from '@fairlead/controller'
 import { badRequest, forbidden } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
@@ -84,9 +84,9 @@ export class NoteStorage {
   readonly notes = new Map<string, KubeObject>()
   /** `verb name by user`, in order. */
   readonly writes: string[] = []
-  readonly #listeners = new Set<(change: DelegatedChange) => void>()
+  readonly #listeners = new Set<(change: StorageChange) => void>()
 
-  async get({ namespace, name }: DelegatedKey, _signal: AbortSignal): Promise<KubeObject | undefined> {
+  async get({ namespace, name }: StorageKey, _signal: AbortSignal): Promise<KubeObject | undefined> {
     return this.notes.get(`${namespace}/${name}`)
   }
 
@@ -96,26 +96,26 @@ export class NoteStorage {
     )
   }
 
-  validate({ object }: DelegatedReview): void {
+  validate({ object }: StorageReview): void {
     if (object !== undefined && object.kind === 'Note' && textOf(object) === 'secret')
       throw forbidden({ group: 'notes.example.com', plural: 'notes' }, object.metadata.name!, 'no secrets on notes')
   }
 
-  async create(object: KubeObject, write: DelegatedWrite): Promise<KubeObject> {
+  async create(object: KubeObject, write: StorageWrite): Promise<KubeObject> {
     return this.#keep('create', object, undefined, write)
   }
 
-  async update(object: KubeObject, old: KubeObject, write: DelegatedWrite): Promise<KubeObject> {
+  async update(object: KubeObject, old: KubeObject, write: StorageWrite): Promise<KubeObject> {
     return this.#keep('update', object, old, write)
   }
 
-  async delete(old: KubeObject, write: DelegatedWrite): Promise<void> {
+  async delete(old: KubeObject, write: StorageWrite): Promise<void> {
     this.writes.push(`delete ${old.metadata.name} by ${write.user.name}`)
     this.notes.delete(keyOf(old))
     this.#tell({ type: 'delete', object: old, previous: old })
   }
 
-  watch(listener: (change: DelegatedChange) => void): Disposable {
+  watch(listener: (change: StorageChange) => void): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
@@ -128,11 +128,11 @@ export class NoteStorage {
   }
 
   /** Only some of the methods. */
-  withOnly(...methods: readonly (keyof DelegatedStorage & keyof NoteStorage)[]): DelegatedStorage {
+  withOnly(...methods: readonly (keyof RestStorage & keyof NoteStorage)[]): RestStorage {
     return Object.fromEntries(methods.map((method) => [method, this[method].bind(this)]))
   }
 
-  #keep(verb: string, object: KubeObject, old: KubeObject | undefined, write: DelegatedWrite): KubeObject {
+  #keep(verb: string, object: KubeObject, old: KubeObject | undefined, write: StorageWrite): KubeObject {
     const sub = write.subresource === '' ? '' : `/${write.subresource}`
     this.writes.push(`${verb} ${object.metadata.name}${sub} by ${write.user.name}`)
     const { copies } = (object['spec'] ?? {}) as { copies?: number }
@@ -145,7 +145,7 @@ export class NoteStorage {
     return kept
   }
 
-  #tell(change: DelegatedChange): void {
+  #tell(change: StorageChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 }
@@ -155,7 +155,7 @@ export class PagedNotes extends NoteStorage {
   /** What was asked, as text. */
   readonly queries: string[] = []
 
-  async page(query: DelegatedQuery, _signal: AbortSignal): Promise<DelegatedPage> {
+  async page(query: StorageQuery, _signal: AbortSignal): Promise<StoragePage> {
     const { namespace = '*', labels, fields, limit, after } = query
     const asked = fields.requirements.map(({ field, operator, value }) => `${field}${operator}${value}`).join(',')
     this.queries.push(`${namespace} ${labels.toString()} ${asked} ${limit} ${after ?? '-'}`)

@@ -7,8 +7,8 @@ import {
   serviceAccountsGroup,
   unauthenticatedGroup,
 } from '../../identity/well-known-users.ts'
-import { aggregatedRules } from './aggregation.ts'
-import type { AggregatedRole } from './aggregation.ts'
+import { aggregatedRules } from './aggregated-cluster-roles.ts'
+import type { AggregatedClusterRole } from './aggregated-cluster-roles.ts'
 import type { PolicyRule } from './policy-rule.ts'
 
 const apiVersion = 'rbac.authorization.k8s.io/v1'
@@ -33,7 +33,11 @@ function paths(...nonResourceURLs: readonly string[]): PolicyRule {
   return { verbs: ['get'], nonResourceURLs }
 }
 
-function clusterRole(name: string, rules: readonly PolicyRule[], labels: Record<string, string> = {}): AggregatedRole {
+function clusterRole(
+  name: string,
+  rules: readonly PolicyRule[],
+  labels: Record<string, string> = {},
+): AggregatedClusterRole {
   return {
     apiVersion,
     kind: 'ClusterRole',
@@ -42,7 +46,7 @@ function clusterRole(name: string, rules: readonly PolicyRule[], labels: Record<
   }
 }
 
-function aggregating(name: string, labels: Record<string, string> = {}): AggregatedRole {
+function aggregating(name: string, labels: Record<string, string> = {}): AggregatedClusterRole {
   const matchLabels = { [aggregationLabel(name)]: 'true' }
   return { ...clusterRole(name, [], labels), aggregationRule: { clusterRoleSelectors: [{ matchLabels }] } }
 }
@@ -198,7 +202,7 @@ const delegatedReviews = [
   rule(['create'], 'authorization.k8s.io', 'subjectaccessreviews'),
 ]
 
-const clusterRoles: readonly AggregatedRole[] = [
+const clusterRoles: readonly AggregatedClusterRole[] = [
   clusterRole('cluster-admin', [rule(['*'], '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]),
   clusterRole('system:discovery', [
     paths('/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*', '/readyz', ...version),
@@ -226,7 +230,7 @@ const clusterRoles: readonly AggregatedRole[] = [
   clusterRole('system:aggregate-to-view', viewRules, toView),
 ]
 
-const aggregates: readonly AggregatedRole[] = [
+const aggregates: readonly AggregatedClusterRole[] = [
   aggregating('view', toEdit),
   aggregating('edit', toAdmin),
   aggregating('admin'),
@@ -237,7 +241,7 @@ const aggregates: readonly AggregatedRole[] = [
  * Namespace `kube-system` holds one Role, which extension API servers are bound to.
  */
 export function bootstrapPolicy(): readonly KubeObject[] {
-  const roles: AggregatedRole[] = [...clusterRoles]
+  const roles: AggregatedClusterRole[] = [...clusterRoles]
   // A view is part of every edit, an edit of every admin: in this order each finds its parts filled.
   for (const role of aggregates) roles.push({ ...role, rules: aggregatedRules(role, roles) ?? [] })
   return [

@@ -5,7 +5,7 @@ import type { ObjectChange, WorkContext, WorkLoop } from '@fairlead/controller'
 import type { KubeObject, OwnerReference } from '@fairlead/kube'
 import { controllerManager } from '../controller-context.ts'
 import type { ControllerContext } from '../controller-context.ts'
-import type { EveryKind } from '../every-kind.ts'
+import type { AllResourcesInformer } from '../all-resources-informer.ts'
 import { blocks, foregroundFinalizer, orphanFinalizer, OwnerGraph, ownersOf, waitsWith } from './owner-graph.ts'
 import type { GraphNode } from './owner-graph.ts'
 import { OwnerLookup } from './owner-lookup.ts'
@@ -17,7 +17,7 @@ const remembered = 10_000
 
 /** Sets the controller up. */
 export function setUpGarbageCollection(context: ControllerContext): void {
-  const every = context.everyKind()
+  const every = context.allResources()
   const collector = new GarbageCollector(context, every)
   const loop = context.manager.loop<string>({
     name: 'garbage-collector-controller',
@@ -33,7 +33,7 @@ export function setUpGarbageCollection(context: ControllerContext): void {
 /** The collector. Its items are uids: of dependents whose owners may be gone, and of owners that wait for their dependents. */
 class GarbageCollector {
   readonly #context: ControllerContext
-  readonly #every: EveryKind
+  readonly #every: AllResourcesInformer
   readonly #graph = new OwnerGraph()
   readonly #owners: OwnerLookup
   /** Uids to look at once all caches are complete. */
@@ -42,7 +42,7 @@ class GarbageCollector {
   readonly #orphaned = new Set<string>()
   readonly #reported = new Set<string>()
 
-  constructor(context: ControllerContext, every: EveryKind) {
+  constructor(context: ControllerContext, every: AllResourcesInformer) {
     this.#context = context
     this.#every = every
     this.#owners = new OwnerLookup(this.#graph, context.resources, every)

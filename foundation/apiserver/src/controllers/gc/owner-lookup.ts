@@ -3,7 +3,7 @@ import { kind as kindNamed } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { parseApiVersion } from '@fairlead/kube'
 import type { KubeObject, OwnerReference } from '@fairlead/kube'
-import type { EveryKind, ResourceSource } from '../every-kind.ts'
+import type { AllResourcesInformer, ResourceSource } from '../all-resources-informer.ts'
 import { foregroundFinalizer, waitsWith } from './owner-graph.ts'
 import type { GraphNode, OwnerGraph } from './owner-graph.ts'
 
@@ -24,10 +24,10 @@ const remembered = 1000
 export class OwnerLookup {
   readonly #graph: OwnerGraph
   readonly #resources: ResourceSource
-  readonly #every: EveryKind
+  readonly #every: AllResourcesInformer
   readonly #absent = new Set<string>()
 
-  constructor(graph: OwnerGraph, resources: ResourceSource, every: EveryKind) {
+  constructor(graph: OwnerGraph, resources: ResourceSource, every: AllResourcesInformer) {
     this.#graph = graph
     this.#resources = resources
     this.#every = every

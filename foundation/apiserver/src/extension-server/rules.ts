@@ -5,8 +5,8 @@ import { authenticationConfigMap } from './front-proxy-settings.ts'
 const apiVersion = 'rbac.authorization.k8s.io/v1'
 const apiGroup = 'rbac.authorization.k8s.io'
 
-/** What {@link aggregatedServerRights} is about. */
-export interface RightsOf {
+/** What {@link extensionServerRules} is about. */
+export interface ExtensionServerRulesOptions {
   /** Whom the server acts as. */
   readonly serviceAccount: ObjectKey
   /** Names of its APIServices, `v1.notes.example.com`. */
@@ -19,11 +19,11 @@ export interface RightsOf {
  * Roles and bindings, named after the service account: reviews (`system:auth-delegator`), whom the cluster trusts
  * (`extension-apiserver-authentication-reader`), its own APIServices, namespaces, and its Secret. A right to create cannot be held to names.
  */
-export function aggregatedServerRights({
+export function extensionServerRules({
   serviceAccount,
   apiServices,
   certificateSecret,
-}: RightsOf): readonly KubeObject[] {
+}: ExtensionServerRulesOptions): readonly KubeObject[] {
   const { name, namespace } = serviceAccount
   const subjects = [{ kind: 'ServiceAccount', name, namespace }]
   const id = `${namespace}:${name}`

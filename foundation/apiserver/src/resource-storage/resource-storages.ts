@@ -1,5 +1,5 @@
 // The delegated resources of a server: adding one registers its definition, connects its storage, and puts its checks into admission.
-import type { DelegatedOperation, DelegatedResource, DelegatedStorage } from '@fairlead/controller'
+import type { StorageOperation, ResourceStorage, RestStorage } from '@fairlead/controller'
 import { formatGroupResource } from '@fairlead/kube'
 import type { AdmissionLink } from '../admission/admission.ts'
 import type { SubresourceEndpoint, SubresourceEndpoints } from '../handlers/connect.ts'
@@ -9,24 +9,24 @@ import type { Registry } from '../registry/registry.ts'
 import type { ResourceDefinition } from '../registry/resource.ts'
 import { resourceName, storedApiVersion } from '../registry/resource.ts'
 import type { Store } from '../storage/store.ts'
-import { answeringResource, answeringSubresource, noDryRun } from './answered-endpoint.ts'
-import { DelegationError, delegatedDefinition, onlyAnswers } from './delegated-definition.ts'
-import { DelegatedTable } from './delegated-table.ts'
+import { answeringResource, answeringSubresource, noDryRun } from './storage-handlers.ts'
+import { ResourceStorageError, storageDefinition, onlyAnswers } from './storage-definition.ts'
+import { StorageTable } from './storage-table.ts'
 import { RoutedStore } from './routed-store.ts'
 
-const operations: Readonly<Record<string, DelegatedOperation>> = {
+const operations: Readonly<Record<string, StorageOperation>> = {
   CREATE: 'create',
   UPDATE: 'update',
   DELETE: 'delete',
 }
 
 /** All delegated resources. */
-export class DelegatedResources {
+export class ResourceStorages {
   /** The store for endpoints. */
   readonly store: RoutedStore
   readonly #own: Store
   readonly #registry: Registry
-  readonly #storages = new Map<string, DelegatedStorage>()
+  readonly #storages = new Map<string, RestStorage>()
   /** Limits of bodies, by the store's name of the resource. */
   readonly #bodyLimits = new Map<string, number>()
   readonly #endpoints: Record<string, SubresourceEndpoint>
@@ -46,17 +46,17 @@ export class DelegatedResources {
     return this.#endpoints
   }
 
-  /** Serves a resource until the returned value is disposed. @throws DelegationError */
-  async add(resource: DelegatedResource): Promise<Disposable> {
-    const definition = delegatedDefinition(resource)
+  /** Serves a resource until the returned value is disposed. @throws ResourceStorageError */
+  async add(resource: ResourceStorage): Promise<Disposable> {
+    const definition = storageDefinition(resource)
     const { group, plural } = definition
     if (this.#registry.definition(group, plural) !== undefined) {
       const message = `${plural}.${group} is served already; take it out before delegating it`
-      throw new DelegationError('ResourceServed', message)
+      throw new ResourceStorageError('ResourceServed', message)
     }
     const name = resourceName(definition)
     const { storage } = resource
-    const table = await DelegatedTable.start({
+    const table = await StorageTable.start({
       resource: name,
       apiVersion: storedApiVersion(definition),
       kind: definition.kind,
@@ -120,13 +120,13 @@ export class DelegatedResources {
     }
   }
 
-  #storageOf(definition: ResourceDefinition): DelegatedStorage | undefined {
+  #storageOf(definition: ResourceDefinition): RestStorage | undefined {
     return this.#storages.size === 0 ? undefined : this.#storages.get(resourceName(definition))
   }
 }
 
 function* endpointsOf(
-  { storage, subresources = [] }: DelegatedResource,
+  { storage, subresources = [] }: ResourceStorage,
   definition: ResourceDefinition,
 ): Generator<readonly [string, SubresourceEndpoint]> {
   const name = formatGroupResource(definition)

@@ -4,19 +4,19 @@
 import type { FieldSelector, KubeObject, Selector } from '@fairlead/kube'
 
 /** One resource of a delegated group. */
-export interface DelegatedResource {
+export interface ResourceStorage {
   /**
    * Names, scope, versions, schemas, columns, selectable fields and the `status` subresource, in the form of a CustomResourceDefinition that is
    * never installed. Objects come and go in its storage version; `spec.conversion` must be `None`.
    */
   readonly definition: KubeObject
-  readonly storage: DelegatedStorage
+  readonly storage: RestStorage
   /**
    * Subresources beside `status` and `scale` (which the definition declares). A name: the whole object is read and written through it, such as
-   * `approval`; the storage tells them apart by {@link DelegatedWrite.subresource}. A {@link DelegatedSubresource} answers for itself. Each is a
+   * `approval`; the storage tells them apart by {@link StorageWrite.subresource}. A {@link SubresourceHandlers} answers for itself. Each is a
    * resource of its own to RBAC.
    */
-  readonly subresources?: readonly (string | DelegatedSubresource)[]
+  readonly subresources?: readonly (string | SubresourceHandlers)[]
   /** Fields that field selectors may name beyond those of the definition, with how to read them ('' when absent). */
   readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>
   /** Bytes of JSON that one object may have; 1.5 MiB when left out. */
@@ -26,25 +26,25 @@ export interface DelegatedResource {
 }
 
 /** A subresource that is not the object itself: an action (`POST …/eviction`), something computed, a log. It answers the verbs whose methods are there. */
-export interface DelegatedSubresource {
+export interface SubresourceHandlers {
   readonly name: string
   /** Of bodies and answers; those of the resource when left out. */
   readonly apiVersion?: string
   readonly kind?: string
   /** GET. An object, or bytes as they come; refuse with a StatusError, a missing object too. */
-  get?(call: DelegatedCall): Promise<KubeObject | DelegatedStream>
+  get?(call: SubresourceRequest): Promise<KubeObject | StreamedResponse>
   /**
    * POST. Gives what is answered with 201. The body has apiVersion and kind and nothing else was checked: there is no schema, so fieldValidation
    * finds repeated fields only. Policies, validators and webhooks of the cluster see the body as a CREATE of the subresource.
    */
-  create?(object: KubeObject, call: DelegatedCall): Promise<KubeObject>
-  /** `create` minds {@link DelegatedCall.dryRun}. A dry run is refused with a 400 otherwise. */
+  create?(object: KubeObject, call: SubresourceRequest): Promise<KubeObject>
+  /** `create` minds {@link SubresourceRequest.dryRun}. A dry run is refused with a 400 otherwise. */
   readonly canDryRun?: boolean
 }
 
 /** A request to a subresource that answers for itself. */
-export interface DelegatedCall extends DelegatedWrite {
-  readonly key: DelegatedKey
+export interface SubresourceRequest extends StorageWrite {
+  readonly key: StorageKey
   /** Of the request, whole. */
   readonly query: URLSearchParams
   /** Nothing may be changed. */
@@ -52,7 +52,7 @@ export interface DelegatedCall extends DelegatedWrite {
 }
 
 /** Bytes that are answered as they come, such as a log. */
-export interface DelegatedStream {
+export interface StreamedResponse {
   /** `text/plain` when left out. */
   readonly contentType?: string
   /** Read as fast as the caller reads; left when the caller goes. */
@@ -60,14 +60,14 @@ export interface DelegatedStream {
 }
 
 /** Where an object is. */
-export interface DelegatedKey {
+export interface StorageKey {
   /** '' for cluster-scoped resources. */
   readonly namespace: string
   readonly name: string
 }
 
 /** What is known of a write besides its objects. */
-export interface DelegatedWrite {
+export interface StorageWrite {
   /** The caller, authenticated and authorized. */
   readonly user: {
     readonly name: string
@@ -83,8 +83,8 @@ export interface DelegatedWrite {
   readonly warnings: string[]
 }
 
-/** A write before it is made, for {@link DelegatedStorage.validate}. Of the subresource `scale`, `object` and `old` are Scales. */
-export interface DelegatedReview extends DelegatedWrite {
+/** A write before it is made, for {@link RestStorage.validate}. Of the subresource `scale`, `object` and `old` are Scales. */
+export interface StorageReview extends StorageWrite {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
   /** As it would be; undefined for deletions. */
   readonly object: KubeObject | undefined
@@ -95,7 +95,7 @@ export interface DelegatedReview extends DelegatedWrite {
 }
 
 /** A change of an object, made by whoever. */
-export interface DelegatedChange {
+export interface StorageChange {
   readonly type: 'put' | 'delete'
   /** After the change; of a deletion the last state. */
   readonly object: KubeObject
@@ -104,7 +104,7 @@ export interface DelegatedChange {
 }
 
 /** What a list asks of a storage that finds pages itself. */
-export interface DelegatedQuery {
+export interface StorageQuery {
   /** One namespace; all of them, or none for cluster-scoped resources, when undefined. */
   readonly namespace: string | undefined
   /** A page may hold objects that do not match; the server leaves them out. */
@@ -112,12 +112,12 @@ export interface DelegatedQuery {
   readonly fields: FieldSelector
   /** Objects wanted at most; 0: as many as the storage likes to give at once. */
   readonly limit: number
-  /** {@link DelegatedPage.next} of the page before; undefined for the first. It comes from clients: throw a StatusError 400 for what is none. */
+  /** {@link StoragePage.next} of the page before; undefined for the first. It comes from clients: throw a StatusError 400 for what is none. */
   readonly after: string | undefined
 }
 
 /** One page. */
-export interface DelegatedPage {
+export interface StoragePage {
   readonly objects: readonly KubeObject[]
   /** What to ask the next page with, in any words; undefined on the last. */
   readonly next?: string
@@ -126,7 +126,7 @@ export interface DelegatedPage {
 }
 
 /** Writes that a storage may be unable to try. */
-export type DelegatedOperation = 'create' | 'update' | 'delete'
+export type StorageOperation = 'create' | 'update' | 'delete'
 
 /**
  * The storage of one resource. Objects carry no resourceVersion: revisions come from the server's counter, and it checks them before it calls.
@@ -151,25 +151,25 @@ export type DelegatedOperation = 'create' | 'update' | 'delete'
  * - Finalizers: an object with some is marked by {@link update} with a deletionTimestamp; {@link delete} comes when the last is gone.
  * - To refuse, throw a StatusError of `@fairlead/kube`; any other error is a 500.
  */
-export interface DelegatedStorage {
-  get?(key: DelegatedKey, signal: AbortSignal): Promise<KubeObject | undefined>
+export interface RestStorage {
+  get?(key: StorageKey, signal: AbortSignal): Promise<KubeObject | undefined>
   /** Every object, or those of one namespace, in any order. The server selects, sorts and cuts pages. */
   list?(namespace: string | undefined, signal: AbortSignal): Promise<readonly KubeObject[]>
   /** In place of `list`, for storages that select and cut pages themselves. Their order is kept. */
-  page?(query: DelegatedQuery, signal: AbortSignal): Promise<DelegatedPage>
+  page?(query: StorageQuery, signal: AbortSignal): Promise<StoragePage>
   /** Checks that need more than the schema; runs before every write, dry runs included. */
-  validate?(review: DelegatedReview): void | Promise<void>
+  validate?(review: StorageReview): void | Promise<void>
   /** Operations that cannot be tried, because what they would do is not known before it is done. */
-  readonly noDryRun?: readonly DelegatedOperation[]
+  readonly noDryRun?: readonly StorageOperation[]
   /** Makes an object and gives it as it is kept; uid and creationTimestamp are set. */
-  create?(object: KubeObject, write: DelegatedWrite): Promise<KubeObject>
+  create?(object: KubeObject, write: StorageWrite): Promise<KubeObject>
   /** Changes an object and gives it as it is kept. */
-  update?(object: KubeObject, old: KubeObject, write: DelegatedWrite): Promise<KubeObject>
-  delete?(old: KubeObject, write: DelegatedWrite): Promise<void>
+  update?(object: KubeObject, old: KubeObject, write: StorageWrite): Promise<KubeObject>
+  delete?(old: KubeObject, write: StorageWrite): Promise<void>
   /**
    * Tells of every change from now on, the server's own writes included. A change can be read before it is told, and is told before the write
    * behind it resolves. Changes of one object are told in order. Let no time pass between the two where others change objects: an update on the basis
    * of what was there before is a conflict only once the change has been told.
    */
-  watch?(listener: (change: DelegatedChange) => void): Disposable
+  watch?(listener: (change: StorageChange) => void): Disposable
 }

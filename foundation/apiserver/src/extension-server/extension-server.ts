@@ -1,12 +1,12 @@
-// A server of its own for delegated resources, behind an APIService of a real cluster: the same storages and the same handler as in `ApiServer.delegate`,
-// with the cluster's users and the cluster's roles. Start with AggregatedServer.start.
+// A server of its own for delegated resources, behind an APIService of a real cluster: the same storages and the same handler as in `ApiServer.addStorage`,
+// with the cluster's users and the cluster's roles. Start with ExtensionServer.start.
 import type { Client } from '@fairlead/client'
-import type { DelegatedResource, Logger } from '@fairlead/controller'
+import type { ResourceStorage, Logger } from '@fairlead/controller'
 import type { ObjectKey } from '@fairlead/kube'
-import type { AggregatedParts } from './aggregated-parts.ts'
+import type { ExtensionServerParts } from './server-parts.ts'
 
 /** Where a server listens, and how the cluster finds it. */
-export interface AggregatedServing {
+export interface ExtensionServing {
   /** The Service that leads here; `port` is the Service's, 443 when left out. */
   readonly service: ObjectKey & { readonly port?: number }
   /** Address to listen on; all of them when left out. */
@@ -20,11 +20,11 @@ export interface AggregatedServing {
 }
 
 /** What an aggregated server is made of. */
-export interface AggregatedServerOptions {
-  /** Of the cluster. What it needs to be allowed: {@link aggregatedServerRights}. */
+export interface ExtensionServerOptions {
+  /** Of the cluster. What it needs to be allowed: {@link extensionServerRules}. */
   readonly client: Client
-  readonly resources: readonly DelegatedResource[]
-  readonly serving: AggregatedServing
+  readonly resources: readonly ResourceStorage[]
+  readonly serving: ExtensionServing
   /** `groupPriorityMinimum` of the APIServices; 1000 when left out. */
   readonly groupPriority?: number
   /** Says nothing when left out. */
@@ -34,21 +34,21 @@ export interface AggregatedServerOptions {
 }
 
 /** A server that listens. Disposing it stops it gracefully; its APIServices stay, for the next one. */
-export class AggregatedServer implements AsyncDisposable {
-  readonly #parts: AggregatedParts
+export class ExtensionServer implements AsyncDisposable {
+  readonly #parts: ExtensionServerParts
   #stopped: Promise<void> | undefined
 
-  private constructor(parts: AggregatedParts) {
+  private constructor(parts: ExtensionServerParts) {
     this.#parts = parts
   }
 
   /**
-   * Starts a server: it listens when this resolves, and is ready once {@link problem} is undefined. Throws DelegationError for resources that cannot be
+   * Starts a server: it listens when this resolves, and is ready once {@link problem} is undefined. Throws ResourceStorageError for resources that cannot be
    * served, ListenError for a port that cannot be had, and StatusError when the certificates' Secret can be neither read nor written.
    */
-  static async start(options: AggregatedServerOptions): Promise<AggregatedServer> {
-    const { startParts } = await import('./aggregated-parts.ts')
-    return new AggregatedServer(await startParts(options))
+  static async start(options: ExtensionServerOptions): Promise<ExtensionServer> {
+    const { startParts } = await import('./server-parts.ts')
+    return new ExtensionServer(await startParts(options))
   }
 
   get host(): string {

@@ -4,12 +4,12 @@ import type { Kind } from '@fairlead/client'
 import type { Informer } from '@fairlead/controller'
 import { jsonEqual, selectorFrom } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
-import { aggregatedRules } from '../auth/rbac/aggregation.ts'
-import type { AggregatedRole } from '../auth/rbac/aggregation.ts'
+import { aggregatedRules } from '../auth/rbac/aggregated-cluster-roles.ts'
+import type { AggregatedClusterRole } from '../auth/rbac/aggregated-cluster-roles.ts'
 import { wake } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
-const ClusterRole: Kind<AggregatedRole> = kind('rbac.authorization.k8s.io/v1', 'ClusterRole', {
+const ClusterRole: Kind<AggregatedClusterRole> = kind('rbac.authorization.k8s.io/v1', 'ClusterRole', {
   plural: 'clusterroles',
   namespaced: false,
 })
@@ -42,7 +42,10 @@ export function setUpRoleAggregation(context: ControllerContext): void {
 }
 
 /** Roles whose rules may change when these states of one role come or go. */
-function* affectedRoles(roles: Informer<AggregatedRole>, states: readonly AggregatedRole[]): Generator<string> {
+function* affectedRoles(
+  roles: Informer<AggregatedClusterRole>,
+  states: readonly AggregatedClusterRole[],
+): Generator<string> {
   const [{ metadata }] = states as [KubeObject]
   yield metadata.name!
   for (const role of roles.objects.values()) {

@@ -2,24 +2,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kind } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
-import type {
-  DelegatedChange,
-  DelegatedKey,
-  DelegatedResource,
-  DelegatedStorage,
-  DelegatedWrite,
-} from '@fairlead/controller'
+import type { StorageChange, StorageKey, ResourceStorage, RestStorage, StorageWrite } from '@fairlead/controller'
 import { forbidden } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { failureOf, TestApi } from './support/api.ts'
 
 /** Notes, kept in a Map. The example to begin with. */
-class NoteStorage implements DelegatedStorage {
+class NoteStorage implements RestStorage {
   readonly notes = new Map<string, KubeObject>()
   readonly writes: string[] = []
-  readonly #listeners = new Set<(change: DelegatedChange) => void>()
+  readonly #listeners = new Set<(change: StorageChange) => void>()
 
-  async get({ namespace, name }: DelegatedKey): Promise<KubeObject | undefined> {
+  async get({ namespace, name }: StorageKey): Promise<KubeObject | undefined> {
     return this.notes.get(`${namespace}/${name}`)
   }
 
@@ -42,21 +36,21 @@ class NoteStorage implements DelegatedStorage {
       throw forbidden({ group: 'example.com', plural: 'notes' }, object!.metadata.name!, 'use notes/approval')
   }
 
-  async create(object: KubeObject, write: DelegatedWrite): Promise<KubeObject> {
+  async create(object: KubeObject, write: StorageWrite): Promise<KubeObject> {
     return this.#keep('create', object, undefined, write)
   }
 
-  async update(object: KubeObject, old: KubeObject, write: DelegatedWrite): Promise<KubeObject> {
+  async update(object: KubeObject, old: KubeObject, write: StorageWrite): Promise<KubeObject> {
     return this.#keep('update', object, old, write)
   }
 
-  async delete(old: KubeObject, write: DelegatedWrite): Promise<void> {
+  async delete(old: KubeObject, write: StorageWrite): Promise<void> {
     this.writes.push(`delete ${old.metadata.name} by ${write.user.name}`)
     this.notes.delete(keyOf(old))
     this.tell({ type: 'delete', object: old, previous: old })
   }
 
-  watch(listener: (change: DelegatedChange) => void): Disposable {
+  watch(listener: (change: StorageChange) => void): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
@@ -68,11 +62,11 @@ class NoteStorage implements DelegatedStorage {
     this.tell({ type: 'put', object, previous })
   }
 
-  tell(change: DelegatedChange): void {
+  tell(change: StorageChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 
-  #keep(verb: string, object: KubeObject, old: KubeObject | undefined, write: DelegatedWrite): KubeObject {
+  #keep(verb: string, object: KubeObject, old: KubeObject | undefined, write: StorageWrite): KubeObject {
     const sub = write.subresource === '' ? '' : `/${write.subresource}`
     this.writes.push(`${verb} ${object.metadata.name}${sub} by ${write.user.name}`)
     if (object.metadata.name === 'odd') write.warnings.push('an odd name')
@@ -147,7 +141,7 @@ let storage: NoteStorage
 let served: Disposable
 const notes = '/apis/example.com/v1/namespaces/default/notes'
 
-function resource(more: Partial<DelegatedResource> = {}): DelegatedResource {
+function resource(more: Partial<ResourceStorage> = {}): ResourceStorage {
   return {
     definition,
     storage,
@@ -170,7 +164,7 @@ beforeEach(async () => {
     spec: { text: 'before' },
   } as KubeObject)
   api = await TestApi.start()
-  served = await api.server.delegate(resource())
+  served = await api.server.addStorage(resource())
 })
 
 afterEach(() => api[Symbol.asyncDispose]())
@@ -315,7 +309,7 @@ describe('checks', () => {
 
   test('the size of objects', async () => {
     served[Symbol.dispose]()
-    await api.server.delegate(resource({ maxObjectBytes: 1000 }))
+    await api.server.addStorage(resource({ maxObjectBytes: 1000 }))
     const answer = await api.post(notes, note('a', 'x', { annotations: { long: 'x'.repeat(2000) } }))
     expect([answer.status, storage.writes]).toEqual([413, []])
   })
@@ -410,21 +404,21 @@ describe('lists and watches', () => {
 
 describe('the server', () => {
   test('refuses to serve a resource twice', async () => {
-    await expect(api.server.delegate(resource())).rejects.toMatchObject({ code: 'ResourceServed' })
+    await expect(api.server.addStorage(resource())).rejects.toMatchObject({ code: 'ResourceServed' })
     served[Symbol.dispose]()
     expect((await api.get(notes)).status).toBe(404)
-    await api.server.delegate(resource())
+    await api.server.addStorage(resource())
     expect((await api.get(notes)).status).toBe(200)
   })
 
   test('serves only what a storage can do', async () => {
     served[Symbol.dispose]()
-    const readOnly: DelegatedStorage = {
+    const readOnly: RestStorage = {
       get: (key) => storage.get(key),
       list: (namespace) => storage.list(namespace),
       watch: (listener) => storage.watch(listener),
     }
-    await api.server.delegate(resource({ storage: readOnly }))
+    await api.server.addStorage(resource({ storage: readOnly }))
     const answers = [await api.post(notes, note('a', 'x')), await api.delete(`${notes}/old`), await api.get(notes)]
     expect(answers.map(({ status }) => status)).toEqual([405, 405, 200])
   })
@@ -449,7 +443,7 @@ describe('the server', () => {
     await api[Symbol.asyncDispose]()
     storage = new NoteStorage()
     api = await TestApi.start({ controllers: ['namespace'] })
-    await api.server.delegate(resource())
+    await api.server.addStorage(resource())
     await api.namespace('gone')
     await api.post('/apis/example.com/v1/namespaces/gone/notes', note('a', 'x'))
     await api.delete('/api/v1/namespaces/gone')

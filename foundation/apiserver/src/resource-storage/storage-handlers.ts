@@ -1,5 +1,5 @@
 // What delegated resources answer without keeping it: subresources that answer for themselves, and resources that are questions.
-import type { DelegatedCall, DelegatedStorage, DelegatedStream, DelegatedSubresource } from '@fairlead/controller'
+import type { SubresourceRequest, RestStorage, StreamedResponse, SubresourceHandlers } from '@fairlead/controller'
 import { asJson, asObject, badRequest, cloneJson, deepFreeze, formatGroupResource, invalid } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { writeOptionsObject } from '../admission/attributes.ts'
@@ -17,24 +17,24 @@ import { answerValue, uncached } from '../request/response.ts'
 import { writeOptions } from '../request/write-options.ts'
 
 /** The endpoint of a subresource that answers for itself. */
-export function answeringSubresource(subresource: DelegatedSubresource): SubresourceEndpoint {
+export function answeringSubresource(subresource: SubresourceHandlers): SubresourceEndpoint {
   return async (environment, exchange, verb) => {
     const { call } = exchange
     if (verb === 'get') {
-      const answer = await subresource.get!(delegatedCall(call, false))
+      const answer = await subresource.get!(subresourceRequest(call, false))
       return isStream(answer) ? streamed(answer) : answerValue(200, asJson(answer), objectForm(exchange).form)
     }
     const { form } = objectForm(exchange)
     const { dryRun, object } = readBody(environment, exchange, kindOf(call, subresource))
     if (dryRun && subresource.canDryRun !== true) throw noDryRun(call, 'create')
     const admitted = await admit(environment, call, object, dryRun)
-    const answer = await subresource.create!(deepFreeze(asObject(admitted)), delegatedCall(call, dryRun))
+    const answer = await subresource.create!(deepFreeze(asObject(admitted)), subresourceRequest(call, dryRun))
     return answerValue(201, asJson(answer), form)
   }
 }
 
 /** The endpoint of a resource that is a question: POST, and the answer. */
-export function answeringResource(storage: DelegatedStorage): SubresourceEndpoint {
+export function answeringResource(storage: RestStorage): SubresourceEndpoint {
   return async (environment, exchange) => {
     const { call } = exchange
     const { form } = objectForm(exchange)
@@ -61,20 +61,20 @@ export function noDryRun(
   return badRequest(`dryRun is not supported by ${verb} of ${subresource === '' ? name : `${name}/${subresource}`}`)
 }
 
-function delegatedCall(call: ResourceCall, dryRun: boolean): DelegatedCall {
+function subresourceRequest(call: ResourceCall, dryRun: boolean): SubresourceRequest {
   const { namespace, name, user, subresource, signal, warnings, query } = call
   return { key: { namespace, name }, user, subresource, signal, warnings, query, dryRun }
 }
 
-function isStream(answer: KubeObject | DelegatedStream): answer is DelegatedStream {
+function isStream(answer: KubeObject | StreamedResponse): answer is StreamedResponse {
   return !('kind' in answer)
 }
 
-function streamed({ contentType = 'text/plain', chunks }: DelegatedStream): ServerResponse {
+function streamed({ contentType = 'text/plain', chunks }: StreamedResponse): ServerResponse {
   return { status: 200, headers: { ...uncached, 'content-type': contentType }, body: { kind: 'stream', chunks } }
 }
 
-function kindOf({ resource }: ResourceCall, { apiVersion, kind }: DelegatedSubresource): ExpectedKind {
+function kindOf({ resource }: ResourceCall, { apiVersion, kind }: SubresourceHandlers): ExpectedKind {
   return {
     apiVersion: apiVersion ?? resource.apiVersion,
     kind: kind ?? resource.definition.kind,

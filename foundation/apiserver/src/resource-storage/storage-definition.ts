@@ -1,5 +1,5 @@
 // From a delegated resource to what the registry serves: like a custom resource, with the verbs that its storage has and subresources of its own.
-import type { DelegatedResource, DelegatedStorage, DelegatedSubresource } from '@fairlead/controller'
+import type { ResourceStorage, RestStorage, SubresourceHandlers } from '@fairlead/controller'
 import { resourceDefinitionFrom } from '../custom/index.ts'
 import { formatGroupResource } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '../registry/resource.ts'
@@ -9,23 +9,23 @@ import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } fro
  * - `ResourceServed`: one of that name is served already. Take it out before delegating it.
  * - `StorageIncomplete`: the storage lacks methods that those it has cannot do without.
  */
-export type DelegationErrorCode = 'ResourceServed' | 'StorageIncomplete'
+export type ResourceStorageErrorCode = 'ResourceServed' | 'StorageIncomplete'
 
-/** What `ApiServer.delegate` throws; `code` is stable. */
-export class DelegationError extends Error {
-  readonly code: DelegationErrorCode
+/** What `ApiServer.addStorage` throws; `code` is stable. */
+export class ResourceStorageError extends Error {
+  readonly code: ResourceStorageErrorCode
 
-  constructor(code: DelegationErrorCode, message: string) {
+  constructor(code: ResourceStorageErrorCode, message: string) {
     super(message)
-    this.name = 'DelegationError'
+    this.name = 'ResourceStorageError'
     this.code = code
   }
 }
 
 const subresourceVerbs = ['get', 'patch', 'update']
 
-/** The definition of a delegated resource. @throws DelegationError `StorageIncomplete` */
-export function delegatedDefinition(resource: DelegatedResource): ResourceDefinition {
+/** The definition of a delegated resource. @throws ResourceStorageError `StorageIncomplete` */
+export function storageDefinition(resource: ResourceStorage): ResourceDefinition {
   const { definition, storage, subresources = [], selectableFields = {}, maxObjectBytes, maxBodyBytes } = resource
   const base = resourceDefinitionFrom(definition)
   checkStorage(base, storage)
@@ -34,7 +34,7 @@ export function delegatedDefinition(resource: DelegatedResource): ResourceDefini
   const wholeObjects = subresources.filter((subresource) => typeof subresource === 'string')
   return {
     ...base,
-    isDelegated: true,
+    hasOwnStorage: true,
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
     ...(storage.noDryRun === undefined ? {} : { noDryRun: storage.noDryRun }),
     versions: base.versions.map((version): VersionDefinition => ({
@@ -53,21 +53,21 @@ export function delegatedDefinition(resource: DelegatedResource): ResourceDefini
 }
 
 /** Whether a storage only answers questions: nothing that was created can be read again. */
-export function onlyAnswers(storage: DelegatedStorage): boolean {
+export function onlyAnswers(storage: RestStorage): boolean {
   return storage.create !== undefined && storage.get === undefined && !canList(storage)
 }
 
-function subresourceDefinition(subresource: string | DelegatedSubresource, ownKind: string): SubresourceDefinition {
+function subresourceDefinition(subresource: string | SubresourceHandlers, ownKind: string): SubresourceDefinition {
   if (typeof subresource === 'string') return { name: subresource, kind: ownKind, verbs: subresourceVerbs }
   const { name, kind = ownKind, apiVersion } = subresource
   const verbs = (['create', 'get'] as const).filter((verb) => subresource[verb] !== undefined)
   return { name, kind, ...(apiVersion === undefined ? {} : { groupVersion: apiVersion }), verbs }
 }
 
-function checkStorage(definition: ResourceDefinition, storage: DelegatedStorage): void {
+function checkStorage(definition: ResourceDefinition, storage: RestStorage): void {
   const refuse = (what: string, lacks: string): never => {
     const message = `the storage of ${formatGroupResource(definition)} has ${what} and lacks ${lacks}`
-    throw new DelegationError('StorageIncomplete', message)
+    throw new ResourceStorageError('StorageIncomplete', message)
   }
   for (const method of ['update', 'delete'] as const) {
     if (storage[method] === undefined) continue
@@ -78,12 +78,12 @@ function checkStorage(definition: ResourceDefinition, storage: DelegatedStorage)
   if (storage.get === undefined && storage.create === undefined && !canList(storage)) refuse('no verb', 'everything')
 }
 
-function canList(storage: DelegatedStorage): boolean {
+function canList(storage: RestStorage): boolean {
   return storage.list !== undefined || storage.page !== undefined
 }
 
 /** In discovery's order. */
-function verbsOf(storage: DelegatedStorage): readonly string[] {
+function verbsOf(storage: RestStorage): readonly string[] {
   const updates = storage.update !== undefined
   const lists = canList(storage)
   return [

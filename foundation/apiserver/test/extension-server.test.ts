@@ -8,8 +8,8 @@ import { Client, Secret, systemClock } from '@fairlead/client'
 import type { ApiRequest, ConfigMap, Namespace, Transport } from '@fairlead/client'
 import { renewedCertificates, servedHosts } from '@fairlead/controller'
 import type { KeyPair } from '@fairlead/controller'
-import { AggregatedServer, aggregatedServerRights } from '@fairlead/apiserver'
-import type { AggregatedServerOptions } from '@fairlead/apiserver'
+import { ExtensionServer, extensionServerRules } from '@fairlead/apiserver'
+import type { ExtensionServerOptions } from '@fairlead/apiserver'
 import { FakeClock } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { TestApi } from './support/api.ts'
@@ -55,7 +55,7 @@ class CountingTransport implements Transport {
 
 let cluster: TestApi
 let storage: NoteStorage
-let server: AggregatedServer
+let server: ExtensionServer
 let transport: CountingTransport
 let frontProxy: TestAuthority
 let clients: TestAuthority
@@ -79,11 +79,11 @@ function publish(data: Readonly<Record<string, string>>): Promise<unknown> {
   return cluster.server.client().apply<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data })
 }
 
-async function start(more: Partial<AggregatedServerOptions> = {}): Promise<void> {
+async function start(more: Partial<ExtensionServerOptions> = {}): Promise<void> {
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated']
   const as = { name: `system:serviceaccount:${account.namespace}:${account.name}`, groups }
   transport = new CountingTransport(cluster.server.transport({ as }))
-  server = await AggregatedServer.start({
+  server = await ExtensionServer.start({
     client: new Client({ transport, clock: systemClock, manager: 'notes-server' }),
     resources: [{ definition: noteDefinition(), storage }],
     serving: { service: { namespace: 'default', name: 'notes' }, host: '127.0.0.1', port: 0 },
@@ -102,7 +102,7 @@ function as(user: string, groups: readonly string[] = ['system:authenticated']):
 }
 
 /** What it shows to those who connect now. */
-async function certificateOf({ port }: AggregatedServer): Promise<X509Certificate> {
+async function certificateOf({ port }: ExtensionServer): Promise<X509Certificate> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
   await once(socket, 'secureConnect')
   const { raw } = socket.getPeerCertificate()
@@ -122,7 +122,7 @@ beforeEach(async () => {
     tokens: [{ token, user: { name: 'tom', groups: ['writers'], extra: { team: ['red'] } } }],
   })
   const client = cluster.server.client()
-  for (const object of aggregatedServerRights({ serviceAccount: account, apiServices: ['v1.notes.example.com'] }))
+  for (const object of extensionServerRules({ serviceAccount: account, apiServices: ['v1.notes.example.com'] }))
     await client.create(object)
   const rbac = { apiGroup: 'rbac.authorization.k8s.io' }
   await client.create({
@@ -370,7 +370,7 @@ describe('its registration', () => {
 
   test('two who want the same name give each other time', async () => {
     await start()
-    await using rival = await AggregatedServer.start({
+    await using rival = await ExtensionServer.start({
       client: cluster.server.client({ manager: 'rival' }),
       resources: [{ definition: noteDefinition(), storage: new NoteStorage() }],
       serving: { service: { namespace: 'default', name: 'others' }, host: '127.0.0.1', port: 0 },
@@ -386,11 +386,11 @@ describe('its registration', () => {
     const certificateSecret = { namespace: 'default', name: 'notes-certificates' }
     const rights = { serviceAccount: account, apiServices: ['v1.notes.example.com'], certificateSecret }
     const admin = cluster.server.client()
-    for (const object of aggregatedServerRights(rights)) await admin.apply(object, { force: true, manager: 'x' })
+    for (const object of extensionServerRules(rights)) await admin.apply(object, { force: true, manager: 'x' })
     const clock = new FakeClock(systemClock.now())
     const as = { name: `system:serviceaccount:${account.namespace}:${account.name}`, groups: ['system:authenticated'] }
     const serving = { service: { namespace: 'default', name: 'notes' }, host: '127.0.0.1', port: 0, certificateSecret }
-    server = await AggregatedServer.start({
+    server = await ExtensionServer.start({
       client: new Client({ transport: cluster.server.transport({ as }), clock, manager: 'notes-server' }),
       resources: [{ definition: noteDefinition(), storage }],
       serving,
@@ -423,9 +423,9 @@ describe('its registration', () => {
 
   test('its certificates outlive it where there is a Secret for them', async () => {
     const certificateSecret = { namespace: 'default', name: 'notes-certificates' }
-    const rights = aggregatedServerRights({ serviceAccount: account, apiServices: [], certificateSecret })
+    const rights = extensionServerRules({ serviceAccount: account, apiServices: [], certificateSecret })
     for (const object of rights) await cluster.server.client().apply(object, { force: true, manager: 'x' })
-    for (const object of aggregatedServerRights({ serviceAccount: account, apiServices: ['v1.notes.example.com'] }))
+    for (const object of extensionServerRules({ serviceAccount: account, apiServices: ['v1.notes.example.com'] }))
       await cluster.server.client().apply(object, { force: true, manager: 'x' })
     const serving = { service: { namespace: 'default', name: 'notes' }, host: '127.0.0.1', port: 0, certificateSecret }
     await start({ serving })

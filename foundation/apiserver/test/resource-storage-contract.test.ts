@@ -4,7 +4,7 @@ import { request } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kind } from '@fairlead/client'
-import type { DelegatedCall, DelegatedResource, DelegatedStorage, DelegatedSubresource } from '@fairlead/controller'
+import type { SubresourceRequest, ResourceStorage, RestStorage, SubresourceHandlers } from '@fairlead/controller'
 import { notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { failureOf, TestApi } from './support/api.ts'
@@ -25,8 +25,8 @@ beforeEach(async () => {
 
 afterEach(() => api[Symbol.asyncDispose]())
 
-function serve(more: Partial<DelegatedResource> = {}): Promise<Disposable> {
-  return api.server.delegate({ definition, storage, ...more })
+function serve(more: Partial<ResourceStorage> = {}): Promise<Disposable> {
+  return api.server.addStorage({ definition, storage, ...more })
 }
 
 function names({ items }: JsonObject): string[] {
@@ -111,7 +111,7 @@ describe('what a storage may leave out', () => {
 
   test('a storage that only creates answers a question', async () => {
     const asked: (readonly [string, string])[] = []
-    const answers: DelegatedStorage = {
+    const answers: RestStorage = {
       create: async (object, { user }) => {
         asked.push([user.name, textOf(object)])
         return { ...object, status: { length: textOf(object).length } }
@@ -232,8 +232,8 @@ describe('a storage that cuts pages', () => {
 })
 
 describe('subresources', () => {
-  const calls: DelegatedCall[] = []
-  const stamp: DelegatedSubresource = {
+  const calls: SubresourceRequest[] = []
+  const stamp: SubresourceHandlers = {
     name: 'stamp',
     apiVersion: 'notes.example.com/v1',
     kind: 'Stamp',
@@ -245,7 +245,7 @@ describe('subresources', () => {
       return { ...object, status: { by: call.user.name, dryRun: call.dryRun } }
     },
   }
-  const lines: DelegatedSubresource = {
+  const lines: SubresourceHandlers = {
     name: 'lines',
     get: async ({ query }) => ({
       contentType: 'text/x-lines',

@@ -4,7 +4,7 @@ import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import type { PolicyRule } from './policy-rule.ts'
 
 /** A ClusterRole as far as aggregation looks at it. */
-export interface AggregatedRole extends KubeObject {
+export interface AggregatedClusterRole extends KubeObject {
   readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelector[] } | null
   readonly rules?: readonly PolicyRule[] | null
 }
@@ -14,8 +14,8 @@ export interface AggregatedRole extends KubeObject {
  * and of the roles' names. A role never aggregates itself.
  */
 export function aggregatedRules(
-  role: AggregatedRole,
-  all: Iterable<AggregatedRole>,
+  role: AggregatedClusterRole,
+  all: Iterable<AggregatedClusterRole>,
 ): readonly PolicyRule[] | undefined {
   const selectors = role.aggregationRule?.clusterRoleSelectors
   if (selectors === undefined) return undefined

@@ -15,7 +15,7 @@ export interface ResourceSource {
 }
 
 /** Hears of the objects of all kinds. */
-export interface EveryKindListener {
+export interface AllResourcesListener {
   changed(kind: Kind, change: ObjectChange): void
   /** The kind is not served any more: what is known of its objects is no longer known. */
   lost?(kind: Kind): void
@@ -39,12 +39,12 @@ interface Followed {
   readonly listening: Disposable
 }
 
-/** Follows every kind but Events, which nobody owns and which expire by themselves. Starts with {@link EveryKind.start}. */
-export class EveryKind implements Disposable {
+/** Follows every kind but Events, which nobody owns and which expire by themselves. Starts with {@link AllResourcesInformer.start}. */
+export class AllResourcesInformer implements Disposable {
   readonly #manager: Manager
   readonly #source: ResourceSource
   readonly #followed = new Map<string, Followed>()
-  readonly #listeners = new Set<EveryKindListener>()
+  readonly #listeners = new Set<AllResourcesListener>()
   /** Kinds that are to be followed, and are not yet. */
   #waiting = new Map<string, Kind>()
   #joining: NodeJS.Immediate | undefined
@@ -71,7 +71,7 @@ export class EveryKind implements Disposable {
   }
 
   /** Hears of all changes from now on. */
-  subscribe(listener: EveryKindListener): Disposable {
+  subscribe(listener: AllResourcesListener): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }

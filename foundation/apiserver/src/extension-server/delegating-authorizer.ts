@@ -16,7 +16,7 @@ const longestQuestion = 10_000
 const openPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 
 /** Needs the right to create `subjectaccessreviews` (`system:auth-delegator`). */
-export class DelegatedAuthorizer implements RequestAuthorizer {
+export class DelegatingAuthorizer implements RequestAuthorizer {
   readonly #client: Client
   readonly #clock: Clock
   readonly #answers: RememberedAnswers<Decision>

@@ -5,7 +5,7 @@ import type { Clock } from '@fairlead/kube'
 import { Admission } from '../admission/admission.ts'
 import { apiGroups } from '../discovery/api-groups.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from '../discovery/index.ts'
-import { DelegatedResources } from '../resource-storage/delegated-resources.ts'
+import { ResourceStorages } from '../resource-storage/resource-storages.ts'
 import type { Environment } from '../handlers/environment.ts'
 import { Turns } from '../handlers/turns.ts'
 import { Handler } from '../handler.ts'
@@ -21,13 +21,13 @@ import { serverVersion } from '../server-version.ts'
 import { noJournal } from '../storage/journal.ts'
 import { journaled } from '../storage/storage.ts'
 import { Views } from '../views/views.ts'
-import type { AggregatedServerOptions } from './aggregated-server.ts'
+import type { ExtensionServerOptions } from './extension-server.ts'
 import { ApiServices } from './api-services.ts'
 import type { GroupVersion } from './api-services.ts'
 import { clusterAuthenticators } from './cluster-authenticators.ts'
 import { ClusterNamespaces } from './cluster-namespaces.ts'
 import { ClusterSettings } from './cluster-settings.ts'
-import { DelegatedAuthorizer } from './delegated-authorizer.ts'
+import { DelegatingAuthorizer } from './delegating-authorizer.ts'
 
 const defaultPort = 8443
 const defaultGroupPriority = 1000
@@ -39,15 +39,15 @@ export interface Check {
 }
 
 /** What a server that listens is made of. */
-export interface AggregatedParts {
+export interface ExtensionServerParts {
   readonly listener: Listener
   readonly certificates: CertificateKeeper
   readonly checks: readonly Check[]
   readonly stop: () => Promise<void>
 }
 
-/** @throws DelegationError, ListenError, StatusError */
-export async function startParts(options: AggregatedServerOptions): Promise<AggregatedParts> {
+/** @throws ResourceStorageError, ListenError, StatusError */
+export async function startParts(options: ExtensionServerOptions): Promise<ExtensionServerParts> {
   const { client, serving, log = silentLogger, shutdownDelay = 0 } = options
   const { clock, random } = client
   await using resources = new AsyncDisposableStack()
@@ -57,20 +57,20 @@ export async function startParts(options: AggregatedServerOptions): Promise<Aggr
   const namespaces = resources.use(new ClusterNamespaces(client, informers))
   const store = resources.use(await revisionCounter(clock).open({ clock }))
   const onError = (error: unknown): void => log.error('Could not answer a request', { error })
-  const delegated = new DelegatedResources(store, registry, {}, onError)
-  for (const resource of options.resources) resources.use(await delegated.add(resource))
-  const authorizer = new DelegatedAuthorizer(client, clock)
+  const storages = new ResourceStorages(store, registry, {}, onError)
+  for (const resource of options.resources) resources.use(await storages.add(resource))
+  const authorizer = new DelegatingAuthorizer(client, clock)
   const environment: Environment = {
-    store: delegated.store,
+    store: storages.store,
     registry,
     views: new Views(),
     clock,
-    admission: new Admission([namespaces.link(), delegated.link()]),
+    admission: new Admission([namespaces.link(), storages.link()]),
     authorizer,
     turns: new Turns(),
     random,
     newUid: randomUUID,
-    subresources: delegated.endpoints,
+    subresources: storages.endpoints,
     read: (resource, key) => (resource === 'namespaces.' ? namespaces.read(key) : undefined),
     list: () => [],
   }
@@ -103,7 +103,7 @@ export async function startParts(options: AggregatedServerOptions): Promise<Aggr
       healthRoute(checks),
       versionRoute(serverVersion),
       metricsRoute({ requests: metrics, registry, store, version: serverVersion }),
-      delegated.route(),
+      storages.route(),
     ],
     protobuf: protobufCodec,
     metrics,

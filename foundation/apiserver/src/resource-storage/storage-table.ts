@@ -1,6 +1,6 @@
 // One delegated resource as a part of the store: reads and writes go to its storage, revisions come from the server's counter, and what the storage tells
 // becomes a log that watches resume from. There is no history before the start.
-import type { DelegatedChange, DelegatedStorage } from '@fairlead/controller'
+import type { StorageChange, RestStorage } from '@fairlead/controller'
 import {
   asJson,
   asObject,
@@ -24,9 +24,9 @@ const window = { changes: 1_000, characters: 32 * 1024 * 1024 }
 export const revisionsResource = 'delegatedrevisions.fairlead.dev'
 
 /** The state of one delegated resource. */
-export class DelegatedTable implements Disposable {
+export class StorageTable implements Disposable {
   readonly resource: string
-  readonly #storage: DelegatedStorage
+  readonly #storage: RestStorage
   readonly #store: Store
   readonly #apiVersion: string
   readonly #kind: string
@@ -60,9 +60,9 @@ export class DelegatedTable implements Disposable {
     this.#subscription = storage.watch?.((change) => this.#hear(change))
   }
 
-  static async start(options: TableOptions): Promise<DelegatedTable> {
+  static async start(options: TableOptions): Promise<StorageTable> {
     const entry = await options.store.head(revisionsResource, options.resource)
-    return new DelegatedTable(options, entry?.revision ?? 0)
+    return new StorageTable(options, entry?.revision ?? 0)
   }
 
   [Symbol.dispose](): void {
@@ -165,12 +165,12 @@ export class DelegatedTable implements Disposable {
   }
 
   /** The storage tells of a change: it gets the next revision, and becomes visible with it. */
-  #hear(change: DelegatedChange): void {
+  #hear(change: StorageChange): void {
     if (this.#stop.signal.aborted) return
     this.#told = this.#told.then(() => this.#tell(change)).catch(this.#onError)
   }
 
-  async #tell({ type, object, previous }: DelegatedChange): Promise<void> {
+  async #tell({ type, object, previous }: StorageChange): Promise<void> {
     const key = keyOf(object)
     const before = previous === undefined ? undefined : this.#entry(previous)
     const revision = await this.#nextRevision()
@@ -239,7 +239,7 @@ export interface TableOptions {
   /** That objects are kept with. */
   readonly apiVersion: string
   readonly kind: string
-  readonly storage: DelegatedStorage
+  readonly storage: RestStorage
   readonly store: Store
   readonly onError: (error: unknown) => void
 }

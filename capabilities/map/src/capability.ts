@@ -1,7 +1,7 @@
 // Map controllers as a capability that the command composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
-import { MapControllers } from './controller.ts'
+import { MapControllers } from './controllers/map-controller.ts'
 import { crds } from './generated/crds.ts'
 
 /**

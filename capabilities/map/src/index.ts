@@ -4,13 +4,13 @@ export { map } from './capability.ts'
 export { crds } from './generated/crds.ts'
 
 // the controller
-export { MapControllers, mapControllerKind } from './controller.ts'
-export type { MapControllerObject } from './controller.ts'
-export type { FailingGroup, GroupRef } from './run/group-notes.ts'
-export type { MapRun, RunState } from './run/map-run.ts'
+export { MapControllers, mapControllerKind } from './controllers/map-controller.ts'
+export type { MapControllerObject } from './controllers/map-controller.ts'
+export type { FailingGroup, GroupRef } from './runtime/group-state.ts'
+export type { MapRun, RunState } from './runtime/map-run.ts'
 
 // the engine: decisions as pure functions
-export * from './engine/answer.ts'
+export * from './engine/response.ts'
 export * from './engine/configuration.ts'
 export * from './engine/group.ts'
 export * from './engine/identity.ts'
@@ -24,9 +24,9 @@ export * from './engine/status.ts'
 export * from './engine/tag.ts'
 export * from './engine/trigger.ts'
 export * from './engine/selection.ts'
-export * from './engine/output-book.ts'
+export * from './engine/output-index.ts'
 export * from './engine/grants.ts'
 
 // offline
-export { rehearse } from './offline/rehearsal.ts'
-export type { Rehearsed, RehearsedParent, RehearsalOptions } from './offline/rehearsal.ts'
+export { rehearse } from './offline/rendering.ts'
+export type { Rehearsed, RehearsedParent, RehearsalOptions } from './offline/rendering.ts'

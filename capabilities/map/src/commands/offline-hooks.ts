@@ -5,8 +5,8 @@ import { HookClient } from '@fairlead/controller'
 import { Registry } from 'prom-client'
 import type { MapController } from '../api.ts'
 import { makeHooks } from '../hook/make-hooks.ts'
-import { MapMetrics } from '../metrics.ts'
-import type { Hooks } from '../run/hooks.ts'
+import { MapMetrics } from '../runtime/metrics.ts'
+import type { Hooks } from '../engine/hook.ts'
 
 /** Offline there is no server: credentials from Secrets cannot be read, and say so. */
 const noCluster: Transport = {

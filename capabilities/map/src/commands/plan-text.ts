@@ -3,7 +3,7 @@ import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson, stringifyYamlDocuments } from '@fairlead/kube'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { Action } from '../engine/plan.ts'
-import type { Rehearsed, RehearsedParent } from '../offline/rehearsal.ts'
+import type { Rehearsed, RehearsedParent } from '../offline/rendering.ts'
 
 /** One line for each group and each action. */
 export function planText(parents: readonly RehearsedParent[]): string {

@@ -2,7 +2,7 @@
 import type { CommandContext } from '@fairlead/controller'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
-import { mapControllerKind } from '../controller.ts'
+import { mapControllerKind } from '../controllers/map-controller.ts'
 import { clusterRoleFor } from '../engine/grants.ts'
 import { DocumentError, mapControllersOf, readDocuments } from '../offline/documents.ts'
 

@@ -1,7 +1,7 @@
 // What is applied for a wanted output, and whether an observed one already is as applied.
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { asJson, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
-import type { WantedOutput } from './answer.ts'
+import type { WantedOutput } from './response.ts'
 import { digest } from './digest.ts'
 import type { Tag } from './tag.ts'
 import {

@@ -1,7 +1,7 @@
 // What is done to the outputs of one group, as data: the shell carries it out, the commands print it. Start with planGroup.
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isTerminating } from '@fairlead/kube'
-import type { MapAnswer, TombstoneAnswer, WantedOutput } from './answer.ts'
+import type { MapAnswer, TombstoneAnswer, WantedOutput } from './response.ts'
 import type { Configuration, Mark } from './configuration.ts'
 import { configurationOf, isAsApplied } from './configuration.ts'
 import { outputRole } from './group.ts'

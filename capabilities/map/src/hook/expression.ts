@@ -2,10 +2,10 @@
 import type { JsonValue } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, listOf, toJson, types } from '@fairlead/kube/cel'
 import type { CelProgram } from '@fairlead/kube/cel'
-import type { AnswerBody } from '../engine/answer.ts'
+import type { AnswerBody } from '../engine/response.ts'
 import { hookRequest } from '../engine/request.ts'
-import type { Hook, HookCall } from '../run/hooks.ts'
-import type { HookName } from '../metrics.ts'
+import type { Hook, HookCall } from '../engine/hook.ts'
+import type { HookName } from '../runtime/metrics.ts'
 
 /**
  * An expression of a MapController. The message names the field of the spec.

@@ -4,7 +4,7 @@ import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { MapControllerSpec } from '../api.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { outputKind } from '../engine/resource.ts'
-import type { ControllerKinds } from '../run/kinds.ts'
+import type { ControllerKinds } from '../runtime/kinds.ts'
 import { pluralOf, wellKnownKinds } from './well-known-kinds.ts'
 
 /** A kind that cannot be told from what is given. */

@@ -1,6 +1,6 @@
 // What answers for a MapController: servers or expressions behind one interface.
-import type { AnswerBody } from '../engine/answer.ts'
-import type { RequestFacts } from '../engine/request.ts'
+import type { AnswerBody } from './response.ts'
+import type { RequestFacts } from './request.ts'
 
 /** A call. `version` and `trim` of the facts are the hook's own business. */
 export interface HookCall {

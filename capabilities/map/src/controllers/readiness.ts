@@ -1,10 +1,10 @@
 // The Ready condition of a MapController, and what it advises.
 import { StatusError, condition, isForbidden } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
-import type { ShardReport } from './api.ts'
-import { problemText } from './run/caches.ts'
-import type { FailingGroup } from './run/group-notes.ts'
-import type { RunState } from './run/map-run.ts'
+import type { ShardReport } from '../api.ts'
+import { problemText } from '../runtime/caches.ts'
+import type { FailingGroup } from '../runtime/group-state.ts'
+import type { RunState } from '../runtime/map-run.ts'
 
 /** The condition for a run in this state; `isStarted` once its caches were read. `others` is what other replicas report of their shards. */
 export function readiness(

@@ -1,10 +1,10 @@
 // Related objects (Q34): which objects a rule of relatedResources picks for a parent.
 import { selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import type { NamespaceLabels } from '../engine/input.ts'
-import type { ObjectsOfKind } from '../engine/request.ts'
-import type { RelatedKind } from '../engine/resource.ts'
-import type { Caches } from './caches.ts'
+import type { NamespaceLabels } from './input.ts'
+import type { ObjectsOfKind } from './request.ts'
+import type { RelatedKind } from './resource.ts'
+import type { Caches } from '../runtime/caches.ts'
 
 /** A rule picks the object for this parent. */
 export function relatedConcerns(

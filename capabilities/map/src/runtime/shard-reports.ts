@@ -3,7 +3,7 @@ import type { Client } from '@fairlead/client'
 import type { Shards } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { MapController, ShardReport } from '../api.ts'
-import type { FailingGroup } from './group-notes.ts'
+import type { FailingGroup } from './group-state.ts'
 
 /** The entry of a shard; undefined when nothing fails there. */
 export function shardReport(shard: number, failing: readonly FailingGroup[]): ShardReport | undefined {

@@ -2,7 +2,7 @@
 import { kindOfObject } from '@fairlead/client'
 import type { InformerPool } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import type { GroupRef } from './group-notes.ts'
+import type { GroupRef } from './group-state.ts'
 
 /** Names watched at a time, for each controller; groups beyond that rely on their retries. */
 const mostNames = 100

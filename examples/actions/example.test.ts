@@ -14,7 +14,6 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const trader = '?apiVersion=apps/v1&kind=Deployment&namespace=stocktrader&name=trader'
 
 let server: ApiServer
-let manager: Manager
 let admin: Client
 const stack = new AsyncDisposableStack()
 
@@ -22,17 +21,12 @@ beforeAll(async () => {
   const runner = stack.use(new JobRunner({ mode: 'process' }))
   server = stack.use(await ApiServer.start({ authorization: 'RBAC', podLogs: runner.logs }))
   admin = server.client({ manager: 'kubectl' })
-  const stop = new AbortController()
-  manager = await Manager.start({
-    client: server.client(),
-    crds,
-    setup: async (made) => {
-      await actions.setup(made, { resolve: new Map(), signal: stop.signal })
-      runner.setUp(made)
-    },
-  })
-  stack.defer(() => manager.stop())
-  for (const route of actions.routes!(manager)) server.serve(route)
+  const manager = stack.use(
+    await Manager.start({ client: server.client(), crds, setup: (started) => runner.setUp(started) }),
+  )
+  const instance = await actions.setup(manager, { resolve: new Map(), signal: new AbortController().signal })
+  stack.defer(() => instance.stop())
+  for (const route of instance.routes ?? []) server.serve(route)
   for (const object of [...defaults, ...manifests(folder)]) {
     await admin.apply(object)
     if (object.kind === 'CustomResourceDefinition')

@@ -48,19 +48,16 @@ function metricTable(metrics: readonly Metric[]): string {
 async function metricsOf(capability: Capability | undefined): Promise<Metric[]> {
   await using server = await ApiServer.start()
   const client = server.client()
-  const stop = new AbortController()
   if (capability !== undefined) await installDefinitions(client, capability.crds)
   await using manager = await Manager.start({
     client,
     logger: await createLogger({ level: 'error', write: () => undefined }),
-    setup: async (started) => {
-      await capability?.setup(started, { resolve: new Map(), signal: stop.signal })
-    },
   })
+  const instance = await capability?.setup(manager, { resolve: new Map(), signal: new AbortController().signal })
   const metrics = manager.metrics.registry.getMetricsAsArray() as unknown as (Metric & {
     readonly constructor: { readonly name: string }
   })[]
-  stop.abort()
+  await instance?.stop()
   return metrics
     .map(({ name, help, labelNames, constructor }) => ({
       name,

@@ -1,5 +1,5 @@
 // Actions as a capability that the command composes.
-import type { Capability, Manager, PolicyRule } from '@fairlead/controller'
+import type { Capability, CapabilityInstance, CapabilityOptions, Manager, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
 import { setUpMapController } from './controllers/map-controller.ts'
 import { setUpMappingController } from './controllers/mapping-controller.ts'
@@ -27,43 +27,43 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
 ]
 
-const services = new WeakMap<Manager, ActionService>()
+/** Actions that were set up on a manager. */
+export interface ActionsInstance extends CapabilityInstance {
+  /** Menus, runs and history, for callers in the same process. */
+  readonly service: ActionService
+}
 
-/** The service that a manager was set up with, for those who call it in the same process. */
-export function actionServiceOf(manager: Manager): ActionService {
-  const service = services.get(manager)
-  if (service === undefined) throw new Error('actions are not set up on this manager')
-  return service
+/** The capability of actions. */
+export interface ActionsCapability extends Capability {
+  setup(manager: Manager, options: CapabilityOptions): Promise<ActionsInstance>
 }
 
 /** Actions (`actions.kappnav.io`). */
-export const actions: Capability = {
+export const actions: ActionsCapability = {
   name: 'actions',
   crds,
   rules,
   defaults,
-  async setup(manager, { signal }) {
+  async setup(manager) {
     const source = new LiveCatalog(manager)
     const sandbox = new Sandbox()
     setUpMappingController(manager)
     setUpMapController(manager)
-    services.set(
-      manager,
-      new ActionService({
-        source,
-        kinds: new KindTable(manager.client),
-        rights: new Rights(manager.clock),
-        runSnippet: sandbox.run,
-        clock: manager.clock,
-      }),
-    )
-    const stop = (): void => {
-      source[Symbol.dispose]()
-      void sandbox[Symbol.asyncDispose]()
+    const service = new ActionService({
+      source,
+      kinds: new KindTable(manager.client),
+      rights: new Rights(manager.clock),
+      runSnippet: sandbox.run,
+      clock: manager.clock,
+    })
+    return {
+      service,
+      routes: routesOf(service),
+      async stop() {
+        source[Symbol.dispose]()
+        await sandbox[Symbol.asyncDispose]()
+      },
     }
-    manager.signal.addEventListener('abort', stop, { once: true })
-    signal.addEventListener('abort', stop, { once: true })
   },
-  routes: (manager) => routesOf(actionServiceOf(manager)),
   commands: async () => (await import('./commands/index.ts')).commands,
 }

@@ -1,5 +1,6 @@
 // The door of @fairlead/actions: the capability, its API types, and the engine for those who decide the same things offline.
-export { actions, actionServiceOf } from './capability.ts'
+export { actions } from './capability.ts'
+export type { ActionsCapability, ActionsInstance } from './capability.ts'
 export * from './api.ts'
 export { crds } from './generated/crds.ts'
 

@@ -1,6 +1,7 @@
-import { actionServiceOf, actions, crds } from '@fairlead/actions'
-import type { Caller } from '@fairlead/actions'
+import { actions, crds } from '@fairlead/actions'
+import type { ActionService, Caller } from '@fairlead/actions'
 import { ApiServer } from '@fairlead/apiserver'
+import { systemClock } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
@@ -12,7 +13,7 @@ const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'stocktrader
 const query = { ...ref }
 
 let server: ApiServer
-let manager: Manager
+let service: ActionService
 let admin: Client
 let caller: Caller
 const stack = new AsyncDisposableStack()
@@ -20,13 +21,11 @@ const stack = new AsyncDisposableStack()
 beforeAll(async () => {
   server = stack.use(await ApiServer.start())
   admin = server.client({ manager: 'kubectl' })
-  manager = await Manager.start({
-    client: server.client(),
-    crds,
-    setup: (made) => actions.setup(made, { resolve: new Map(), signal: new AbortController().signal }),
-  })
-  stack.defer(() => manager.stop())
-  for (const route of actions.routes!(manager)) server.serve(route)
+  const manager = stack.use(await Manager.start({ client: server.client(), crds }))
+  const instance = await actions.setup(manager, { resolve: new Map(), signal: new AbortController().signal })
+  stack.defer(() => instance.stop())
+  for (const route of instance.routes ?? []) server.serve(route)
+  service = instance.service
   caller = { client: admin, user: { name: 'admin', groups: [] } }
   for (const name of ['kappnav', 'stocktrader'])
     await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
@@ -56,7 +55,7 @@ async function ready(
 }
 
 async function menuNames(): Promise<readonly string[]> {
-  return (await actionServiceOf(manager).menu(caller, ref)).actions.map(({ name }) => name)
+  return (await service.menu(caller, ref)).actions.map(({ name }) => name)
 }
 
 const urls = (...names: readonly string[]): JsonObject => ({
@@ -130,8 +129,8 @@ describe('the service', () => {
   })
 
   test('lists more than 60 runs, newest first', async () => {
-    for (let index = 0; index < 70; index++) await actionServiceOf(manager).run(caller, ref, 'go')
-    const runs = await actionServiceOf(manager).history(caller, { name: 'trader' })
+    for (let index = 0; index < 70; index++) await service.run(caller, ref, 'go')
+    const runs = await service.history(caller, { name: 'trader' })
     expect(runs.length).toBe(70)
     expect(runs[0]).toMatchObject({
       action: 'go',
@@ -144,11 +143,11 @@ describe('the service', () => {
   })
 
   test('checks and makes nothing on a dry run', async () => {
-    const before = (await actionServiceOf(manager).history(caller)).length
+    const before = (await service.history(caller)).length
     expect(
       await admin.answer({ method: 'POST', path: '/api/actions/go/run', query: { ...query, dryRun: 'All' } }),
     ).toMatchObject({ status: 200 })
-    expect((await actionServiceOf(manager).history(caller)).length).toBe(before)
+    expect((await service.history(caller)).length).toBe(before)
   })
 
   test('sends no browser to a script', async () => {
@@ -239,10 +238,10 @@ describe('the controllers', () => {
 
 /** Asks again, turn by turn, until the answer is as wanted or it is clear that it will not be. */
 async function eventually<T>(ask: () => Promise<T>, wanted: T): Promise<T> {
-  const patience = manager.clock.monotonic() + 5000
+  const patience = systemClock.monotonic() + 5000
   for (;;) {
     const answer = await ask()
-    if (JSON.stringify(answer) === JSON.stringify(wanted) || manager.clock.monotonic() > patience) return answer
+    if (JSON.stringify(answer) === JSON.stringify(wanted) || systemClock.monotonic() > patience) return answer
     await new Promise(setImmediate)
   }
 }

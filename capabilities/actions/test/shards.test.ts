@@ -13,13 +13,12 @@ test('each mapping is the business of one replica, and of another when that one 
   const admin = server.client({ manager: 'kubectl' })
   await installDefinitions(admin, actions.crds)
   for (const name of namespaces) await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-  const stop = new AbortController()
   await using replicas = await Replicas.start(
     new FakeClock(),
     () => server.client().transport,
     async (manager) => {
-      await actions.setup(manager, { resolve: new Map(), signal: stop.signal })
-      return async () => stop.abort()
+      const instance = await actions.setup(manager, { resolve: new Map(), signal: new AbortController().signal })
+      return () => instance.stop()
     },
   )
   const put = async (mapname: string): Promise<void> => {

@@ -24,7 +24,7 @@ export const map: Capability = {
   rules,
   async setup(manager, options) {
     const controllers = new MapControllers(manager, options)
-    options.signal.addEventListener('abort', () => void controllers.stop(), { once: true })
+    return { stop: () => controllers.stop() }
   },
   async commands() {
     return (await import('./commands/index.ts')).commands

@@ -42,5 +42,7 @@ export const supply: Capability = {
   commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
     startControllers(manager)
+    // The controllers are the manager's, which stops them.
+    return { stop: async () => undefined }
   },
 }

@@ -11,7 +11,7 @@ function refusals(resource: string, spec: object): string[] {
   } as KubeObject
   return validators
     .filter(({ resources }) => resources.includes(resource))
-    .flatMap((validator) => validator.validate(object, undefined).map(({ field, message }) => `${field}: ${message}`))
+    .flatMap((validator) => validator.validate(object, undefined).map(({ field, detail }) => `${field}: ${detail}`))
 }
 
 const ref = { kind: 'ClusterSourceTemplate', name: 't' }

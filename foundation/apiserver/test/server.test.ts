@@ -1,6 +1,6 @@
 import { ApiServer, memory, sqlite } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
-import { FakeClock, isForbidden, isNotFound } from '@fairlead/kube'
+import { FakeClock, fieldErrors, isForbidden, isNotFound } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:https'
@@ -150,7 +150,7 @@ test('validators of capabilities refuse with the field they name', async () => {
     group: '',
     resources: ['configmaps'],
     validate: (object: KubeObject) =>
-      object.metadata.name === 'bad' ? [{ field: 'metadata.name', message: 'bad is taken' }] : [],
+      object.metadata.name === 'bad' ? [fieldErrors.invalid('metadata.name', undefined, 'bad is taken')] : [],
   }
   await using api = await TestApi.start({ validators: [validator] })
   const { status, body } = await api.post('/api/v1/namespaces/default/configmaps', { metadata: { name: 'bad' } })

@@ -1,11 +1,12 @@
-// A capability is a value that the command composes (design.md "A capability is a value"). The contract lives here; the API server,
-// the command and the console implement their side of it.
+// The contract of a capability: a value that `fairlead up` composes (design.md "A capability is a value"). The API server, the command line
+// and the console implement their side of it.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import type { Client } from '@fairlead/client'
-import type { ResourceStorage } from './resource-storage.ts'
+import type { CacheReader } from './informer/cache-reader.ts'
 import type { Manager } from './manager.ts'
+import type { ResourceStorage } from './resource-storage.ts'
 
 /** A rule of a Role or ClusterRole, as rbac.authorization.k8s.io/v1 writes it. */
 export interface PolicyRule {
@@ -16,23 +17,19 @@ export interface PolicyRule {
   readonly verbs: readonly string[]
 }
 
-/** What is wrong with an object that a validator refused: a path such as `spec.hooks.map` and a sentence. */
-export interface Refusal {
-  readonly field: string
-  readonly message: string
-}
-
-/** Checks objects of some kinds before they are stored: in process when embedded, a webhook in a cluster. Pure. */
+/** Validates objects of some kinds before they are stored: in process when embedded, a webhook in a cluster. Pure. */
 export interface Validator {
   readonly group: string
   readonly resources: readonly string[]
-  validate(object: KubeObject, old: KubeObject | undefined): readonly Refusal[]
+  /** Returns the errors of a created or updated object, `old` undefined on create; none when it is valid. */
+  validate(object: KubeObject, old: KubeObject | undefined): readonly FieldError[]
 }
 
 /** Options that every capability is set up with. */
 export interface CapabilityOptions {
   /** `host:port` by name, for addresses that only resolve in a cluster (`fairlead up --resolve name=host:port`). */
   readonly resolve: ReadonlyMap<string, string>
+  /** Cancels the set-up. What was set up is stopped by {@link CapabilityInstance.stop}. */
   readonly signal: AbortSignal
 }
 
@@ -128,26 +125,55 @@ export interface UpgradedConnection {
   readonly head: Buffer
 }
 
-/** An edge of the graph of derived things. */
-export interface Relation {
-  readonly type: 'made-from' | 'refers-to' | 'upstream-of' | 'input-of'
-  readonly from: JsonObject
-  readonly to: JsonObject
+/** Identifies an object in the graph of relations; the object need not exist. */
+export interface ObjectReference {
+  readonly apiVersion: string
+  readonly kind: string
+  /** Undefined for cluster-scoped objects. */
+  readonly namespace?: string
+  readonly name: string
+  /** Undefined when the reference is by name only. */
+  readonly uid?: string
 }
 
-/** What a capability brings: kinds, rights, controllers, and whatever of the rest it has. */
+/**
+ * Types of {@link Relation}, read from `from` to `to`:
+ * - `made-from`: `from` is an output that a controller made from `to`;
+ * - `refers-to`: `from` names `to` in a field;
+ * - `upstream-of`: `to` follows the content of `from`;
+ * - `input-of`: `from` is read by the controller, blueprint or mapping `to`.
+ */
+export type RelationType = 'made-from' | 'refers-to' | 'upstream-of' | 'input-of'
+
+/** A directed edge of the graph of derived objects. */
+export interface Relation {
+  readonly type: RelationType
+  readonly from: ObjectReference
+  readonly to: ObjectReference
+}
+
+/** A capability that was set up on a manager: what it serves, and how it is stopped. */
+export interface CapabilityInstance {
+  /** API resources that the capability serves from its own storage. */
+  readonly storages?: readonly ResourceStorage[]
+  /** HTTP endpoints; handlers run with the rights of the caller. */
+  readonly routes?: readonly Route[]
+  /** Returns the edges that begin or end at an object, as far as the caches know them. Pure; makes no API call. */
+  relations?(object: KubeObject, reader: CacheReader): readonly Relation[]
+  /** Stops what the manager does not stop by itself, and releases it. Called once, before the manager stops. */
+  stop(): Promise<void>
+}
+
+/** A capability: its kinds, its rights, and how it is set up. */
 export interface Capability {
   readonly name: string
   readonly crds: readonly KubeObject[]
   /** Least privilege; the chart and the embedded server use them alike. */
   readonly rules: readonly PolicyRule[]
-  setup(manager: Manager, options: CapabilityOptions): Promise<void>
+  /** Starts the controllers on a manager. */
+  setup(manager: Manager, options: CapabilityOptions): Promise<CapabilityInstance>
   readonly admission?: readonly Validator[]
-  /** API resources that the capability serves itself. Asked for once, after `setup`, with the same manager. */
-  storages?(manager: Manager): readonly ResourceStorage[]
-  /** HTTP endpoints; run as the caller. Asked for once, after `setup`, with the same manager. */
-  routes?(manager: Manager): readonly Route[]
-  /** Objects that make a first day useful; made where they are missing and the user has not changed or deleted them. */
+  /** Objects for a useful first day; created when missing, unless the user has changed or deleted them. */
   readonly defaults?: readonly KubeObject[]
   commands?(): Promise<readonly Command[]>
 }

@@ -5,7 +5,7 @@ import { ApiServer } from '@fairlead/apiserver'
 import { CustomResourceDefinition, Secret, kind } from '@fairlead/client'
 import { CertificateKeeper, Manager, renewedCertificates, silentLogger } from '@fairlead/controller'
 import type { ManagerServerOptions, Validator } from '@fairlead/controller'
-import { FakeClock, asJson } from '@fairlead/kube'
+import { FakeClock, asJson, fieldErrors } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -43,7 +43,7 @@ const smallOnly: Validator = {
   group: 'cache.example.com',
   resources: ['memcacheds'],
   validate: (object) =>
-    (object as Memcached).spec.size > 9 ? [{ field: 'spec.size', message: 'must be 9 or less' }] : [],
+    (object as Memcached).spec.size > 9 ? [fieldErrors.invalid('spec.size', undefined, 'must be 9 or less')] : [],
 }
 
 const doubling = {

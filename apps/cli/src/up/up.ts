@@ -79,9 +79,11 @@ async function start(
     ...options.resolve,
   ])
   for (const capability of loaded) {
-    const manager = resources.use(await startCapability(server, capability, resolve, logger, signal))
-    for (const route of capability.routes?.(manager) ?? []) server.serve(route)
-    for (const resource of capability.storages?.(manager) ?? []) await server.addStorage(resource)
+    const manager = resources.use(await startManager(server, capability, logger))
+    const instance = await capability.setup(manager, { resolve, signal })
+    resources.defer(() => instance.stop())
+    for (const route of instance.routes ?? []) server.serve(route)
+    for (const resource of instance.storages ?? []) await server.addStorage(resource)
   }
   const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
   if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
@@ -150,20 +152,13 @@ function addressOf(text: string | undefined): { host: string; port: number } | u
 }
 
 /** A capability works with the rights of its own service account, here as in a cluster. */
-async function startCapability(
-  server: ApiServer,
-  capability: Capability,
-  resolve: ReadonlyMap<string, string>,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<Manager> {
+async function startManager(server: ApiServer, capability: Capability, logger: Logger): Promise<Manager> {
   const account = `system:serviceaccount:${systemNamespace}:${accountName(capability)}`
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`, 'system:authenticated']
   const client = server.client({ as: { name: account, groups }, manager: accountName(capability) })
   return Manager.start({
     client,
     logger: logger.child({ capability: capability.name }),
-    setup: (manager) => capability.setup(manager, { resolve, signal }),
   })
 }
 

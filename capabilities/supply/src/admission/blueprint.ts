@@ -1,5 +1,5 @@
 // Checks of blueprints (originals/cartographer.md §1.4), and what the original never checked: cycles, and references in deliveries.
-import type { Refusal } from '@fairlead/controller'
+import type { FieldError } from '@fairlead/kube'
 import { jsonEqual } from '@fairlead/kube'
 import type { Blueprint, BlueprintParam, BlueprintResource, OwnerKind } from '../api.ts'
 import { circular, inputsOf, provides } from '../engine/graph.ts'
@@ -9,7 +9,7 @@ import { refusal, refusedWhen, repeated } from './refusal.ts'
 import { checkSelector, isEmptySelector } from './selector.ts'
 
 /** What is wrong with a ClusterSupplyChain or ClusterDelivery. */
-export function checkBlueprint({ spec }: Blueprint, owner: OwnerKind): Refusal[] {
+export function checkBlueprint({ spec }: Blueprint, owner: OwnerKind): FieldError[] {
   const { resources } = spec
   const selector = selectorOf(spec)
   const names = { labels: 'selector', fields: 'selectorMatchFields' }
@@ -30,7 +30,7 @@ export function checkBlueprint({ spec }: Blueprint, owner: OwnerKind): Refusal[]
   ]
 }
 
-function checkParams(params: readonly BlueprintParam[] = [], field: string): Refusal[] {
+function checkParams(params: readonly BlueprintParam[] = [], field: string): FieldError[] {
   return params.flatMap((param, index) =>
     refusedWhen(
       (param.value === undefined) === (param.default === undefined),
@@ -40,7 +40,7 @@ function checkParams(params: readonly BlueprintParam[] = [], field: string): Ref
   )
 }
 
-function checkResource(resource: BlueprintResource, owner: OwnerKind, field: string): Refusal[] {
+function checkResource(resource: BlueprintResource, owner: OwnerKind, field: string): FieldError[] {
   return [
     ...checkParams(resource.params, `${field}.params`),
     ...checkTemplateRef(resource, owner, `${field}.templateRef`),
@@ -48,7 +48,7 @@ function checkResource(resource: BlueprintResource, owner: OwnerKind, field: str
   ]
 }
 
-function checkTemplateRef(resource: BlueprintResource, owner: OwnerKind, field: string): Refusal[] {
+function checkTemplateRef(resource: BlueprintResource, owner: OwnerKind, field: string): FieldError[] {
   const { name, options } = resource.templateRef
   if ((name === undefined) === (options === undefined || options.length === 0))
     return [
@@ -88,7 +88,7 @@ function checkTemplateRef(resource: BlueprintResource, owner: OwnerKind, field: 
   ]
 }
 
-function checkPassThrough(resource: BlueprintResource, input: string, field: string): Refusal[] {
+function checkPassThrough(resource: BlueprintResource, input: string, field: string): FieldError[] {
   const { kind } = resource.templateRef
   const passed = provides(kind)
   if (passed === undefined || kind === 'ClusterDeploymentTemplate')
@@ -97,7 +97,10 @@ function checkPassThrough(resource: BlueprintResource, input: string, field: str
   return refusedWhen(!isThere, field, `pass through [${input}] does not refer to a known ${passed} input`)
 }
 
-function checkDeployment({ templateRef, deployment, configs = [], name }: BlueprintResource, field: string): Refusal[] {
+function checkDeployment(
+  { templateRef, deployment, configs = [], name }: BlueprintResource,
+  field: string,
+): FieldError[] {
   if (templateRef.kind !== 'ClusterDeploymentTemplate')
     return refusedWhen(
       deployment !== undefined,
@@ -125,7 +128,7 @@ const fields: Readonly<Record<InputKind, string>> = {
   deployment: 'deployment',
 }
 
-function checkReferences(resources: readonly BlueprintResource[]): Refusal[] {
+function checkReferences(resources: readonly BlueprintResource[]): FieldError[] {
   return resources.flatMap((resource, index) =>
     inputsOf(resource).flatMap((input) => {
       const problem = referenceProblem(input, resources)
@@ -147,7 +150,7 @@ function referenceProblem(
     : `resource [${name}] provides ${provided === undefined ? 'nothing' : `a ${provided}`}, not a ${wanted}`
 }
 
-function checkCircles(resources: readonly BlueprintResource[]): Refusal[] {
+function checkCircles(resources: readonly BlueprintResource[]): FieldError[] {
   const names = [...circular(resources)]
   return refusedWhen(names.length > 0, 'spec.resources', `the resources [${names.join(', ')}] wait for each other`)
 }

@@ -1,5 +1,5 @@
 // Checks of health rules (originals/cartographer.md §3.1): one rule, matchers that can match, paths and expressions that make sense.
-import type { Refusal } from '@fairlead/controller'
+import type { FieldError } from '@fairlead/kube'
 import type { HealthFieldMatcher, HealthMatchers, HealthRule } from '../api.ts'
 import { expressionProblem } from '../engine/health/health-expression.ts'
 import { pathProblem } from '../engine/values/path.ts'
@@ -7,7 +7,7 @@ import { valuesProblem } from './selector.ts'
 import { refusal, refusedWhen } from './refusal.ts'
 
 /** What is wrong with a health rule at `field`. */
-export function checkRule(rule: HealthRule, field: string): Refusal[] {
+export function checkRule(rule: HealthRule, field: string): FieldError[] {
   const given = Object.entries(rule).filter(([, value]) => value !== undefined)
   if (given.length !== 1) {
     const found = given.length === 0 ? 'neither' : 'multiple'
@@ -31,21 +31,21 @@ export function checkRule(rule: HealthRule, field: string): Refusal[] {
   })
 }
 
-function checkMultiMatch({ unhealthy, healthy }: NonNullable<HealthRule['multiMatch']>, field: string): Refusal[] {
+function checkMultiMatch({ unhealthy, healthy }: NonNullable<HealthRule['multiMatch']>, field: string): FieldError[] {
   return [
     ...checkMatchers(unhealthy, 'unhealthy', `${field}.unhealthy`),
     ...checkMatchers(healthy, 'healthy', `${field}.healthy`),
   ]
 }
 
-function checkMatchers(matchers: HealthMatchers | undefined, state: string, field: string): Refusal[] {
+function checkMatchers(matchers: HealthMatchers | undefined, state: string, field: string): FieldError[] {
   const { matchConditions = [], matchFields = [] } = matchers ?? {}
   if (matchConditions.length === 0 && matchFields.length === 0)
     return [refusal(field, `invalid multi match health rule: ${state} rule has no matchFields or matchConditions`)]
   return matchFields.flatMap((matcher, index) => checkFieldMatcher(matcher, `${field}.matchFields[${index}]`))
 }
 
-function checkFieldMatcher(matcher: HealthFieldMatcher, field: string): Refusal[] {
+function checkFieldMatcher(matcher: HealthFieldMatcher, field: string): FieldError[] {
   const { key, messagePath } = matcher
   const problems: [string, string | undefined][] = [
     ['key', pathProblem(key)],

@@ -1,13 +1,14 @@
 // How checks report: a path of the object and a sentence.
-import type { Refusal } from '@fairlead/controller'
+import { fieldErrors } from '@fairlead/kube'
+import type { FieldError } from '@fairlead/kube'
 
 /** Refuses a field. */
-export function refusal(field: string, message: string): Refusal {
-  return { field, message }
+export function refusal(field: string, message: string): FieldError {
+  return fieldErrors.invalid(field, undefined, message)
 }
 
 /** One refusal, or none. */
-export function refusedWhen(isWrong: boolean, field: string, message: string): Refusal[] {
+export function refusedWhen(isWrong: boolean, field: string, message: string): FieldError[] {
   return isWrong ? [refusal(field, message)] : []
 }
 

@@ -1,6 +1,6 @@
 // Checks of selectors (originals/cartographer.md §1.4): labels that parse, and fields that an owner can have.
 import { SelectorError, selectorFrom } from '@fairlead/kube'
-import type { Refusal } from '@fairlead/controller'
+import type { FieldError } from '@fairlead/kube'
 import type { FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
 import { pathProblem } from '../engine/values/path.ts'
 import { refusal } from './refusal.ts'
@@ -31,7 +31,7 @@ export function checkSelector(
   owner: OwnerKind,
   field: string,
   names: SelectorFields,
-): Refusal[] {
+): FieldError[] {
   const { matchLabels, matchExpressions, matchFields = [] } = selector
   const found = matchFields.flatMap((one, index) => checkField(one, owner, `${field}.${names.fields}[${index}]`))
   try {
@@ -61,7 +61,7 @@ export function valuesProblem({ operator, values = [] }: FieldRequirement): stri
   return !needsValues && values.length > 0 ? `operator ${operator} takes no values` : undefined
 }
 
-function checkField(requirement: FieldRequirement, owner: OwnerKind, field: string): Refusal[] {
+function checkField(requirement: FieldRequirement, owner: OwnerKind, field: string): FieldError[] {
   const { key } = requirement
   const { exact, within } = fields[owner]
   const isKnown =

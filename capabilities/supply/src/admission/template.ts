@@ -1,7 +1,7 @@
 // Checks of templates (originals/cartographer.md §1.5, §1.6).
 import { isJsonObject } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
-import type { Refusal } from '@fairlead/controller'
+import type { FieldError } from '@fairlead/kube'
 import type { ClusterHealthRule, RunTemplate, Template, TemplateSpec } from '../api.ts'
 import { pathProblem } from '../engine/values/path.ts'
 import { templateExpressionProblem } from '../engine/templates/stamp.ts'
@@ -9,7 +9,7 @@ import { refusal, refusedWhen } from './refusal.ts'
 import { checkRule } from './health-rule.ts'
 
 /** What is wrong with one of the five templates. */
-export function checkTemplate({ kind, spec }: Template): Refusal[] {
+export function checkTemplate({ kind, spec }: Template): FieldError[] {
   return [
     ...checkContent(spec),
     ...checkPaths(spec),
@@ -28,7 +28,7 @@ export function checkTemplate({ kind, spec }: Template): Refusal[] {
 }
 
 /** What is wrong with a ClusterRunTemplate. */
-export function checkRunTemplate({ spec }: RunTemplate): Refusal[] {
+export function checkRunTemplate({ spec }: RunTemplate): FieldError[] {
   return [
     ...checkNamespace(spec.template),
     ...refusedWhen(!isJsonObject(spec.template['spec']), 'spec.template.spec', 'a run needs a spec'),
@@ -37,13 +37,13 @@ export function checkRunTemplate({ spec }: RunTemplate): Refusal[] {
 }
 
 /** What is wrong with a ClusterHealthRule. */
-export function checkHealthRule({ spec }: ClusterHealthRule): Refusal[] {
+export function checkHealthRule({ spec }: ClusterHealthRule): FieldError[] {
   if (spec.healthRule.auto !== undefined)
     return [refusal('spec.healthRule.auto', 'the rule of a kind cannot be the rule of its kind')]
   return checkRule(spec.healthRule, 'spec.healthRule')
 }
 
-function checkContent({ template, ytt, expression }: TemplateSpec): Refusal[] {
+function checkContent({ template, ytt, expression }: TemplateSpec): FieldError[] {
   const given = [template, ytt, expression].filter((one) => one !== undefined)
   if (given.length !== 1)
     return [
@@ -57,7 +57,7 @@ function checkContent({ template, ytt, expression }: TemplateSpec): Refusal[] {
   return problem === undefined ? [] : [refusal('spec.expression', problem)]
 }
 
-function checkNamespace(template: JsonObject): Refusal[] {
+function checkNamespace(template: JsonObject): FieldError[] {
   const { metadata } = template
   const isSet = isJsonObject(metadata) && metadata['namespace'] !== undefined
   return refusedWhen(
@@ -67,18 +67,18 @@ function checkNamespace(template: JsonObject): Refusal[] {
   )
 }
 
-function checkPaths({ urlPath, revisionPath, imagePath, configPath }: TemplateSpec): Refusal[] {
+function checkPaths({ urlPath, revisionPath, imagePath, configPath }: TemplateSpec): FieldError[] {
   return Object.entries({ urlPath, revisionPath, imagePath, configPath }).flatMap(([name, path]) =>
     path === undefined ? [] : checkPath(path, `spec.${name}`),
   )
 }
 
-function checkPath(path: string, field: string): Refusal[] {
+function checkPath(path: string, field: string): FieldError[] {
   const problem = pathProblem(path)
   return problem === undefined ? [] : [refusal(field, problem)]
 }
 
-function checkLifecycle({ lifecycle = 'mutable', retentionPolicy }: TemplateSpec): Refusal[] {
+function checkLifecycle({ lifecycle = 'mutable', retentionPolicy }: TemplateSpec): FieldError[] {
   return refusedWhen(
     lifecycle === 'mutable' && retentionPolicy !== undefined,
     'spec.retentionPolicy',
@@ -86,7 +86,7 @@ function checkLifecycle({ lifecycle = 'mutable', retentionPolicy }: TemplateSpec
   )
 }
 
-function checkCompletion({ observedMatches, observedCompletion }: TemplateSpec): Refusal[] {
+function checkCompletion({ observedMatches, observedCompletion }: TemplateSpec): FieldError[] {
   const hasMatches = observedMatches !== undefined && observedMatches.length > 0
   if (hasMatches === (observedCompletion !== undefined)) {
     const found = hasMatches ? 'both' : 'neither'

@@ -1,12 +1,12 @@
 // All checks, as admission runs them; the commands run the same.
-import type { Refusal, Validator } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
+import type { Validator } from '@fairlead/controller'
+import type { FieldError, KubeObject } from '@fairlead/kube'
 import type { Blueprint, ClusterHealthRule, RunTemplate, Template } from '../api.ts'
 import { apiGroup } from '../api.ts'
 import { checkBlueprint } from './blueprint.ts'
 import { checkHealthRule, checkRunTemplate, checkTemplate } from './template.ts'
 
-function validator(resources: readonly string[], check: (object: KubeObject) => Refusal[]): Validator {
+function validator(resources: readonly string[], check: (object: KubeObject) => FieldError[]): Validator {
   return { group: apiGroup, resources, validate: check }
 }
 

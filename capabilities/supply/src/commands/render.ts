@@ -24,7 +24,7 @@ export async function run({ options, out, err, stdin }: CommandContext): Promise
         .flatMap((validator) =>
           validator
             .validate(object, undefined)
-            .map(({ field, message }) => `${object.kind} ${object.metadata.name}: ${field}: ${message}`),
+            .map(({ field, detail }) => `${object.kind} ${object.metadata.name}: ${field}: ${detail}`),
         ),
     )
     for (const line of refused) err(line)

@@ -1,5 +1,5 @@
 // Capabilities' validators as a link of admission: in process what a validating webhook is in a cluster.
-import { fieldErrors, invalid } from '@fairlead/kube'
+import { invalid } from '@fairlead/kube'
 import type { Validator } from '@fairlead/controller'
 import type { AdmissionLink } from './admission.ts'
 
@@ -10,12 +10,10 @@ export function validatorsLink(validators: readonly Validator[]): AdmissionLink 
     validate({ resource, object, oldObject, subresource }) {
       if (object === undefined || subresource === 'status') return
       const { definition } = resource
-      const refusals = validators
+      const errors = validators
         .filter(({ group, resources }) => group === definition.group && resources.includes(definition.plural))
         .flatMap((validator) => validator.validate(object, oldObject))
-      if (refusals.length === 0) return
-      const errors = refusals.map(({ field, message }) => fieldErrors.invalid(field, undefined, message))
-      throw invalid(definition, object.metadata.name ?? '', errors)
+      if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors)
     },
   }
 }

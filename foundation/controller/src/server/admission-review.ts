@@ -1,5 +1,5 @@
 // Admission webhooks: an AdmissionReview in, the validators' verdict out. Pure.
-import { StatusError, badRequest, fieldErrors, invalid } from '@fairlead/kube'
+import { StatusError, badRequest, invalid } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { Validator } from '../capability.ts'
 
@@ -30,11 +30,10 @@ function verdictOn(request: AdmissionRequest, validators: readonly Validator[]):
   const { object, oldObject, resource, kind } = request
   if (!object || request.subResource === 'status') return { allowed: true }
   try {
-    const refusals = validators
+    const errors = validators
       .filter(({ group, resources }) => group === resource.group && resources.includes(resource.resource))
       .flatMap((validator) => validator.validate(object, oldObject ?? undefined))
-    if (refusals.length === 0) return { allowed: true }
-    const errors = refusals.map(({ field, message }) => fieldErrors.invalid(field, undefined, message))
+    if (errors.length === 0) return { allowed: true }
     const refused = invalid(kind, object.metadata.name ?? request.name ?? '', errors)
     return { allowed: false, status: refused.status as unknown as JsonObject }
   } catch (error) {

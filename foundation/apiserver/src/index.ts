@@ -8,7 +8,8 @@ export type { LogRequest, PodLogs } from './handlers/pod-endpoints.ts'
 export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 export { ResourceStorageError } from './resource-storage/storage-definition.ts'
 export type { ResourceStorageErrorCode } from './resource-storage/storage-definition.ts'
-export type { AdmissionLink, AdmissionRequest } from './admission/admission.ts'
+export type { AdmissionAttributes } from './admission/attributes.ts'
+export type { AdmissionPlugin } from './admission/plugin.ts'
 
 // behind an APIService of another cluster
 export { ExtensionServer } from './extension-server/extension-server.ts'
@@ -72,7 +73,7 @@ export { compactRules, describeRule, missingRules, ruleAllows } from './auth/rba
 export type { PolicyRule } from './auth/rbac/policy-rule.ts'
 export { checkEscalation, isEscalationGuarded } from './auth/rbac/escalation.ts'
 export type { RbacState, RbacWrite } from './auth/rbac/escalation.ts'
-export { escalationAdmission } from './auth/rbac/escalation-admission.ts'
+export { rbacEscalationPlugin } from './admission/rbac-escalation.ts'
 export { aggregatedRules } from './auth/rbac/aggregated-cluster-roles.ts'
 export type { AggregatedClusterRole } from './auth/rbac/aggregated-cluster-roles.ts'
 export { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'

@@ -4,13 +4,13 @@ import { Client, systemClock } from '@fairlead/client'
 import type { Discovery, Transport } from '@fairlead/client'
 import type { ResourceStorage, Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
-import { Admission } from './admission/admission.ts'
+import { AdmissionChain } from './admission/chain.ts'
 import { AggregationGate } from './aggregator/gate.ts'
-import type { AdmissionLink } from './admission/admission.ts'
-import { policiesLink } from './admission/policies/policies-link.ts'
-import { mutatingWebhooksLink } from './admission/webhooks/mutating-link.ts'
-import { validatingWebhooksLink } from './admission/webhooks/validating-link.ts'
-import { validatorsLink } from './admission/validators.ts'
+import type { AdmissionPlugin } from './admission/plugin.ts'
+import { validatingAdmissionPolicyPlugin } from './admission/policies/policy-plugin.ts'
+import { mutatingWebhookPlugin } from './admission/webhooks/mutating-plugin.ts'
+import { validatingWebhookPlugin } from './admission/webhooks/validating-plugin.ts'
+import { capabilityValidatorsPlugin } from './admission/capability-validators.ts'
 import { certificateAuthenticator, staticTokens } from './auth/authenticators.ts'
 import { loadCertificates, makeCertificates } from './auth/certificates.ts'
 import type { Certificates } from './auth/certificates.ts'
@@ -18,12 +18,12 @@ import { kubeconfigText } from './auth/kubeconfig-file.ts'
 import type { StaticToken } from './auth/authenticators.ts'
 import type { Authenticator } from './identity/credentials.ts'
 import type { UserInfo } from './identity/user.ts'
-import { alwaysAllow } from './admission/always-allow.ts'
+import { alwaysAllow } from './auth/always-allow.ts'
 import { authEndpoints } from './auth/endpoints.ts'
 import { issuerRoute } from './auth/issuer-route.ts'
 import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
-import { escalationAdmission } from './auth/rbac/escalation-admission.ts'
-import { signerAdmission } from './auth/signer-admission.ts'
+import { rbacEscalationPlugin } from './admission/rbac-escalation.ts'
+import { certificateSignersPlugin } from './admission/certificate-signers.ts'
 import { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
 import { RoleIndex } from './auth/rbac/role-index.ts'
 import { ServiceAccountTokens } from './auth/service-account-tokens.ts'
@@ -37,7 +37,7 @@ import { CustomResources } from './custom/index.ts'
 import { ResourceStorages } from './resource-storage/resource-storages.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from './discovery/index.ts'
 import type { Environment } from './handlers/environment.ts'
-import { systemNamespaces } from './handlers/namespace-rules.ts'
+import { systemNamespaces } from './objects/namespace-rules.ts'
 import { podEndpoints } from './handlers/pod-endpoints.ts'
 import type { PodLogs } from './handlers/pod-endpoints.ts'
 import { Turns } from './handlers/turns.ts'
@@ -84,7 +84,7 @@ export interface ApiServerOptions {
   /** Checks of capabilities, run as admission. */
   readonly validators?: readonly Validator[]
   /** Further links of the admission chain, after the server's own. */
-  readonly admission?: readonly AdmissionLink[]
+  readonly admission?: readonly AdmissionPlugin[]
   /** Where webhooks and extension servers are that are named by a Service (`name.namespace.svc`); asked before the Service's EndpointSlices. */
   readonly resolve?: HookResolver
   /** Whether requests for the groups of APIServices that lead to Services are handed on to those; true when left out. */
@@ -201,12 +201,12 @@ export class ApiServer implements AsyncDisposable {
       registry,
       views: new Views(),
       clock,
-      admission: new Admission([
-        ...(rbac === undefined ? [] : [escalationAdmission(rbac), signerAdmission(authorizer)]),
-        ...(options.validators === undefined ? [] : [validatorsLink(options.validators)]),
-        policiesLink({ registry, authorizer, read, list }),
-        mutatingWebhooksLink(webhooks),
-        validatingWebhooksLink(webhooks),
+      admission: new AdmissionChain([
+        ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
+        ...(options.validators === undefined ? [] : [capabilityValidatorsPlugin(options.validators)]),
+        validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
+        mutatingWebhookPlugin(webhooks),
+        validatingWebhookPlugin(webhooks),
         storages.link(),
         ...(options.admission ?? []),
       ]),

@@ -1,36 +1,59 @@
-// What links say about a request to others: the names by which webhooks and expressions know it, and refusals in the words of the real server.
+// The attributes of a write that admission plugins read (admission.Attributes of k8s.io/apiserver), the form in which webhooks and expressions
+// receive them, and refusals in the words of the real server.
 import { forbidden } from '@fairlead/kube'
-import type { JsonObject, JsonValue, StatusError } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, StatusError } from '@fairlead/kube'
 import type { UserInfo } from '../identity/user.ts'
+import { isNamespaces } from '../objects/namespace-rules.ts'
 import type { ServedResource } from '../registry/registry.ts'
-import type { DeleteOptions } from '../request/write-options.ts'
-import { isNamespaces } from '../handlers/namespace-rules.ts'
-import type { AdmissionRequest } from './admission.ts'
 import { groupVersionKind, groupVersionResource } from './matching/equivalents.ts'
 
-/** The name of what is written; for a new object without one what it has to go by. */
-export function nameOf({ name, object }: AdmissionRequest): string {
+/** A write on its way to the store. */
+export interface AdmissionAttributes {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+  readonly resource: ServedResource
+  readonly subresource: string
+  readonly namespace: string
+  /** '' while a generated name is not known yet. */
+  readonly name: string
+  /** In the version of the request; undefined for DELETE. */
+  readonly object: KubeObject | undefined
+  /** Undefined for CREATE. */
+  readonly oldObject: KubeObject | undefined
+  readonly user: UserInfo
+  readonly dryRun: boolean
+  /** Returns CreateOptions, UpdateOptions or DeleteOptions as an object; built only when a plugin needs it. */
+  readonly options?: () => JsonObject
+  /** Aborted when the client disconnects. */
+  readonly signal?: AbortSignal
+  /** Values of `Warning` headers; plugins may add to it. */
+  readonly warnings: string[]
+}
+
+/** Returns the name of the object that is written; for a new object without one, the name in its metadata. */
+export function nameOf({ name, object }: AdmissionAttributes): string {
   if (name !== '') return name
   return object?.metadata.name ?? ''
 }
 
-/** The namespace that a request is in; a Namespace is in itself. */
-export function placeOf(request: AdmissionRequest): string {
-  return isNamespaces(request.resource.definition) ? nameOf(request) : request.namespace
+/** Returns the namespace of a request; a Namespace is in itself. */
+export function requestNamespace(attributes: AdmissionAttributes): string {
+  return isNamespaces(attributes.resource.definition) ? nameOf(attributes) : attributes.namespace
 }
 
-/** 403 for a refusal; a refusal that is one already stays as it is. */
-export function refusal(request: AdmissionRequest, message: string): StatusError {
-  const { name, object, resource } = request
+/** Returns a 403 with the message of a refusal. */
+export function refusal({ name, object, resource }: AdmissionAttributes, message: string): StatusError {
   const shown = name || object?.metadata.name || object?.metadata.generateName || 'Unknown'
   return forbidden(resource.definition, shown, message)
 }
 
-/** The part of an AdmissionRequest (admission.k8s.io/v1) that is there whoever asks: everything but `uid`, `object` and `oldObject`. */
-export function describeRequest(request: AdmissionRequest, as: ServedResource): JsonObject {
-  const { operation, resource, subresource, user, dryRun, options } = request
-  const name = nameOf(request)
-  const namespace = placeOf(request)
+/**
+ * Returns the part of an AdmissionRequest (admission.k8s.io/v1) that does not depend on the webhook: everything but `uid`, `object` and
+ * `oldObject`. `as` is the version in which the request is presented.
+ */
+export function describeRequest(attributes: AdmissionAttributes, as: ServedResource): JsonObject {
+  const { operation, resource, subresource, user, dryRun, options } = attributes
+  const name = nameOf(attributes)
+  const namespace = requestNamespace(attributes)
   const sub = (field: string): JsonObject => (subresource === '' ? {} : { [field]: subresource })
   return {
     kind: { ...groupVersionKind(as, subresource) },
@@ -57,42 +80,6 @@ function userInfo({ name, uid, groups, extra }: UserInfo): JsonObject {
   }
 }
 
-const optionsVersion = 'meta.k8s.io/v1'
-
-/** CreateOptions or UpdateOptions of a request as an object: what its query says. */
-export function writeOptionsObject(kind: 'CreateOptions' | 'UpdateOptions', query: URLSearchParams): JsonObject {
-  const text = (field: string): JsonObject => {
-    const value = query.get(field) ?? ''
-    return value === '' ? {} : { [field]: value }
-  }
-  return {
-    kind,
-    apiVersion: optionsVersion,
-    ...dryRunField(query),
-    ...text('fieldManager'),
-    ...text('fieldValidation'),
-  }
-}
-
-/** DeleteOptions as an object. */
-export function deleteOptionsObject(options: DeleteOptions): JsonObject {
-  const { dryRun, gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = options
-  return {
-    kind: 'DeleteOptions',
-    apiVersion: optionsVersion,
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions: { ...preconditions } }),
-    ...(orphanDependents === undefined ? {} : { orphanDependents }),
-    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
-    ...(dryRun ? { dryRun: ['All'] } : {}),
-  }
-}
-
-function dryRunField(query: URLSearchParams): JsonObject {
-  const values = query.getAll('dryRun').filter((value) => value !== '')
-  return values.length === 0 ? {} : { dryRun: values }
-}
-
 const exemptResources: ReadonlySet<string> = new Set([
   'mutatingadmissionpolicies',
   'mutatingadmissionpolicybindings',
@@ -102,7 +89,7 @@ const exemptResources: ReadonlySet<string> = new Set([
   'validatingwebhookconfigurations',
 ])
 
-/** What configures admission is not held to it: else a broken webhook or policy could never be repaired. */
-export function isExempt({ resource: { definition } }: AdmissionRequest): boolean {
+/** Returns true for the configuration of admission itself, which is exempt: else a broken webhook or policy could never be repaired. */
+export function isExempt({ resource: { definition } }: AdmissionAttributes): boolean {
   return definition.group === 'admissionregistration.k8s.io' && exemptResources.has(definition.plural)
 }

@@ -1,7 +1,7 @@
 // What restoring does to a store: decided from what is there and what the backup holds. Pure.
 import { isJsonObject, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { systemNamespaces } from '../handlers/namespace-rules.ts'
+import { systemNamespaces } from '../objects/namespace-rules.ts'
 import type { Entry, Write } from '../storage/store.ts'
 import type { Backup } from './backup-file.ts'
 

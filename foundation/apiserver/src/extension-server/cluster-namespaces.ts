@@ -4,7 +4,7 @@ import type { Client } from '@fairlead/client'
 import type { Informer, InformerPool } from '@fairlead/controller'
 import { failure } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import type { AdmissionLink } from '../admission/admission.ts'
+import type { AdmissionPlugin } from '../admission/plugin.ts'
 
 /** Needs the rights to get, list and watch namespaces. */
 export class ClusterNamespaces implements Disposable {
@@ -27,7 +27,7 @@ export class ClusterNamespaces implements Disposable {
   }
 
   /** Asks for the namespace of a creation that the cache lacks. */
-  link(): AdmissionLink {
+  link(): AdmissionPlugin {
     return {
       name: 'namespaces',
       mutate: ({ operation, namespace }) =>

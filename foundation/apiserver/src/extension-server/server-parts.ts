@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { CertificateKeeper, InformerPool, servedHosts, silentLogger } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
-import { Admission } from '../admission/admission.ts'
+import { AdmissionChain } from '../admission/chain.ts'
 import { apiGroups } from '../discovery/api-groups.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from '../discovery/index.ts'
 import { ResourceStorages } from '../resource-storage/resource-storages.ts'
@@ -65,7 +65,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
     registry,
     views: new Views(),
     clock,
-    admission: new Admission([namespaces.link(), storages.link()]),
+    admission: new AdmissionChain([namespaces.link(), storages.link()]),
     authorizer,
     turns: new Turns(),
     random,

@@ -8,11 +8,11 @@ import type { ResourceDefinition } from '../registry/resource.ts'
 import type { Draft } from '../registry/strategy.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Entry } from '../storage/store.ts'
-import { deleteOptionsObject } from '../admission/attributes.ts'
+import { deleteOptionsObject } from '../admission/options-object.ts'
 import type { Environment, ResourceCall } from './environment.ts'
 import { keyOfCall, timestamp } from './environment.ts'
 import { servedStored } from './modify.ts'
-import { holdsFinalizers, isNamespaces, refuseDeletionOf } from './namespace-rules.ts'
+import { holdsFinalizers, isNamespaces, refuseDeletionOf } from '../objects/namespace-rules.ts'
 import { draftOf, isSameObject, toStored } from './prepare.ts'
 
 /** What is answered: the object while it is still there (or when its kind says so), else a Status of success. */

@@ -2,7 +2,7 @@
 import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
 import type { RequestAuthorizer } from '../identity/authorizer.ts'
 import type { UserInfo } from '../identity/user.ts'
-import type { Admission } from '../admission/admission.ts'
+import type { AdmissionChain } from '../admission/chain.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '../registry/strategy.ts'
 import type { SubresourceEndpoints } from './connect.ts'
@@ -16,7 +16,7 @@ export interface Environment {
   readonly registry: Registry
   readonly views: Views
   readonly clock: Clock
-  readonly admission: Admission
+  readonly admission: AdmissionChain
   /** Asked again where a request turns out to need more than its verb says. */
   readonly authorizer: RequestAuthorizer
   /** For writers of the same object. */

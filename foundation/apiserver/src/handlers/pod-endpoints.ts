@@ -10,8 +10,8 @@ import {
   resourceNotFound,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, ObjectMeta } from '@fairlead/kube'
-import type { AdmissionRequest } from '../admission/admission.ts'
-import { writeOptionsObject } from '../admission/attributes.ts'
+import type { AdmissionAttributes } from '../admission/attributes.ts'
+import { writeOptionsObject } from '../admission/options-object.ts'
 import { typedForm } from '../builtin/index.ts'
 import type { ServerResponse } from '../http/message.ts'
 import { messageOfKind } from '../protobuf/message-type.ts'
@@ -194,7 +194,7 @@ async function admitEviction(
     ...eviction,
     metadata: { ...(eviction['metadata'] as JsonObject | undefined), name, namespace },
   })
-  const request: AdmissionRequest = {
+  const request: AdmissionAttributes = {
     operation: 'CREATE',
     resource,
     subresource,

@@ -1,7 +1,7 @@
 // The delegated resources of a server: adding one registers its definition, connects its storage, and puts its checks into admission.
 import type { StorageOperation, ResourceStorage, RestStorage } from '@fairlead/controller'
 import { formatGroupResource } from '@fairlead/kube'
-import type { AdmissionLink } from '../admission/admission.ts'
+import type { AdmissionPlugin } from '../admission/plugin.ts'
 import type { SubresourceEndpoint, SubresourceEndpoints } from '../handlers/connect.ts'
 import type { Route } from '../http/route.ts'
 import { MalformedPath, parseRequestPath } from '../request/request-path.ts'
@@ -83,7 +83,7 @@ export class ResourceStorages {
   }
 
   /** Asks storages before writes of their resources. */
-  link(): AdmissionLink {
+  link(): AdmissionPlugin {
     return {
       name: 'delegated',
       validate: (request) => {

@@ -2,7 +2,7 @@
 import type { SubresourceRequest, RestStorage, StreamedResponse, SubresourceHandlers } from '@fairlead/controller'
 import { asJson, asObject, badRequest, cloneJson, deepFreeze, formatGroupResource, invalid } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { writeOptionsObject } from '../admission/attributes.ts'
+import { writeOptionsObject } from '../admission/options-object.ts'
 import type { SubresourceEndpoint } from '../handlers/connect.ts'
 import { writeContext } from '../handlers/environment.ts'
 import type { Environment, ResourceCall } from '../handlers/environment.ts'

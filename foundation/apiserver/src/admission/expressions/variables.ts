@@ -16,8 +16,8 @@ import type { AccessCheck, CelType, CelValue } from '@fairlead/kube/cel'
 import type { Authorizer } from '../../identity/authorizer.ts'
 import type { UserInfo } from '../../identity/user.ts'
 import type { ServedResource } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission.ts'
-import { describeRequest, nameOf, placeOf } from '../attributes.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
+import { describeRequest, nameOf, requestNamespace } from '../attributes.ts'
 
 /** Types by variable. */
 export type Declarations = Readonly<Record<string, CelType>>
@@ -84,7 +84,7 @@ export const authorizerDeclaration: Declarations = { authorizer: authorizerType 
 
 /** The values behind the declarations, for one request seen as one version. */
 export class RequestValues {
-  readonly #request: AdmissionRequest
+  readonly #request: AdmissionAttributes
   readonly #as: ServedResource
   readonly #namespace: KubeObject | undefined
   readonly #authorizer: Authorizer
@@ -92,7 +92,7 @@ export class RequestValues {
 
   /** `request` carries its objects in the version of `as`. */
   constructor(
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
     as: ServedResource,
     namespace: KubeObject | undefined,
     authorizer: Authorizer,
@@ -121,7 +121,7 @@ export class RequestValues {
         group: resource.definition.group,
         resource: resource.definition.plural,
         subresource,
-        namespace: placeOf(this.#request),
+        namespace: requestNamespace(this.#request),
         name: nameOf(this.#request),
       }),
     }

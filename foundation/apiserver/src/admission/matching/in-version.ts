@@ -2,13 +2,13 @@
 import type { KubeObject } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
 import { convert } from '../../views/views.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 
 /**
  * The request with its objects in the version of `as`; the same one when they are.
  * @throws StatusError when a conversion webhook fails
  */
-export async function inVersion(request: AdmissionRequest, as: ServedResource): Promise<AdmissionRequest> {
+export async function inVersion(request: AdmissionAttributes, as: ServedResource): Promise<AdmissionAttributes> {
   const states = [request.object, request.oldObject]
   // Subresources of another kind, such as Scale, look the same in every version of their resource.
   if (states.every((state) => state === undefined || state.apiVersion !== request.resource.apiVersion)) return request

@@ -2,7 +2,7 @@
 import { StatusError } from '@fairlead/kube'
 import type { LabelSelector } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 import { matchingVersion } from './rule.ts'
 import type { Rule } from './rule.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
@@ -23,7 +23,7 @@ export interface MatchResources {
  */
 export function meantVersion(
   match: MatchResources,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   read: NamespaceReader,
 ): ServedResource | undefined {
   const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match

@@ -1,5 +1,5 @@
 // Rules of webhooks and policies: `operations`, `apiGroups`, `apiVersions`, `resources` and `scope`.
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 import { otherVersions } from './equivalents.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 
@@ -22,7 +22,7 @@ export interface Rule {
 export function matchingVersion(
   rules: readonly Rule[],
   matchPolicy: string | undefined,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): ServedResource | undefined {
   if (rules.some((rule) => matchesRule(rule, request, request.resource))) return request.resource
   if (matchPolicy !== 'Equivalent') return undefined
@@ -36,7 +36,11 @@ export function matchingVersion(
 }
 
 /** Whether a rule speaks of the request, were it made to `resource`. */
-export function matchesRule(rule: Rule, request: AdmissionRequest, { definition, version }: ServedResource): boolean {
+export function matchesRule(
+  rule: Rule,
+  request: AdmissionAttributes,
+  { definition, version }: ServedResource,
+): boolean {
   return (
     names(rule.operations, request.operation) &&
     names(rule.apiGroups, definition.group) &&
@@ -52,7 +56,7 @@ function names(values: readonly string[] | undefined, value: string): boolean {
 }
 
 /** Namespaces themselves count as cluster-scoped. */
-function matchesScope(scope: string | undefined, { resource: { definition } }: AdmissionRequest): boolean {
+function matchesScope(scope: string | undefined, { resource: { definition } }: AdmissionAttributes): boolean {
   if (scope === undefined || scope === '' || scope === '*') return true
   return (scope === 'Namespaced') === definition.namespaced
 }

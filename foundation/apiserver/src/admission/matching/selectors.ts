@@ -1,8 +1,8 @@
 // namespaceSelector and objectSelector of webhooks and policies. An error only counts once the rules have said that the request is meant.
 import { internalError, notFound, SelectorError, selectorFrom, StatusError } from '@fairlead/kube'
 import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
-import { isNamespaces } from '../../handlers/namespace-rules.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import { isNamespaces } from '../../objects/namespace-rules.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 
 /** Finds a namespace by its name. */
 export type NamespaceReader = (name: string) => KubeObject | undefined
@@ -11,7 +11,7 @@ export type NamespaceReader = (name: string) => KubeObject | undefined
 export type Selected = boolean | StatusError
 
 /** The namespace that a request belongs to; a Namespace belongs to itself, as it will be. */
-export function namespaceOf(request: AdmissionRequest, read: NamespaceReader): KubeObject | undefined {
+export function namespaceOf(request: AdmissionAttributes, read: NamespaceReader): KubeObject | undefined {
   const { resource, subresource, operation, object, name, namespace } = request
   if (!isNamespaces(resource.definition)) return namespace === '' ? undefined : read(namespace)
   return subresource === '' && operation !== 'DELETE' ? object : read(name)
@@ -20,7 +20,7 @@ export function namespaceOf(request: AdmissionRequest, read: NamespaceReader): K
 /** Cluster-scoped objects other than Namespaces are always taken. */
 export function selectsNamespace(
   selector: LabelSelector | undefined,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   read: NamespaceReader,
 ): Selected {
   if (isEverything(selector)) return true
@@ -36,7 +36,7 @@ export function selectsNamespace(
 /** Taken when the object is, as it was or as it will be. */
 export function selectsObject(
   selector: LabelSelector | undefined,
-  { object, oldObject }: Pick<AdmissionRequest, 'object' | 'oldObject'>,
+  { object, oldObject }: Pick<AdmissionAttributes, 'object' | 'oldObject'>,
 ): Selected {
   if (isEverything(selector)) return true
   const parsed = parse(selector!)

@@ -2,7 +2,7 @@
 import { asJson, isJsonObject, StatusError } from '@fairlead/kube'
 import type { JsonObject, JsonValue, Status } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 import { WebhookError } from '../../webhooks/webhook-client.ts'
 import { describeRequest } from '../attributes.ts'
 
@@ -28,7 +28,7 @@ export class InvalidAnswer extends Error {
 
 /** The review to send. `request` carries its objects in the version of `as`. */
 export function reviewOf(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   as: ServedResource,
   version: 'v1' | 'v1beta1',
   uid: string,

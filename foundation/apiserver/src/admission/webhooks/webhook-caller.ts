@@ -5,7 +5,7 @@ import type { Authorizer } from '../../identity/authorizer.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import { WebhookError } from '../../webhooks/webhook-client.ts'
 import type { WebhookClient } from '../../webhooks/webhook-client.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 import { refusal } from '../attributes.ts'
 import { RequestValues } from '../expressions/variables.ts'
 import { inVersion } from '../matching/in-version.ts'
@@ -28,13 +28,13 @@ export interface Invocation {
   readonly webhook: Webhook
   readonly as: ServedResource
   /** With its objects in that version. */
-  readonly request: AdmissionRequest
+  readonly request: AdmissionAttributes
 }
 
 /** The request for one webhook; undefined when it does not want it. @throws StatusError 403, 404, 500 */
 export async function invocationOf(
   webhook: Webhook,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   source: WebhookSource,
 ): Promise<Invocation | undefined> {
   const readNamespace = (name: string): KubeObject | undefined => source.read('namespaces.', name)

@@ -9,7 +9,7 @@ import { authorizerDeclaration, requestDeclarations } from '../expressions/varia
 import { meantVersion } from '../matching/match-resources.ts'
 import type { Rule } from '../matching/rule.ts'
 import type { NamespaceReader } from '../matching/selectors.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 
 /** One entry of `webhooks`. */
 export interface WebhookSpec {
@@ -65,7 +65,7 @@ export class Webhook {
   }
 
   /** The version in which the webhook wants the request; undefined when it does not want it. @throws StatusError 404, 500 */
-  wants(request: AdmissionRequest, read: NamespaceReader): ServedResource | undefined {
+  wants(request: AdmissionAttributes, read: NamespaceReader): ServedResource | undefined {
     const { rules = [], matchPolicy, namespaceSelector, objectSelector } = this.spec
     if (rules.length === 0) return undefined
     return meantVersion(

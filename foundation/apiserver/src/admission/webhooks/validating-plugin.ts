@@ -1,5 +1,6 @@
 // Validating webhooks: all that want the request are asked at once, and one refusal is enough.
-import type { AdmissionLink, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin } from '../plugin.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 import { isExempt } from '../attributes.ts'
 import { ask, invocationOf } from './webhook-caller.ts'
 import type { Invocation, WebhookSource } from './webhook-caller.ts'
@@ -7,7 +8,7 @@ import { validatingResource, webhooksOf } from './webhook.ts'
 import type { Webhook } from './webhook.ts'
 
 /** The link. */
-export function validatingWebhooksLink(source: WebhookSource): AdmissionLink {
+export function validatingWebhookPlugin(source: WebhookSource): AdmissionPlugin {
   return {
     name: 'ValidatingAdmissionWebhook',
     validate(request) {
@@ -17,7 +18,11 @@ export function validatingWebhooksLink(source: WebhookSource): AdmissionLink {
   }
 }
 
-async function validate(webhooks: readonly Webhook[], request: AdmissionRequest, source: WebhookSource): Promise<void> {
+async function validate(
+  webhooks: readonly Webhook[],
+  request: AdmissionAttributes,
+  source: WebhookSource,
+): Promise<void> {
   const invocations: Invocation[] = []
   for (const webhook of webhooks) {
     const invocation = await invocationOf(webhook, request, source)

@@ -1,10 +1,10 @@
 // Capabilities' validators as a link of admission: in process what a validating webhook is in a cluster.
 import { invalid } from '@fairlead/kube'
 import type { Validator } from '@fairlead/controller'
-import type { AdmissionLink } from './admission.ts'
+import type { AdmissionPlugin } from './plugin.ts'
 
 /** Refuses with 422 what a validator refuses. */
-export function validatorsLink(validators: readonly Validator[]): AdmissionLink {
+export function capabilityValidatorsPlugin(validators: readonly Validator[]): AdmissionPlugin {
   return {
     name: 'capabilities',
     validate({ resource, object, oldObject, subresource }) {

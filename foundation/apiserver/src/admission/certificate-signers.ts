@@ -2,13 +2,13 @@
 // (plugins CertificateApproval and CertificateSigning).
 import { forbidden, goQuote } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import type { AdmissionLink } from '../admission/admission.ts'
+import type { AdmissionPlugin } from './plugin.ts'
 import { stringAt } from '../builtin/fields.ts'
 import type { Authorizer } from '../identity/authorizer.ts'
 import type { UserInfo } from '../identity/user.ts'
 
 /** Refuses approvals and certificates of those who may not `approve` or `sign` for the signer that a request names. */
-export function signerAdmission(authorizer: Authorizer): AdmissionLink {
+export function certificateSignersPlugin(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'certificate-signers',
     validate({ operation, resource, subresource, name, object, oldObject, user }) {

@@ -1,10 +1,10 @@
 // The link of the admission chain that keeps users from giving themselves permissions.
-import type { AdmissionLink } from '../../admission/admission.ts'
-import { checkEscalation, isEscalationGuarded } from './escalation.ts'
-import type { RbacState } from './escalation.ts'
+import type { AdmissionPlugin } from './plugin.ts'
+import { checkEscalation, isEscalationGuarded } from '../auth/rbac/escalation.ts'
+import type { RbacState } from '../auth/rbac/escalation.ts'
 
 /** Refuses roles and bindings that give more than their writer holds. It comes first: before defaults, validation and webhooks. */
-export function escalationAdmission(state: RbacState): AdmissionLink {
+export function rbacEscalationPlugin(state: RbacState): AdmissionPlugin {
   return {
     name: 'rbac-escalation',
     mutate: ({ operation, resource, subresource, namespace, name, object, oldObject, user }) => {

@@ -4,12 +4,13 @@ import type { KubeObject, StatusCause } from '@fairlead/kube'
 import { fromJson } from '@fairlead/kube/cel'
 import type { Authorizer } from '../../identity/authorizer.ts'
 import type { ServedResource } from '../../registry/registry.ts'
-import type { AdmissionLink, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin } from '../plugin.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 import { isExempt, refusal } from '../attributes.ts'
 import { inVersion } from '../matching/in-version.ts'
 import { RequestValues } from '../expressions/variables.ts'
 import { meantVersion } from '../matching/match-resources.ts'
-import { isNamespaces } from '../../handlers/namespace-rules.ts'
+import { isNamespaces } from '../../objects/namespace-rules.ts'
 import { CompiledPolicy } from './compiled-policy.ts'
 import type { Denial } from './compiled-policy.ts'
 import { ConfigurationError, paramResource, paramsOf } from './params.ts'
@@ -30,7 +31,7 @@ interface Refused {
 }
 
 /** The link. */
-export function policiesLink(source: PoliciesSource): AdmissionLink {
+export function validatingAdmissionPolicyPlugin(source: PoliciesSource): AdmissionPlugin {
   const compiled = new WeakMap<KubeObject, CompiledPolicy>()
   const compile = (policy: ValidatingAdmissionPolicy): CompiledPolicy => {
     let known = compiled.get(policy)
@@ -49,7 +50,7 @@ export function policiesLink(source: PoliciesSource): AdmissionLink {
 
 async function validate(
   policies: readonly ValidatingAdmissionPolicy[],
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   source: PoliciesSource,
   compile: (policy: ValidatingAdmissionPolicy) => CompiledPolicy,
 ): Promise<void> {
@@ -62,12 +63,12 @@ async function validate(
 /** One request on its way through the policies. */
 class PolicyRun {
   readonly refused: Refused[] = []
-  readonly #request: AdmissionRequest
+  readonly #request: AdmissionAttributes
   readonly #source: PoliciesSource
   /** The request in each version that a policy asked for. */
   readonly #values = new Map<string, RequestValues>()
 
-  constructor(request: AdmissionRequest, source: PoliciesSource) {
+  constructor(request: AdmissionAttributes, source: PoliciesSource) {
     this.#request = request
     this.#source = source
   }
@@ -161,7 +162,7 @@ function byName(a: KubeObject, b: KubeObject): number {
 
 const codes: Readonly<Record<string, number>> = { Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413 }
 
-function denied(request: AdmissionRequest, { policy, binding, denial }: Refused): StatusError {
+function denied(request: AdmissionAttributes, { policy, binding, denial }: Refused): StatusError {
   const who = `ValidatingAdmissionPolicy '${policy}'${binding === undefined ? '' : ` with binding '${binding}'`}`
   const message = `${who} denied request: ${denial.message}`
   const { status } = refusal(request, message)

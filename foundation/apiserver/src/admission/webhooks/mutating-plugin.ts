@@ -21,7 +21,8 @@ import type { Draft } from '../../registry/strategy.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import { kindOfResource } from '../../request/body-decoder.ts'
 import { convert } from '../../views/views.ts'
-import type { AdmissionLink, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin } from '../plugin.ts'
+import type { AdmissionAttributes } from '../attributes.ts'
 import { isExempt } from '../attributes.ts'
 import type { AdmissionAnswer } from './admission-review.ts'
 import { ask, callFailed, invocationOf } from './webhook-caller.ts'
@@ -30,7 +31,7 @@ import { mutatingResource, webhooksOf } from './webhook.ts'
 import type { Webhook } from './webhook.ts'
 
 /** The link. */
-export function mutatingWebhooksLink(source: WebhookSource): AdmissionLink {
+export function mutatingWebhookPlugin(source: WebhookSource): AdmissionPlugin {
   return {
     name: 'MutatingAdmissionWebhook',
     mutate(request) {
@@ -42,7 +43,7 @@ export function mutatingWebhooksLink(source: WebhookSource): AdmissionLink {
 
 async function mutate(
   webhooks: readonly Webhook[],
-  original: AdmissionRequest,
+  original: AdmissionAttributes,
   source: WebhookSource,
 ): Promise<JsonObject | undefined> {
   let request = original
@@ -133,7 +134,7 @@ function decoded(value: JsonObject, as: ServedResource): JsonObject {
 }
 
 /** Webhooks may say who owns which fields, as long as that makes sense; otherwise things stay as they were, with a warning. */
-function withValidOwners(changed: AdmissionRequest, original: AdmissionRequest): JsonObject {
+function withValidOwners(changed: AdmissionAttributes, original: AdmissionAttributes): JsonObject {
   const object = cloneJson(asJson(changed.object!)) as Draft
   const before = original.object!.metadata.managedFields
   const { managedFields } = changed.object!.metadata

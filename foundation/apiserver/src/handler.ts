@@ -6,7 +6,7 @@ import { impersonate, readImpersonation } from './auth/impersonation.ts'
 import type { Attributes, RequestAuthorizer } from './identity/authorizer.ts'
 import type { Authenticator } from './identity/credentials.ts'
 import type { UserInfo } from './identity/user.ts'
-import type { UpstreamFinder } from './aggregator/upstream.ts'
+import type { UpstreamResolver } from './http/upstream.ts'
 import type { Environment, ResourceCall } from './handlers/environment.ts'
 import { answerResource, verbOf } from './handlers/resource-endpoint.ts'
 import type { ProtobufCodec } from './handlers/exchange.ts'
@@ -27,7 +27,7 @@ export interface HandlerOptions {
   readonly authorizer: RequestAuthorizer
   readonly routes: readonly Route[]
   /** Servers behind APIServices. */
-  readonly upstreams?: Pick<UpstreamFinder, 'leadsTo'>
+  readonly upstreams?: Pick<UpstreamResolver, 'resolve'>
   readonly protobuf: ProtobufCodec | undefined
   readonly metrics: RequestMetrics
   /** Told about errors that no client caused. */
@@ -60,7 +60,7 @@ export class Handler {
 
   /** How many bytes a body may have, or that it is handed on as it comes; undefined: the usual. */
   bodyLimit(path: string): number | 'stream' | undefined {
-    if (this.#options.upstreams?.leadsTo(path) !== undefined) return 'stream'
+    if (this.#options.upstreams?.resolve(path) !== undefined) return 'stream'
     for (const route of this.#options.routes) {
       const limit = route.bodyLimit?.(path)
       if (limit !== undefined) return limit
@@ -71,7 +71,7 @@ export class Handler {
   /** Whether requests to change the protocol go to {@link upgrade}; all others are answered as if they had not asked. */
   upgrades(path: string): boolean {
     return (
-      this.#options.upstreams?.leadsTo(path) !== undefined ||
+      this.#options.upstreams?.resolve(path) !== undefined ||
       this.#options.routes.some((route) => route.upgrades?.(path) === true)
     )
   }
@@ -80,7 +80,7 @@ export class Handler {
   async upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse> {
     try {
       const segments = segmentsOf(request)
-      const upstream = this.#options.upstreams?.leadsTo(request.path)
+      const upstream = this.#options.upstreams?.resolve(request.path)
       const user = await this.#authenticate(request)
       if (user instanceof StatusError) return this.#forbid(user, request)
       const attributes: Attributes =
@@ -109,7 +109,7 @@ export class Handler {
     const attributes = attributesOf(request, path, user)
     const decision = await this.#options.authorizer.authorize(attributes)
     if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
-    const upstream = this.#options.upstreams?.leadsTo(request.path)
+    const upstream = this.#options.upstreams?.resolve(request.path)
     if (upstream !== undefined) return upstream.answer(request, user)
     if (path.kind === 'resource') {
       const found = this.#find(path)

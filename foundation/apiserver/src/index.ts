@@ -61,8 +61,9 @@ export { answerTokenRequest, defaultTokenRequest } from './auth/token-request.ts
 export type { TokenRequestContext } from './auth/token-request.ts'
 export { accessReviews } from './auth/access-reviews.ts'
 export type { AccessReview, AccessReviewContext } from './auth/access-reviews.ts'
-export { authEndpoints } from './auth/endpoints.ts'
-export type { AuthParts } from './auth/endpoints.ts'
+export { reviewHandlers } from './handlers/reviews.ts'
+export type { ReviewDependencies } from './handlers/reviews.ts'
+export { tokenHandler } from './handlers/token.ts'
 export { reviewSelf, reviewToken, userInfo } from './auth/authentication-reviews.ts'
 export type { TokenReviewContext } from './auth/authentication-reviews.ts'
 export { RbacAuthorizer } from './auth/rbac/rbac-authorizer.ts'
@@ -111,19 +112,11 @@ export type { MessageField, MessageType } from './protobuf/message-type.ts'
 export {
   compareVersions,
   crdStrategy,
-  CustomResources,
   customResourceStrategy,
   definitionStrategy,
-  nextStep,
   resourceDefinitionFrom,
 } from './custom/index.ts'
-export type {
-  CompiledRules,
-  CustomResourcesOptions,
-  LifecycleFacts,
-  LifecycleStep,
-  RuleEngine,
-} from './custom/index.ts'
+export type { CompiledRules, RuleEngine } from './custom/index.ts'
 
 // parts of the server: certificates and kubeconfig
 export { loadCertificates, makeCertificates } from './auth/certificates.ts'
@@ -141,5 +134,9 @@ export { readCredentials } from './http/server-request.ts'
 export * from './discovery/index.ts'
 
 // parts of the server: controllers inside it
+export { CustomResources } from './controllers/crd/custom-resources.ts'
+export type { CustomResourcesOptions } from './controllers/crd/custom-resources.ts'
+export { nextStep } from './controllers/crd/lifecycle.ts'
+export type { LifecycleFacts, LifecycleStep } from './controllers/crd/lifecycle.ts'
 export { internalControllers, startControllers } from './controllers/index.ts'
 export type { ControllersOptions, InternalController, ResourceSource } from './controllers/index.ts'

@@ -19,7 +19,6 @@ import type { StaticToken } from './auth/authenticators.ts'
 import type { Authenticator } from './identity/credentials.ts'
 import type { UserInfo } from './identity/user.ts'
 import { alwaysAllow } from './auth/always-allow.ts'
-import { authEndpoints } from './auth/endpoints.ts'
 import { issuerRoute } from './auth/issuer-route.ts'
 import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 import { rbacEscalationPlugin } from './admission/rbac-escalation.ts'
@@ -33,12 +32,14 @@ import { newNamespace, writeMissing } from './bootstrap.ts'
 import { builtinResources } from './builtin/index.ts'
 import { internalControllers, startControllers } from './controllers/index.ts'
 import type { InternalController } from './controllers/index.ts'
-import { CustomResources } from './custom/index.ts'
+import { CustomResources } from './controllers/crd/custom-resources.ts'
 import { ResourceStorages } from './resource-storage/resource-storages.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from './discovery/index.ts'
 import type { Environment } from './handlers/environment.ts'
 import { systemNamespaces } from './objects/namespace-rules.ts'
 import { podEndpoints } from './handlers/pod-endpoints.ts'
+import { reviewHandlers } from './handlers/reviews.ts'
+import { tokenHandler } from './handlers/token.ts'
 import type { PodLogs } from './handlers/pod-endpoints.ts'
 import { Turns } from './handlers/turns.ts'
 import { Handler } from './handler.ts'
@@ -194,7 +195,11 @@ export class ApiServer implements AsyncDisposable {
     )
     const webhooks = { client, authorizer, newUid: randomUUID, read, list }
     const onError = (error: unknown): void => options.onError?.(error)
-    const endpoints = { ...podEndpoints(options.podLogs), ...authEndpoints({ authorizer, authenticators, tokens }) }
+    const endpoints = {
+      ...podEndpoints(options.podLogs),
+      ...reviewHandlers({ authorizer, authenticators, tokens }),
+      'serviceaccounts/token': tokenHandler(tokens),
+    }
     const storages = new ResourceStorages(store, registry, endpoints, onError)
     const environment: Environment = {
       store: storages.store,
@@ -266,7 +271,7 @@ export class ApiServer implements AsyncDisposable {
         storages.route(),
         ...(options.routes ?? []),
       ],
-      upstreams: { leadsTo: (path) => gate?.leadsTo(path) },
+      upstreams: { resolve: (path) => gate?.resolve(path) },
       protobuf: protobufCodec,
       metrics,
       onError,

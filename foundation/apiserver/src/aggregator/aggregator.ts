@@ -11,7 +11,8 @@ import type { FrontProxyCertificates } from './front-proxy.ts'
 import { apiServicesResource } from './gate.ts'
 import { RemoteApi } from './remote-api.ts'
 import { serviceTargets } from './service-target.ts'
-import type { RemoteApiService, Upstream, UpstreamFinder } from './upstream.ts'
+import type { Upstream, UpstreamResolver } from '../http/upstream.ts'
+import type { RemoteApiService } from './remote-api-service.ts'
 
 /** What the layer lives on. */
 export interface AggregatorOptions extends ServiceSource {
@@ -24,7 +25,7 @@ export interface AggregatorOptions extends ServiceSource {
 }
 
 /** All servers behind APIServices. */
-export class Aggregator implements UpstreamFinder, AsyncDisposable {
+export class Aggregator implements UpstreamResolver, AsyncDisposable {
   readonly #options: AggregatorOptions
   readonly #remotes = new Map<string, RemoteApi>()
   /** What each of them has put into the registry. */
@@ -44,7 +45,7 @@ export class Aggregator implements UpstreamFinder, AsyncDisposable {
     this.#following = this.#following.then(() => this.#follow()).catch(this.#options.onError)
   }
 
-  leadsTo(path: string): Upstream | undefined {
+  resolve(path: string): Upstream | undefined {
     if (this.#remotes.size === 0) return undefined
     const match = /^(?:\/openapi\/v3)?\/apis\/([^/]+)\/([^/]+)(?:\/|$)/.exec(path)
     if (match === null) return undefined

@@ -2,7 +2,7 @@
 import type { KubeObject } from '@fairlead/kube'
 import type { Store } from '../storage/store.ts'
 import type { Aggregator, AggregatorOptions } from './aggregator.ts'
-import type { Upstream, UpstreamFinder } from './upstream.ts'
+import type { Upstream, UpstreamResolver } from '../http/upstream.ts'
 
 /** The store's name of APIServices. */
 export const apiServicesResource = 'apiservices.apiregistration.k8s.io'
@@ -13,7 +13,7 @@ export interface GateOptions extends AggregatorOptions {
 }
 
 /** Leads nowhere until there is somewhere to go. */
-export class AggregationGate implements UpstreamFinder, AsyncDisposable {
+export class AggregationGate implements UpstreamResolver, AsyncDisposable {
   readonly #options: GateOptions
   readonly #watch: Disposable
   #aggregator: Aggregator | undefined
@@ -27,11 +27,11 @@ export class AggregationGate implements UpstreamFinder, AsyncDisposable {
     for (const object of options.list(apiServicesResource)) this.#see(object)
   }
 
-  leadsTo(path: string): Upstream | undefined {
-    return this.#aggregator?.leadsTo(path)
+  resolve(path: string): Upstream | undefined {
+    return this.#aggregator?.resolve(path)
   }
 
-  openApiPaths(): ReturnType<UpstreamFinder['openApiPaths']> {
+  openApiPaths(): ReturnType<UpstreamResolver['openApiPaths']> {
     return this.#aggregator?.openApiPaths() ?? Promise.resolve({})
   }
 

@@ -14,7 +14,8 @@ import { AddressUnknown } from './service-target.ts'
 import { remoteDefinitions } from './remote-definitions.ts'
 import { RemoteServer } from './remote-server.ts'
 import type { AddressOf } from './remote-server.ts'
-import type { RemoteApiService, Upstream } from './upstream.ts'
+import type { Upstream } from '../http/upstream.ts'
+import type { RemoteApiService } from './remote-api-service.ts'
 
 interface ApiService extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] }

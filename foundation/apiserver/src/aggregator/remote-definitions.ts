@@ -3,7 +3,7 @@
 import { badRequest, isJsonObject } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition } from '../registry/resource.ts'
-import type { RemoteApiService } from './upstream.ts'
+import type { RemoteApiService } from './remote-api-service.ts'
 
 interface ApiResource {
   readonly name: string

@@ -12,7 +12,7 @@ import type { UpgradeHandler } from '../http/route.ts'
 import type { ServedEvent, ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerText } from '../request/response.ts'
 import { identityHeaders } from './front-proxy.ts'
-import type { RemoteApiService } from './upstream.ts'
+import type { RemoteApiService } from './remote-api-service.ts'
 
 /** Where a server is. Throws an Error that says why nobody knows. */
 export type AddressOf = (api: RemoteApiService) => Promise<{ readonly host: string; readonly port: number }>

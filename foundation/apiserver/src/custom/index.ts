@@ -1,10 +1,6 @@
-// Custom resources: from CRDs to served resources. Start with CustomResources.
-export { CustomResources } from './custom-resources.ts'
-export type { CustomResourcesOptions } from './custom-resources.ts'
+// Custom resources: from CRDs to resource definitions. controllers/crd keeps the registry in step with them.
 export { customResourceStrategy } from './custom-strategy.ts'
 export { crdStrategy, definitionStrategy } from './definition-strategy.ts'
-export { nextStep } from './lifecycle.ts'
-export type { LifecycleFacts, LifecycleStep } from './lifecycle.ts'
 export { resourceDefinitionFrom } from './resource-definition.ts'
 export type { CompiledRules, RuleEngine } from './validation-rules.ts'
 export { compareVersions } from './version-order.ts'

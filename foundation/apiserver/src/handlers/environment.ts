@@ -6,7 +6,7 @@ import type { AdmissionChain } from '../admission/chain.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '../registry/strategy.ts'
 import type { SubresourceEndpoints } from './connect.ts'
-import type { ServedStore } from '../resource-storage/served-store.ts'
+import type { ServedStore } from '../storage/served-store.ts'
 import type { Turns } from './turns.ts'
 import type { Views } from '../views/views.ts'
 

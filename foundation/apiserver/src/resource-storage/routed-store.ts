@@ -1,7 +1,7 @@
 // The store with delegated resources in it: each goes to its table, everything else to the store of the server.
 import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
 import type { StorageTable } from './storage-table.ts'
-import type { ListOrigin, ServedPage, ServedStore, WriteOrigin } from './served-store.ts'
+import type { ListOrigin, ServedPage, ServedStore, WriteOrigin } from '../storage/served-store.ts'
 
 const nobody = (): WriteOrigin => ({
   user: { name: 'system:apiserver', groups: ['system:masters'] },

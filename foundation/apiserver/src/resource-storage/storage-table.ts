@@ -15,7 +15,7 @@ import { Turns } from '../handlers/turns.ts'
 import { storedCustomForm } from '../objects/object-form.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
-import type { ListOrigin, ServedPage, WriteOrigin } from './served-store.ts'
+import type { ListOrigin, ServedPage, WriteOrigin } from '../storage/served-store.ts'
 
 /** Changes that watches can go back to: so many, and so many characters of JSON. */
 const window = { changes: 1_000, characters: 32 * 1024 * 1024 }

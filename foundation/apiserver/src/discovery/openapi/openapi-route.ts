@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
-import type { UpstreamFinder } from '../../aggregator/upstream.ts'
+import type { UpstreamResolver } from '../../http/upstream.ts'
 import type { Route } from '../../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../../http/message.ts'
 import type { RegistryReader } from '../../registry/registry.ts'
@@ -18,7 +18,7 @@ const jsonType = 'application/json'
 export function openApiRoute(
   registry: RegistryReader,
   clock: Clock,
-  remote?: Pick<UpstreamFinder, 'openApiPaths'>,
+  remote?: Pick<UpstreamResolver, 'openApiPaths'>,
 ): Route {
   const documents = new GroupDocuments(registry, (...place) => stored(openApiDocument(...place)))
   const index = new OpenApiIndex(documents)
@@ -65,7 +65,7 @@ class OpenApiIndex {
 /** The index with the documents of servers behind APIServices, which give them out themselves. */
 async function withRemote(
   index: StoredDocument,
-  remote: Pick<UpstreamFinder, 'openApiPaths'> | undefined,
+  remote: Pick<UpstreamResolver, 'openApiPaths'> | undefined,
 ): Promise<StoredDocument> {
   const more = (await remote?.openApiPaths()) ?? {}
   if (Object.keys(more).length === 0) return index

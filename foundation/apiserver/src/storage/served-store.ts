@@ -2,7 +2,7 @@
 // do.
 import type { FieldSelector, Selector } from '@fairlead/kube'
 import type { UserInfo } from '../identity/user.ts'
-import type { Entry, Page, Range, Store, Write } from '../storage/store.ts'
+import type { Entry, Page, Range, Store, Write } from './store.ts'
 
 /** On whose behalf a write is made. */
 export interface WriteOrigin {

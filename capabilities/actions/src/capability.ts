@@ -1,16 +1,16 @@
 // Actions as a capability that the command composes.
 import type { Capability, CapabilityInstance, CapabilityOptions, Manager, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
-import { setUpMapController } from './controllers/map-controller.ts'
+import { setUpMapController } from './controllers/action-map-controller.ts'
 import { setUpMappingController } from './controllers/mapping-controller.ts'
-import { defaults } from './defaults/index.ts'
+import { defaults } from './defaults/default-objects.ts'
 import { crds } from './generated/crds.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
-import { ActionService } from './service/action-service.ts'
-import { LiveCatalog } from './service/catalog-source.ts'
-import { KindTable } from './service/kind-table.ts'
-import { Rights } from './service/rights.ts'
-import { routesOf } from './service/routes.ts'
+import { ActionService } from './runtime/action-service.ts'
+import { LiveCatalog } from './runtime/live-catalog.ts'
+import { KindTable } from './runtime/kind-table.ts'
+import { Rights } from './runtime/rights.ts'
+import { routesOf } from './routes/action-routes.ts'
 
 /** What the controller needs: mappings and maps to read. Targets and Jobs are the callers' own business. */
 const rules: readonly PolicyRule[] = [

@@ -2,10 +2,10 @@
 import type { CommandContext } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { kamDefsKey } from '../engine/embedded-mapping.ts'
-import { mapTypeLabel } from '../engine/action-map.ts'
-import { mapProblems } from '../engine/lint.ts'
-import { parseMapping } from '../engine/mapping.ts'
-import type { Problem } from '../engine/problem.ts'
+import { mapTypeLabel } from '../engine/maps/action-map.ts'
+import { mapProblems } from '../engine/map-problems.ts'
+import { parseMapping } from '../engine/mapping/mapping.ts'
+import type { Problem } from '../engine/data/problem.ts'
 import { DocumentError, filesOf, readDocuments } from './documents.ts'
 
 /** Prints one line per mistake and exits with 1 when something cannot work; what strict JSON would refuse is only told. */

@@ -1,7 +1,7 @@
 // `fairlead actions list`: the menu of a resource.
 import type { CommandContext } from '@fairlead/controller'
 import { stringifyJson, stringifyYaml } from '@fairlead/kube'
-import type { MenuItem } from '../service/menu.ts'
+import type { MenuItem } from '../engine/menu.ts'
 import { actionsClient } from './actions-client.ts'
 import { located, parseResource, reported, table } from './resource-argument.ts'
 

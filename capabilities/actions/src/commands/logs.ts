@@ -1,6 +1,6 @@
 // `fairlead actions logs`: what the pods of a run printed.
 import type { CommandContext } from '@fairlead/controller'
-import { kappnavNamespace } from '../service/settings.ts'
+import { kappnavNamespace } from '../engine/runs/settings.ts'
 import { reported } from './resource-argument.ts'
 import { printLogs } from './run.ts'
 

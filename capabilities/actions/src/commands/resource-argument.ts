@@ -5,8 +5,8 @@ import type { Client } from '@fairlead/client'
 import { StatusError, isForbidden } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { asActionError } from '../engine/action-error.ts'
-import type { ResourceRef } from '../service/action-service.ts'
-import { KindTable } from '../service/kind-table.ts'
+import type { ResourceRef } from '../runtime/action-service.ts'
+import { KindTable } from '../runtime/kind-table.ts'
 
 /** Reads `TYPE/NAME`; undefined when it is none. */
 export function parseResource(text: string, namespace: string | undefined): ResourceRef | undefined {

@@ -1,7 +1,7 @@
 // What callers are told when an action cannot be had: a status of HTTP and a word of the original's (originals/kappnav.md §3.3).
 import { SelectorError, StatusError } from '@fairlead/kube'
-import { InputError } from './inputs.ts'
-import { PatternError } from './pattern.ts'
+import { InputError } from './runs/inputs.ts'
+import { PatternError } from './patterns/pattern.ts'
 
 /**
  * The word before the message:

@@ -12,12 +12,12 @@ import {
   ownerReferenceTo,
 } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { asData } from '../engine/action-map.ts'
-import { jobState } from '../engine/job.ts'
-import { Job } from '../service/history.ts'
+import { asData } from '../engine/maps/action-map.ts'
+import { jobState } from '../engine/runs/job.ts'
+import { Job } from '../engine/runs/run.ts'
 import { launch } from './launch.ts'
 import type { RunMode } from './launch.ts'
-import { LogBook } from './log-book.ts'
+import { LogBook } from './pod-logs.ts'
 
 /** How Jobs are run. */
 export interface JobRunnerOptions {

@@ -1,0 +1,63 @@
+// What a cluster starts with: the default mapping of the design, and maps of our own, so that the first day's menu is not empty.
+import type { KubeObject } from '@fairlead/kube'
+import { apiVersion } from '../api.ts'
+import { mapTypeLabel } from '../engine/maps/action-map.ts'
+import { kappnavNamespace } from '../engine/runs/settings.ts'
+import { defaultMaps } from './default-maps.ts'
+
+/** Rules by the naming convention, for kinds of a group (wildcard apiVersion star/star) and for those without (star). */
+function conventions(wildcard: string): readonly Readonly<Record<string, string>>[] {
+  return [
+    {
+      apiVersion: wildcard,
+      name: '*',
+      subkind: '*',
+      kind: '*',
+      mapname: '${namespace}.actions.${kind}-${subkind}.${name}',
+    },
+    { apiVersion: wildcard, subkind: '*', kind: '*', mapname: 'kappnav.actions.${kind}-${subkind}' },
+    { apiVersion: wildcard, name: '*', kind: '*', mapname: '${namespace}.actions.${kind}.${name}' },
+    { apiVersion: wildcard, kind: '*', mapname: 'kappnav.actions.${kind}' },
+  ]
+}
+
+/** The default mapping: the seed's four rules, and the same for kinds without a group. */
+export const defaultMapping: KubeObject = {
+  apiVersion,
+  kind: 'KindActionMapping',
+  metadata: { name: 'default', namespace: kappnavNamespace },
+  spec: {
+    precedence: 1,
+    mappings: [...conventions('*/*'), ...conventions('*')],
+    statusMappings: ['*', '*/*'].map((version) => ({
+      apiVersion: version,
+      kind: '*',
+      mapname: 'kappnav.status-mapping.${kind}',
+    })),
+    sectionMappings: ['*', '*/*'].map((version) => ({
+      apiVersion: version,
+      kind: '*',
+      mapname: 'kappnav.sections.${kind}',
+    })),
+  },
+}
+
+/** In the order in which they are made. */
+export const defaults: readonly KubeObject[] = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: kappnavNamespace } },
+  defaultMapping,
+  map('builtin', 'builtin', { 'console-url': '/console' }),
+  ...defaultMaps.map(({ kind, data }) => map(`kappnav.actions.${kind}`, 'action', data)),
+  map('kappnav.status-mapping-unregistered', 'status', {
+    exists: JSON.stringify({ value: 'Unknown', flyover: 'Nothing tells the status of this kind' }),
+  }),
+]
+
+function map(name: string, type: string, data: Readonly<Record<string, string>>): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: kappnavNamespace, labels: { [mapTypeLabel]: type } },
+    data,
+  }
+}

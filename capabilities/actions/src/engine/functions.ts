@@ -1,0 +1,120 @@
+// The built-in functions of patterns (originals/kappnav.md §1.8), without the original's bugs and without any process.
+import { isJsonObject, parseApiVersion } from '@fairlead/kube'
+import type { KubeObject, LabelSelector } from '@fairlead/kube'
+import { applicationApi, componentNamespaces, isApplication, selectorOf } from './application.ts'
+import { PatternError } from './patterns/pattern.ts'
+import type { CallFunction } from './patterns/pattern-resolver.ts'
+import type { ClusterReader } from './cluster.ts'
+import { kubectlGet } from './kubectl-get.ts'
+
+const deployments = { apiVersion: 'apps/v1', kind: 'Deployment' }
+const pods = { apiVersion: 'v1', kind: 'Pod' }
+const replicaSets = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
+
+const revisionAnnotation = 'deployment.kubernetes.io/revision'
+
+/** The functions for one target, reading with the rights of `reader`. */
+export function functionsFor(resource: KubeObject, reader: ClusterReader): CallFunction {
+  const namespace = resource.metadata.namespace ?? 'default'
+  return async (name, args) => {
+    switch (name) {
+      case 'podlist':
+        return podsJson(await podsOf(await contextOf(name, args, resource, reader, deployments), reader))
+      case 'apppodlist':
+        return podsJson(await podsOfApplication(await contextOf(name, args, resource, reader, applicationApi), reader))
+      case 'replicaset':
+        return newestReplicaSet(await contextOf(name, args, resource, reader, deployments), reader)
+      case 'kubectlGet':
+        return kubectlGet(args, namespace, reader)
+      default:
+        throw failed(name, 'there is no such function; there are podlist, apppodlist, replicaset and kubectlGet')
+    }
+  }
+}
+
+/** The target itself without arguments, else the object of `(namespace,name)`. */
+async function contextOf(
+  name: string,
+  args: readonly string[],
+  resource: KubeObject,
+  reader: ClusterReader,
+  kind: { readonly apiVersion: string; readonly kind: string },
+): Promise<KubeObject> {
+  const [namespace, object, ...more] = args
+  if (namespace === undefined) {
+    const isSuch =
+      kind.kind === 'Application'
+        ? isApplication(resource)
+        : resource.kind === kind.kind && ['apps', 'extensions'].includes(parseApiVersion(resource.apiVersion).group)
+    if (isSuch) return resource
+    throw failed(
+      name,
+      `without arguments it speaks of a ${kind.kind}, and the resource is a ${resource.kind}; write ${name}(NAMESPACE,NAME)`,
+    )
+  }
+  if (object === undefined || more.length > 0)
+    throw failed(name, `it takes no arguments or two, ${name}(NAMESPACE,NAME), not ${args.length}`)
+  const found = await reader.find(kind, { namespace, name: object })
+  if (found === undefined) throw failed(name, `there is no ${kind.kind} ${namespace}/${object}`)
+  return found
+}
+
+async function podsOf(deployment: KubeObject, reader: ClusterReader): Promise<readonly KubeObject[]> {
+  return reader.list(pods, {
+    namespace: deployment.metadata.namespace ?? 'default',
+    labelSelector: selectorIn(deployment),
+  })
+}
+
+async function podsOfApplication(application: KubeObject, reader: ClusterReader): Promise<readonly KubeObject[]> {
+  const labelSelector = selectorOf(application)
+  if (labelSelector === undefined) return []
+  const found = new Map<string, KubeObject>()
+  for (const namespace of componentNamespaces(application)) {
+    for (const deployment of await reader.list(deployments, { namespace, labelSelector })) {
+      for (const pod of await podsOf(deployment, reader))
+        found.set(`${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}`, pod)
+    }
+  }
+  return [...found.values()]
+}
+
+/** Name of the ReplicaSet with the highest revision; of those that the Deployment owns, where owners are known. */
+async function newestReplicaSet(deployment: KubeObject, reader: ClusterReader): Promise<string> {
+  const selected = await reader.list(replicaSets, {
+    namespace: deployment.metadata.namespace ?? 'default',
+    labelSelector: selectorIn(deployment),
+  })
+  const owned = selected.filter(
+    ({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === deployment.metadata.uid) ?? false,
+  )
+  const [newest] = (owned.length > 0 ? owned : selected).toSorted(
+    (a, b) => revisionOf(b) - revisionOf(a) || createdOf(b) - createdOf(a),
+  )
+  if (newest === undefined) throw failed('replicaset', `Deployment ${deployment.metadata.name ?? ''} has no ReplicaSet`)
+  return newest.metadata.name ?? ''
+}
+
+function revisionOf({ metadata }: KubeObject): number {
+  return Number(metadata.annotations?.[revisionAnnotation] ?? 0) || 0
+}
+
+function createdOf({ metadata }: KubeObject): number {
+  return Date.parse(metadata.creationTimestamp ?? '') || 0
+}
+
+/** A Deployment without a selector selects nothing rather than everything. */
+function selectorIn(deployment: KubeObject): LabelSelector {
+  const spec = isJsonObject(deployment.spec) ? deployment.spec : {}
+  if (isJsonObject(spec['selector']) && Object.keys(spec['selector']).length > 0)
+    return spec['selector'] as LabelSelector
+  throw new PatternError('FunctionFailed', `Deployment ${deployment.metadata.name ?? ''} has no selector`)
+}
+
+function podsJson(found: readonly KubeObject[]): string {
+  return JSON.stringify({ pods: found.map(({ metadata }) => metadata.name ?? '') })
+}
+
+function failed(name: string, why: string): PatternError {
+  return new PatternError('FunctionFailed', `func.${name}: ${why}`)
+}

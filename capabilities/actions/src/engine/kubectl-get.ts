@@ -1,0 +1,130 @@
+// `${func.kubectlGet(…)}`: what `kubectl get` would print, asked of the API with the caller's rights; no process is started.
+import { parseJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { PatternError } from './patterns/pattern.ts'
+import type { ClusterReader, ReadKind } from './cluster.ts'
+
+interface Request {
+  readonly type: string
+  readonly name: string | undefined
+  readonly namespace: string | undefined
+  readonly allNamespaces: boolean
+  readonly labelSelector: string | undefined
+  readonly fieldSelector: string | undefined
+  readonly output: string
+}
+
+/** Options with a value, by every spelling. */
+const options: Readonly<Record<string, 'namespace' | 'labelSelector' | 'fieldSelector' | 'output'>> = {
+  '-n': 'namespace',
+  '--namespace': 'namespace',
+  '-l': 'labelSelector',
+  '--selector': 'labelSelector',
+  '--field-selector': 'fieldSelector',
+  '-o': 'output',
+  '--output': 'output',
+}
+
+const flags: readonly string[] = ['-A', '--all-namespaces']
+
+/** Answers. `namespace` is where it looks unless told. Rejects with PatternError, or with the API server's refusal. */
+export async function kubectlGet(args: readonly string[], namespace: string, reader: ClusterReader): Promise<string> {
+  const request = parseArguments(args)
+  const kind = await reader.kindOf(request.type)
+  if (kind === undefined) throw failed(`the server has no resource type "${request.type}"`)
+  const where = kind.namespaced ? (request.namespace ?? namespace) : ''
+  if (request.name !== undefined) {
+    if (request.allNamespaces) throw failed('a resource cannot be retrieved by name across all namespaces')
+    const found = await reader.find(kind, { namespace: where, name: request.name })
+    if (found === undefined) throw failed(`${kind.plural} "${request.name}" not found`)
+    return print(request.output, kind, [found], found as unknown as JsonObject)
+  }
+  const { labelSelector, fieldSelector } = request
+  const items = await reader.list(kind, {
+    namespace: kind.namespaced && !request.allNamespaces ? where : undefined,
+    labelSelector,
+    fieldSelector,
+  })
+  return print(request.output, kind, items, {
+    apiVersion: 'v1',
+    items: items as unknown as readonly JsonValue[],
+    kind: 'List',
+    metadata: { resourceVersion: '' },
+  })
+}
+
+function parseArguments(args: readonly string[]): Request {
+  const given: Partial<Record<'namespace' | 'labelSelector' | 'fieldSelector' | 'output', string>> = {}
+  const words: string[] = []
+  let allNamespaces = false
+  for (let index = 0; index < args.length; index++) {
+    const argument = args[index]!
+    if (!argument.startsWith('-')) {
+      words.push(argument)
+      continue
+    }
+    if (flags.includes(argument)) {
+      allNamespaces = true
+      continue
+    }
+    const { option, attached } = spelled(argument)
+    const key = Object.hasOwn(options, option) ? options[option] : undefined
+    if (key === undefined) throw failed(`"${argument}" is not supported; there are -n, -A, -l, --field-selector and -o`)
+    const value = attached ?? args[++index]
+    if (value === undefined) throw failed(`"${argument}" needs a value`)
+    given[key] = value
+  }
+  const [type, name, ...more] = words.flatMap((word, index) =>
+    index === 0 && word.includes('/') ? word.split('/') : [word],
+  )
+  if (type === undefined || type === '') throw failed('it needs a TYPE, as kubectl get does')
+  if (more.length > 0) throw failed(`one name at most: "${more.join('", "')}" is too much`)
+  if (type.includes(',')) throw failed(`one TYPE at a time, not "${type}"`)
+  if (given.output === undefined) throw failed('it needs -o json, yaml, name or jsonpath=…')
+  return {
+    type,
+    name,
+    allNamespaces,
+    namespace: given.namespace,
+    labelSelector: given.labelSelector,
+    fieldSelector: given.fieldSelector,
+    output: given.output,
+  }
+}
+
+/** `--name=value`, `-nvalue`, `-n=value`, or the option alone. */
+function spelled(argument: string): { readonly option: string; readonly attached: string | undefined } {
+  const equals = argument.indexOf('=')
+  if (argument.startsWith('--')) {
+    return equals < 0
+      ? { option: argument, attached: undefined }
+      : { option: argument.slice(0, equals), attached: argument.slice(equals + 1) }
+  }
+  const rest = argument.slice(2)
+  return { option: argument.slice(0, 2), attached: rest === '' ? undefined : rest.replace(/^=/, '') }
+}
+
+function print(output: string, kind: ReadKind, items: readonly KubeObject[], whole: JsonObject): string {
+  if (output === 'json') return stringifyJson(whole)
+  if (output === 'yaml') return stringifyYaml(whole)
+  if (output === 'name')
+    return items
+      .map(
+        ({ metadata }) =>
+          `${kind.kind.toLowerCase()}${kind.group === '' ? '' : `.${kind.group}`}/${metadata.name ?? ''}\n`,
+      )
+      .join('')
+  const path = /^jsonpath=([\s\S]+)$/.exec(output)?.[1]
+  if (path === undefined) throw failed(`-o ${output} is not supported; there are json, yaml, name and jsonpath=…`)
+  try {
+    return parseJsonPath(path.replace(/^'([\s\S]*)'$/, '$1')).execute(whole)
+  } catch (error) {
+    throw new PatternError('FunctionFailed', `func.kubectlGet: -o ${output}: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function failed(why: string): PatternError {
+  return new PatternError('FunctionFailed', `func.kubectlGet: ${why}`)
+}

@@ -1,0 +1,130 @@
+// Everything that can be told of a map without a resource: its form, its patterns, what its actions refer to.
+import type { JsonValue } from '@fairlead/kube'
+import { isJsonObject, ownValue } from '@fairlead/kube'
+import { MapData, actionTypes, asData, parseActionMap } from './maps/action-map.ts'
+import type { Action, ActionMap } from './maps/action-map.ts'
+import type { MapObject } from './catalog.ts'
+import { splitCommandLine } from './runs/command-line.ts'
+import { kamDefsKey } from './embedded-mapping.ts'
+import { expressionProblem } from './enablement.ts'
+import { parseForm } from './runs/inputs.ts'
+import { PatternError, parsePattern } from './patterns/pattern.ts'
+import type { Pattern } from './patterns/pattern.ts'
+import type { Problem, ProblemCode } from './data/problem.ts'
+import { parseSectionMap } from './maps/section-map.ts'
+import { parseStatusMap } from './maps/status-map.ts'
+
+const actionKeys = [...actionTypes, 'inputs', 'variables', 'snippets', 'function-actions']
+const statusKeys = ['exists', 'jsonpath', 'algorithm']
+const sectionKeys = ['sections', 'section-datasources']
+
+/** What is wrong with a map of any type; its keys say of which. */
+export function mapProblems(map: MapObject): readonly Problem[] {
+  const keys = Object.keys(asData(map.data))
+  const has = (some: readonly string[]): boolean => keys.some((key) => some.includes(key))
+  return [
+    ...(has(actionKeys) ? lintActionMap(map) : []),
+    ...(has(statusKeys) ? parseStatusMap({ data: map.data }).problems : []),
+    ...(has(sectionKeys) ? parseSectionMap(map).problems : []),
+    ...(has([kamDefsKey]) ? keyProblems(map, kamDefsKey) : []),
+  ]
+}
+
+/** What is wrong with an action map: what cannot be read, and what cannot work. */
+export function lintActionMap(object: MapObject): readonly Problem[] {
+  const map = parseActionMap(object)
+  return [
+    ...map.problems,
+    ...actionTypes.flatMap((type) => map.actions[type].flatMap((action) => lintAction(map, action))),
+    ...lintVariables(map),
+    ...lintSnippets(map),
+  ]
+}
+
+function lintAction(map: ActionMap, action: Action): readonly Problem[] {
+  const field = `data.${action.type}[${action.name}]`
+  const problems: Problem[] = []
+  const add = (code: ProblemCode, key: string, message: string): void =>
+    void problems.push({ code, field: `${field}.${key}`, message })
+  const key = action.type === 'url-actions' ? 'url-pattern' : 'cmd-pattern'
+  const pattern = ownValue(action.fields, key)
+  if (typeof pattern === 'string') {
+    try {
+      for (const text of action.type === 'url-actions' ? [pattern] : splitCommandLine(pattern))
+        lintPattern(parsePattern(text), (message) => add('InvalidAction', key, message))
+    } catch (error) {
+      if (!(error instanceof PatternError)) throw error
+      add('InvalidAction', key, error.message)
+    }
+  }
+  const expression = ownValue(action.fields, 'enablement-expression')
+  const wrong = expression === undefined ? undefined : expressionProblem(expression)
+  if (wrong !== undefined) add('InvalidAction', 'enablement-expression', wrong)
+  const input = ownValue(action.fields, 'requires-input')
+  const form = typeof input === 'string' ? ownValue(map.parts.inputs, input) : undefined
+  // A form that a less specific map defines is found by the merge.
+  if (form !== undefined) problems.push(...lintForm(`data.inputs[${String(input)}]`, String(input), form, map))
+  return problems
+}
+
+function lintForm(field: string, name: string, form: JsonValue, map: ActionMap): readonly Problem[] {
+  try {
+    return parseForm(name, form).fields.flatMap((one): readonly Problem[] =>
+      one.validator !== undefined &&
+      ownValue(map.parts.snippets, one.validator) === undefined &&
+      Object.keys(map.parts.snippets).length > 0
+        ? [
+            {
+              code: 'InvalidMap',
+              field: `${field}.fields.${one.name}.validator`,
+              message: `there is no snippet "${one.validator}" in this map`,
+            },
+          ]
+        : [],
+    )
+  } catch (error) {
+    return [{ code: 'InvalidMap', field, message: (error as Error).message }]
+  }
+}
+
+/** What stays open when resolved is a mistake nearly always. */
+function lintPattern(pattern: Pattern, add: (message: string) => void): void {
+  for (const part of pattern)
+    if (part.source === 'none') add(`"${part.raw}" has no source and stays as it is; write $$ for a "$"`)
+}
+
+function lintVariables({ parts }: ActionMap): readonly Problem[] {
+  return Object.entries(parts.variables).flatMap(([name, pattern]): readonly Problem[] => {
+    if (typeof pattern !== 'string') return []
+    try {
+      parsePattern(pattern)
+      return []
+    } catch (error) {
+      if (!(error instanceof PatternError)) throw error
+      return [{ code: 'InvalidMap', field: `data.variables[${name}]`, message: error.message }]
+    }
+  })
+}
+
+function lintSnippets({ parts }: ActionMap): readonly Problem[] {
+  return Object.entries(parts.snippets).flatMap(([name, source]): readonly Problem[] => {
+    const field = `data.snippets[${name}]`
+    if (typeof source !== 'string')
+      return [
+        {
+          code: 'InvalidMap',
+          field,
+          message: isJsonObject(source) ? 'should be the source of a function, a text' : 'should be a text',
+        },
+      ]
+    if (!/\bfunction\s+[\p{ID_Start}$_][\p{ID_Continue}$]*\s*\(/u.test(source))
+      return [{ code: 'InvalidMap', field, message: 'there is no "function name(…)" in it, so it has no entry' }]
+    return []
+  })
+}
+
+function keyProblems(map: MapObject, key: string): readonly Problem[] {
+  const data = new MapData(map)
+  data.object(key)
+  return data.problems
+}

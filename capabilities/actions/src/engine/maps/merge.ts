@@ -1,0 +1,87 @@
+// Maps merged into the actions of a resource, with where each came from and what was overridden or cut (seed "Action Configmap Merge").
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import { ownValue, setOwn } from '@fairlead/kube'
+import { actionTypes, partTypes } from './action-map.ts'
+import type { Action, ActionMap, ActionType, PartType } from './action-map.ts'
+import type { Candidate } from '../mapping/mapping-index.ts'
+
+/** A map that was found for a candidate. */
+export interface FoundMap {
+  readonly candidate: Candidate | undefined
+  readonly map: ActionMap
+}
+
+/** An action of the merged set. */
+export interface MergedAction extends Action {
+  /** The map that defines it. */
+  readonly from: FoundMap
+  /** Less specific maps that define an action of this type and name, too. */
+  readonly overrides: readonly FoundMap[]
+}
+
+/** The actions of a resource. */
+export interface MergedMap {
+  /** All maps that were found, most specific first. */
+  readonly found: readonly FoundMap[]
+  /** How many of them count: those behind a map with policy `replace` are cut. */
+  readonly used: number
+  /** url-actions, then cmd-actions, each most specific first. */
+  readonly actions: readonly MergedAction[]
+  /** Inputs, variables and snippets by name, the most specific definition of each. */
+  readonly parts: Readonly<Record<PartType, JsonObject>>
+}
+
+/** Merges maps, given most specific first. */
+export function mergeMaps(found: readonly FoundMap[]): MergedMap {
+  const replacing = found.findIndex(({ map }) => map.policy === 'replace')
+  const used = replacing < 0 ? found.length : replacing + 1
+  const counting = found.slice(0, used)
+  const parts: Record<PartType, MutableJsonObject> = { inputs: {}, variables: {}, snippets: {} }
+  for (const { map } of counting) for (const type of partTypes) addAbsent(parts[type], map.parts[type])
+  return { found, used, actions: actionTypes.flatMap((type) => mergeActions(counting, type)), parts }
+}
+
+/** The action of a type and name; of any type when none is said. */
+export function findAction(merged: MergedMap, name: string, type?: ActionType): MergedAction | undefined {
+  return merged.actions.find((action) => action.name === name && (type === undefined || action.type === type))
+}
+
+/**
+ * A variable, snippet or input for an action: of the map that defines the action first, then of the merged set, so that a more specific
+ * map does not change the actions that it merely inherits (spec §2).
+ */
+export function partFor(
+  merged: Pick<MergedMap, 'parts'>,
+  definedIn: ActionMap | undefined,
+  type: PartType,
+  name: string,
+): JsonValue | undefined {
+  return (definedIn && ownValue(definedIn.parts[type], name)) ?? ownValue(merged.parts[type], name)
+}
+
+/** The merged map in the form of its data keys, without provenance; a part with nothing in it is absent. */
+export function mergedForm(merged: MergedMap): JsonObject {
+  const form: MutableJsonObject = {}
+  for (const type of actionTypes) {
+    const actions = merged.actions.filter((action) => action.type === type)
+    if (actions.length > 0) form[type] = actions.map(({ fields }) => fields)
+  }
+  for (const type of partTypes) if (Object.keys(merged.parts[type]).length > 0) form[type] = merged.parts[type]
+  return form
+}
+
+function mergeActions(found: readonly FoundMap[], type: ActionType): MergedAction[] {
+  const byName = new Map<string, { action: Action; from: FoundMap; overrides: FoundMap[] }>()
+  for (const from of found) {
+    for (const action of from.map.actions[type]) {
+      const first = byName.get(action.name)
+      if (first === undefined) byName.set(action.name, { action, from, overrides: [] })
+      else first.overrides.push(from)
+    }
+  }
+  return [...byName.values()].map(({ action, from, overrides }) => ({ ...action, from, overrides }))
+}
+
+function addAbsent(into: MutableJsonObject, from: JsonObject): void {
+  for (const [key, value] of Object.entries(from)) if (!Object.hasOwn(into, key)) setOwn(into, key, value)
+}

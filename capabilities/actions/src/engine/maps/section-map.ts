@@ -1,0 +1,107 @@
+// Section maps: labels and annotations of a resource that are shown with its details (originals/kappnav.md §4).
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
+import { MapData, policyAnnotation } from './action-map.ts'
+import type { Problem } from '../data/problem.ts'
+
+/** A section map, read. */
+export interface SectionMap {
+  readonly namespace: string
+  readonly name: string
+  readonly policy: 'merge' | 'replace'
+  readonly sections: readonly JsonObject[]
+  readonly datasources: readonly JsonObject[]
+  readonly problems: readonly Problem[]
+}
+
+/** A section of one resource. */
+export interface Section {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  /** `namespace/name` of the map that defines it. */
+  readonly from: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+/** Reads a section map. */
+export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonly data?: unknown }): SectionMap {
+  const data = new MapData(object)
+  const named = (key: string): JsonObject[] =>
+    data.list(key).filter((value): value is JsonObject => {
+      if (isJsonObject(value) && typeof ownValue(value, 'name') === 'string') return true
+      if (value !== null)
+        data.problems.push({
+          code: 'InvalidMap',
+          field: `data.${key}`,
+          message: 'each entry should be an object with a name; one is left out',
+        })
+      return false
+    })
+  return {
+    namespace: object.metadata.namespace ?? '',
+    name: object.metadata.name ?? '',
+    policy: object.metadata.annotations?.[policyAnnotation] === 'replace' ? 'replace' : 'merge',
+    sections: named('sections'),
+    datasources: named('section-datasources'),
+    problems: data.problems,
+  }
+}
+
+/** The sections that a resource has: maps most specific first, merged as actions are. A section of which nothing is there is left out. */
+export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObject, 'metadata'>): readonly Section[] {
+  const found = new Map<string, Section>()
+  for (const map of maps) {
+    for (const section of map.sections) {
+      const name = ownValue(section, 'name') as string
+      if (found.has(name) || !isEnabled(section, resource)) continue
+      const source = map.datasources.find((one) => ownValue(one, 'name') === ownValue(section, 'datasource'))
+      const labels = chosen(resource.metadata.labels, listIn(source, 'labels'), listIn(source, 'label-prefixes'))
+      const annotations = chosen(
+        resource.metadata.annotations,
+        listIn(source, 'annotations'),
+        listIn(source, 'annotation-prefixes'),
+      )
+      if (Object.keys(labels).length + Object.keys(annotations).length === 0) continue
+      found.set(name, {
+        name,
+        title: textIn(section, 'title') || name,
+        description: textIn(section, 'description'),
+        from: `${map.namespace}/${map.name}`,
+        labels,
+        annotations,
+      })
+    }
+    if (map.policy === 'replace') break
+  }
+  return [...found.values()]
+}
+
+/** `enablement-label` of sections is looked for among annotations, too. */
+function isEnabled(section: JsonObject, { metadata }: Pick<KubeObject, 'metadata'>): boolean {
+  const name = textIn(section, 'enablement-label')
+  return name === '' || Object.hasOwn(metadata.labels ?? {}, name) || Object.hasOwn(metadata.annotations ?? {}, name)
+}
+
+function chosen(
+  values: Readonly<Record<string, string>> | undefined,
+  names: readonly string[],
+  prefixes: readonly string[],
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values ?? {}).filter(
+      ([key]) => names.includes(key) || prefixes.some((prefix) => key.startsWith(prefix)),
+    ),
+  )
+}
+
+function textIn(object: JsonObject, key: string): string {
+  const value = ownValue(object, key)
+  return typeof value === 'string' ? value : ''
+}
+
+function listIn(object: JsonObject | undefined, key: string): readonly string[] {
+  const value: JsonValue | undefined = object && ownValue(object, key)
+  return isJsonArray(value) ? value.filter((item) => typeof item === 'string') : []
+}

@@ -1,0 +1,122 @@
+// Status maps: what the status of a resource means, in one word and a sentence (originals/kappnav.md §4).
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import { isJsonObject, ownValue, parseJsonPath } from '@fairlead/kube'
+import { MapData, asData } from './action-map.ts'
+import type { Candidate } from '../mapping/mapping-index.ts'
+import type { Problem } from '../data/problem.ts'
+import type { RunSnippet } from '../patterns/pattern-resolver.ts'
+
+/** Name of the map of kinds that have none; looked for where the candidates are. */
+export const unregisteredStatusMap = 'kappnav.status-mapping-unregistered'
+
+/** A status map, read: exactly one way to tell a status. */
+export type StatusMap =
+  | { readonly exists: JsonObject }
+  | { readonly jsonpath: JsonObject }
+  | { readonly algorithm: string }
+
+/** What a resource's status means. */
+export interface ResourceStatus {
+  readonly value: string
+  readonly flyover: string
+  readonly 'flyover.nls'?: string
+}
+
+/** What is said where nothing can be told. `status-unknown` of kAppNav's configuration says the word. */
+export function unknownStatus(word = 'Unknown'): ResourceStatus {
+  return { value: word, flyover: word }
+}
+
+/** Reads a status map; undefined, and problems, when it tells nothing. The first of exists, jsonpath, algorithm counts. */
+export function parseStatusMap(object: Readonly<Record<string, unknown>>): {
+  readonly map: StatusMap | undefined
+  readonly problems: readonly Problem[]
+} {
+  const data = new MapData({ data: object['data'] })
+  for (const key of ['exists', 'jsonpath'] as const) {
+    const value = data.read(key)
+    if (isJsonObject(value)) return { map: { [key]: value } as StatusMap, problems: data.problems }
+    if (value !== undefined)
+      data.problems.push({ code: 'InvalidMap', field: `data.${key}`, message: 'should be an object { … }' })
+  }
+  const algorithm = ownValue(asData(object['data']), 'algorithm')
+  if (typeof algorithm === 'string') return { map: { algorithm }, problems: data.problems }
+  if (data.problems.length === 0)
+    data.problems.push({
+      code: 'InvalidMap',
+      field: 'data',
+      message: 'a status map should have exists, jsonpath or algorithm',
+    })
+  return { map: undefined, problems: data.problems }
+}
+
+/** The first map that is found: of the candidates, or the one for unregistered kinds where they would be. */
+export function findStatusMap<T>(
+  candidates: readonly Candidate[],
+  find: (namespace: string, name: string) => T | undefined,
+): T | undefined {
+  for (const { namespace, name } of candidates) {
+    const found = find(namespace, name)
+    if (found !== undefined) return found
+  }
+  for (const { namespace } of candidates) {
+    const found = find(namespace, unregisteredStatusMap)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** What a map says of a resource. What it cannot tell is unknown, never an error. */
+export async function evaluateStatus(
+  map: StatusMap | undefined,
+  resource: Readonly<Record<string, unknown>>,
+  runSnippet: RunSnippet,
+  unknown: ResourceStatus = unknownStatus(),
+): Promise<ResourceStatus> {
+  if (map === undefined) return unknown
+  if ('exists' in map) return statusFrom(map.exists, undefined) ?? unknown
+  const status = asData(resource['status'])
+  if ('jsonpath' in map) return byPath(map.jsonpath, status) ?? unknown
+  try {
+    const answer = JSON.parse(await runSnippet(map.algorithm, [JSON.stringify(status)])) as JsonValue
+    return (isJsonObject(answer) ? statusFrom(answer, undefined) : undefined) ?? unknown
+  } catch {
+    return unknown
+  }
+}
+
+function byPath(rule: JsonObject, status: JsonObject): ResourceStatus | undefined {
+  const expression = ownValue(rule, 'expression')
+  const found = typeof expression === 'string' ? valueAt(expression, status) : undefined
+  if (found === undefined) return undefined
+  const matches = ownValue(rule, 'matches')
+  const match = isJsonObject(matches) ? ownValue(matches, found) : undefined
+  const chosen = isJsonObject(match) ? match : ownValue(rule, 'else')
+  return isJsonObject(chosen) ? statusFrom(chosen, found) : undefined
+}
+
+/** The value at a path of the status object, written as `.phase`, `$.phase`, `phase` or `{.phase}`. */
+function valueAt(expression: string, status: JsonObject): string | undefined {
+  const inner = /^\s*\{(.*)\}\s*$/.exec(expression)?.[1] ?? expression.trim()
+  const path = inner.replace(/^\$/, '')
+  try {
+    const [[value] = []] = parseJsonPath(`{${path.startsWith('.') || path.startsWith('[') ? path : `.${path}`}}`).find(
+      status,
+    )
+    return value === undefined || value === null || typeof value === 'object' ? undefined : String(value)
+  } catch {
+    return undefined
+  }
+}
+
+function statusFrom(from: JsonObject, status: string | undefined): ResourceStatus | undefined {
+  const value = ownValue(from, 'value')
+  if (typeof value !== 'string') return undefined
+  const filled = (text: string): string => (status === undefined ? text : text.replaceAll('${status}', () => status))
+  const result: MutableJsonObject = { value }
+  const flyover = ownValue(from, 'flyover')
+  result['flyover'] = typeof flyover === 'string' ? filled(flyover) : value
+  const key = ownValue(from, 'flyover.nls')
+  if (typeof key === 'string') result['flyover.nls'] = filled(key)
+  return result as unknown as ResourceStatus
+}

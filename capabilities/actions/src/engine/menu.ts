@@ -1,0 +1,167 @@
+// The actions of a resource as menus and `why` show them.
+import type { JsonValue, KubeObject } from '@fairlead/kube'
+import { ownValue } from '@fairlead/kube'
+import type { Resolution } from './catalog.ts'
+import { menuText } from './runs/command.ts'
+import { enablementOf } from './enablement.ts'
+import type { FoundMap, MergedAction } from './maps/merge.ts'
+import { partFor } from './maps/merge.ts'
+import type { Target } from './mapping/target.ts'
+
+/** One action of a menu. */
+export interface MenuItem {
+  readonly type: 'url' | 'cmd'
+  readonly name: string
+  readonly text: string
+  readonly description: string
+  /** It fits this resource. */
+  readonly isEnabled: boolean
+  /** Why not. */
+  readonly reason?: string
+  /** The caller may use it. */
+  readonly isAllowed: boolean
+  readonly openWindow?: string
+  /** Name of the form, and the form as its map has it. */
+  readonly requiresInput?: string
+  readonly input?: JsonValue
+  /** `namespace/name` of the map that defines it. */
+  readonly map: string
+  /** `namespace/name` of the mapping, and which of its rules led to the map. */
+  readonly mapping?: string
+  readonly rule?: string
+  /** Less specific maps with an action of this type and name. */
+  readonly overrides: readonly string[]
+}
+
+/** A candidate and what became of it. */
+export interface WhyCandidate {
+  readonly name: string
+  readonly namespace: string
+  readonly level: string
+  readonly precedence: number
+  readonly mapping: string
+  readonly rule: string
+  /** `used`, `cut` (behind a map with policy replace), or `missing`. */
+  readonly state: 'used' | 'cut' | 'missing'
+  readonly policy?: string
+}
+
+/** The actions of a resource. */
+export interface Menu {
+  readonly resource: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly subkind: string
+    readonly namespace: string
+    readonly name: string
+  }
+  readonly actions: readonly MenuItem[]
+}
+
+/** How a menu came about. */
+export interface Why extends Menu {
+  readonly candidates: readonly WhyCandidate[]
+  readonly problems: readonly {
+    readonly object: string
+    readonly field: string
+    readonly code: string
+    readonly message: string
+  }[]
+}
+
+/** Whether the caller may use actions of a type. */
+export type MayUse = (action: MergedAction) => boolean
+
+/** The menu of a resource. */
+export function menuOf(resolution: Resolution, resource: KubeObject, mayUse: MayUse): Menu {
+  return {
+    resource: describe(resolution.target),
+    actions: resolution.merged.actions.map((action) => itemOf(action, resolution, resource, mayUse)),
+  }
+}
+
+/** The menu with everything that led to it. */
+export function whyOf(resolution: Resolution, resource: KubeObject, mayUse: MayUse): Why {
+  return {
+    ...menuOf(resolution, resource, mayUse),
+    candidates: candidatesOf(resolution),
+    problems: problemsOf(resolution),
+  }
+}
+
+/** The candidates of a resource, most specific first. */
+export function candidatesOf({ candidates, merged }: Resolution): readonly WhyCandidate[] {
+  return candidates.map(({ name, namespace, level, mapping, rule }) => {
+    const index = merged.found.findIndex(({ map }) => map.name === name && map.namespace === namespace)
+    return {
+      name,
+      namespace,
+      level,
+      precedence: mapping.precedence,
+      mapping: `${mapping.namespace}/${mapping.name}`,
+      rule: rule.field,
+      state: index < 0 ? 'missing' : index < merged.used ? 'used' : 'cut',
+      ...(index < 0 ? {} : { policy: merged.found[index]!.map.policy }),
+    }
+  })
+}
+
+/** What is wrong with the mappings and maps of a resource. */
+export function problemsOf({ problems, merged }: Resolution): Why['problems'] {
+  return [
+    ...problems.map(({ mapping, field, code, message }) => ({
+      object: `KindActionMapping ${mapping.namespace}/${mapping.name}`,
+      field,
+      code,
+      message,
+    })),
+    ...merged.found.flatMap(({ map }) =>
+      map.problems.map(({ field, code, message }) => ({
+        object: `ConfigMap ${map.namespace}/${map.name}`,
+        field,
+        code,
+        message,
+      })),
+    ),
+  ]
+}
+
+function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObject, mayUse: MayUse): MenuItem {
+  const { fields, from, overrides } = action
+  const { isShown, reason } = enablementOf(fields, resource)
+  const text = (key: string): string | undefined => {
+    const value = ownValue(fields, key)
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const input = text('requires-input')
+  const form = input === undefined ? undefined : partFor(merged, from.map, 'inputs', input)
+  const openWindow = action.type === 'url-actions' ? (text('open-window') ?? 'tab') : undefined
+  return {
+    type: action.type === 'url-actions' ? 'url' : 'cmd',
+    name: action.name,
+    text: menuText(fields),
+    description: text('description') ?? '',
+    isEnabled: isShown,
+    ...(reason === undefined ? {} : { reason }),
+    isAllowed: mayUse(action),
+    ...(openWindow === undefined ? {} : { openWindow }),
+    ...(input === undefined ? {} : { requiresInput: input }),
+    ...(form === undefined ? {} : { input: form }),
+    map: keyOf(from),
+    ...(from.candidate === undefined
+      ? {}
+      : {
+          mapping: `${from.candidate.mapping.namespace}/${from.candidate.mapping.name}`,
+          rule: from.candidate.rule.field,
+        }),
+    overrides: overrides.map(keyOf),
+  }
+}
+
+function keyOf({ map }: FoundMap): string {
+  return `${map.namespace}/${map.name}`
+}
+
+function describe({ apiVersion, kind, subkind, namespace, name }: Target): Menu['resource'] {
+  return { apiVersion, kind, subkind, namespace, name }
+}

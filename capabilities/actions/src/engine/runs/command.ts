@@ -1,0 +1,94 @@
+// A command action, planned: inputs checked, the command resolved, the Jobs that would run it.
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { ownValue } from '@fairlead/kube'
+import { commandsOf } from './command-line.ts'
+import { checkInputs, parseForm, resolveForm } from './inputs.ts'
+import type { InputForm } from './inputs.ts'
+import { jobFor } from './job.ts'
+import type { JobRequest, JobSettings } from './job.ts'
+import { partFor } from '../maps/merge.ts'
+import type { MergedAction, MergedMap } from '../maps/merge.ts'
+import { PatternError } from '../patterns/pattern.ts'
+import { PatternResolver } from '../patterns/pattern-resolver.ts'
+import type { PatternScope } from '../patterns/pattern-resolver.ts'
+import type { Target } from '../mapping/target.ts'
+
+/** What a run is asked with. */
+export interface RunRequest {
+  readonly target: Target
+  readonly user: string
+  readonly application?: { readonly name: string; readonly namespace: string } | undefined
+  /** What the user put in. */
+  readonly body?: JsonValue | undefined
+}
+
+/** What planning needs of the world around it. */
+export interface PlanContext {
+  readonly merged: MergedMap
+  readonly settings: JobSettings
+  /** All of a scope but the inputs. */
+  readonly scope: Omit<PatternScope, 'inputs'>
+  /** Unique texts for names of Jobs. */
+  readonly newUid: () => string
+}
+
+/** The Jobs of a run, one per chosen pod. Throws InputError or PatternError. */
+export async function planCommand(
+  action: MergedAction,
+  request: RunRequest,
+  context: PlanContext,
+): Promise<readonly KubeObject[]> {
+  const { scope, settings, newUid } = context
+  const image = textField(action, 'image')
+  const template = textField(action, 'cmd-pattern')
+  const form = await formOf(action, context)
+  const definedIn = action.from.map
+  const snippet = (name: string): string | undefined => {
+    const source = partFor(context.merged, definedIn, 'snippets', name)
+    return typeof source === 'string' ? source : undefined
+  }
+  const inputs = form && (await checkInputs(form, request.body, snippet, scope.runSnippet))
+  const resolver = new PatternResolver({ ...scope, inputs })
+  const commands = await commandsOf(template, (pattern) => resolver.resolve(pattern, definedIn))
+  const job: Omit<JobRequest, 'command'> = {
+    target: request.target,
+    action: action.name,
+    text: menuText(action.fields),
+    image,
+    application: request.application,
+    user: request.user,
+  }
+  return commands.map((command) => jobFor({ ...job, command }, settings, newUid()))
+}
+
+/** The form that an action asks for, its choices resolved; undefined when it asks for none. Throws InputError or PatternError. */
+export async function formOf(
+  action: MergedAction,
+  { merged, scope }: Pick<PlanContext, 'merged' | 'scope'>,
+): Promise<InputForm | undefined> {
+  const name = ownValue(action.fields, 'requires-input')
+  if (typeof name !== 'string' || name === '') return undefined
+  const resolver = new PatternResolver({ ...scope, inputs: undefined })
+  return resolveForm(parseForm(name, partFor(merged, action.from.map, 'inputs', name)), (pattern) =>
+    resolver.text(pattern, action.from.map),
+  )
+}
+
+/** What menus call an action. */
+export function menuText(fields: JsonObject): string {
+  for (const key of ['text', 'description', 'name']) {
+    const value = ownValue(fields, key)
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return String(ownValue(fields, 'name') ?? '')
+}
+
+/** A field that an action cannot do without. Throws PatternError `InvalidPattern`. */
+export function textField(action: MergedAction, key: string): string {
+  const value = ownValue(action.fields, key)
+  if (typeof value === 'string' && value !== '') return value
+  throw new PatternError(
+    'InvalidPattern',
+    `action "${action.name}" of map ${action.from.map.namespace}/${action.from.map.name} has no ${key}`,
+  )
+}

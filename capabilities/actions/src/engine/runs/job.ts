@@ -1,0 +1,140 @@
+// The Jobs that run command actions: their form is kAppNav's (originals/kappnav.md §3.2), with limits and least rights.
+import { labelValue, longLabelValue } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { Target } from '../mapping/target.ts'
+
+/** How Jobs are made; from kAppNav's configuration. */
+export interface JobSettings {
+  readonly namespace: string
+  readonly serviceAccountName: string
+  /** Seconds after which a finished Job goes; undefined keeps it. */
+  readonly ttlSeconds: number | undefined
+  /** Seconds that a Job may take; undefined for no limit. */
+  readonly deadlineSeconds: number | undefined
+  readonly resources: JsonObject | undefined
+}
+
+/** What a Job is made for. */
+export interface JobRequest {
+  readonly target: Target
+  readonly action: string
+  /** The menu's text. */
+  readonly text: string
+  readonly image: string
+  readonly command: readonly string[]
+  /** The Application that the action was chosen in. */
+  readonly application: { readonly name: string; readonly namespace: string } | undefined
+  readonly user: string
+}
+
+/** Label that all Jobs of actions carry, with the value `command`. */
+export const jobTypeLabel = 'kappnav-job-type'
+
+/** Labels and annotations of Jobs, by what they say. */
+export const jobKeys = {
+  action: 'kappnav-job-action-name',
+  applicationName: 'kappnav-job-application-name',
+  applicationNamespace: 'kappnav-job-application-namespace',
+  applicationScope: 'kappnav-job-application-scope',
+  kind: 'kappnav-job-component-kind',
+  subkind: 'kappnav-job-component-sub-kind',
+  name: 'kappnav-job-component-name',
+  namespace: 'kappnav-job-component-namespace',
+  text: 'kappnav-job-action-text',
+  user: 'kappnav-job-user-id',
+} as const
+
+/** Seconds that Jobs are kept unless told: a week. */
+export const defaultTtlSeconds = 604_800
+/** Seconds that Jobs may take unless told: an hour. */
+export const defaultDeadlineSeconds = 3600
+
+/** Whom a Job of an action speaks of, as its labels say it. */
+export function jobLabels({
+  target,
+  action,
+  application,
+}: Pick<JobRequest, 'target' | 'action' | 'application'>): Readonly<Record<string, string>> {
+  const isApplication = target.kind === 'Application' && target.group === 'app.k8s.io'
+  const from = isApplication ? target : application
+  return {
+    [jobTypeLabel]: 'command',
+    [jobKeys.action]: action,
+    ...(from === undefined
+      ? {}
+      : { [jobKeys.applicationName]: from.name, [jobKeys.applicationNamespace]: from.namespace }),
+    ...(isApplication
+      ? { [jobKeys.applicationScope]: 'true' }
+      : {
+          [jobKeys.kind]: target.kind,
+          ...(target.subkind === '' ? {} : { [jobKeys.subkind]: target.subkind }),
+          [jobKeys.name]: target.name,
+          [jobKeys.namespace]: target.namespace,
+        }),
+  }
+}
+
+/** A Job for one command. `uid` makes its name unique. */
+export function jobFor(request: JobRequest, settings: JobSettings, uid: string): KubeObject {
+  const name = `kappnav-${uid}`
+  const full = jobLabels(request)
+  const labels = Object.fromEntries(Object.entries(full).map(([key, value]) => [key, labelOf(value)]))
+  const shortened = Object.entries(full).filter(([key, value]) => labels[key] !== value)
+  const { ttlSeconds, deadlineSeconds, resources } = settings
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name,
+      namespace: settings.namespace,
+      labels: { ...labels, 'app.kubernetes.io/managed-by': 'fairlead' },
+      annotations: {
+        ...Object.fromEntries(shortened),
+        [jobKeys.text]: request.text,
+        ...(request.user === '' ? {} : { [jobKeys.user]: request.user }),
+      },
+    },
+    spec: {
+      backoffLimit: 4,
+      ...(ttlSeconds === undefined ? {} : { ttlSecondsAfterFinished: ttlSeconds }),
+      ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
+      template: {
+        metadata: { labels },
+        spec: {
+          restartPolicy: 'Never',
+          serviceAccountName: settings.serviceAccountName,
+          securityContext: { runAsNonRoot: true, runAsUser: 1001 },
+          containers: [
+            {
+              name,
+              image: request.image,
+              command: [...request.command],
+              ...(resources === undefined ? {} : { resources }),
+            },
+          ],
+        },
+      },
+    },
+  }
+}
+
+/** Where a Job stands, in one word. A Job that succeeded in the end has succeeded, whatever failed before. */
+export function jobState(job: KubeObject): 'Succeeded' | 'Failed' | 'Running' | 'Waiting' {
+  const status = (job.status ?? {}) as {
+    succeeded?: number
+    active?: number
+    conditions?: readonly { type: string; status: string }[]
+  }
+  const holds = (type: string): boolean =>
+    status.conditions?.some((one) => one.type === type && one.status === 'True') ?? false
+  if (holds('Complete')) return 'Succeeded'
+  if (holds('Failed')) return 'Failed'
+  return (status.active ?? 0) > 0 ? 'Running' : 'Waiting'
+}
+
+/** A label's value: long ones are shortened with a hash, and what no label may hold is replaced. */
+export function labelOf(text: string): string {
+  if (labelValue(text).length === 0) return text
+  const allowed = longLabelValue(text.replaceAll(/[^A-Za-z0-9_.-]/g, '_'))
+  return allowed.replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')
+}

@@ -1,0 +1,97 @@
+// Runs of command actions: the Jobs that kAppNav's labels mark, read with the caller's rights.
+import { kind } from '@fairlead/client'
+import type { Kind } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import { jobKeys, jobState, jobTypeLabel, labelOf } from './job.ts'
+
+/** `batch/v1 Job`: what command actions become. */
+export const Job: Kind = kind('batch/v1', 'Job', { plural: 'jobs', namespaced: true })
+
+/** One run of a command action. */
+export interface Run {
+  readonly job: string
+  readonly namespace: string
+  readonly action: string
+  readonly text: string
+  readonly target: {
+    readonly kind: string
+    readonly subkind?: string
+    readonly namespace: string
+    readonly name: string
+  }
+  readonly application?: { readonly namespace: string; readonly name: string }
+  readonly user: string
+  readonly state: ReturnType<typeof jobState>
+  readonly created: string
+  readonly finished?: string
+}
+
+/** Which runs are wanted; what is left out does not matter. */
+export interface RunFilter {
+  readonly kind?: string | undefined
+  readonly namespace?: string | undefined
+  readonly name?: string | undefined
+  readonly action?: string | undefined
+  readonly user?: string | undefined
+}
+
+/** The label selector of all runs. */
+export const runSelector: string = `${jobTypeLabel}=command`
+
+/** What a Job tells of the action behind it. */
+export function runOf(job: KubeObject): Run {
+  const labels = job.metadata.labels ?? {}
+  const annotations = job.metadata.annotations ?? {}
+  const value = (key: string): string => annotations[key] ?? labels[key] ?? ''
+  const isApplication = value(jobKeys.applicationScope) === 'true'
+  const applicationName = value(jobKeys.applicationName)
+  const finished =
+    (job.status as
+      | {
+          completionTime?: string
+          conditions?: readonly { type: string; status: string; lastTransitionTime?: string }[]
+        }
+      | undefined) ?? {}
+  const end =
+    finished.completionTime ??
+    finished.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True')?.lastTransitionTime
+  const subkind = value(jobKeys.subkind)
+  return {
+    job: job.metadata.name ?? '',
+    namespace: job.metadata.namespace ?? '',
+    action: value(jobKeys.action),
+    text: value(jobKeys.text),
+    target: isApplication
+      ? { kind: 'Application', namespace: value(jobKeys.applicationNamespace), name: applicationName }
+      : {
+          kind: value(jobKeys.kind),
+          ...(subkind === '' ? {} : { subkind }),
+          namespace: value(jobKeys.namespace),
+          name: value(jobKeys.name),
+        },
+    ...(applicationName === ''
+      ? {}
+      : { application: { namespace: value(jobKeys.applicationNamespace), name: applicationName } }),
+    user: value(jobKeys.user),
+    state: jobState(job),
+    created: job.metadata.creationTimestamp ?? '',
+    ...(end === undefined ? {} : { finished: end }),
+  }
+}
+
+/** The runs among Jobs that fit, newest first. */
+export function runsOf(jobs: readonly KubeObject[], filter: RunFilter = {}): readonly Run[] {
+  const fits = (wanted: string | undefined, found: string): boolean =>
+    wanted === undefined || wanted === found || labelOf(wanted) === found
+  return jobs
+    .map(runOf)
+    .filter(
+      ({ target, action, user }) =>
+        fits(filter.kind, target.kind) &&
+        fits(filter.namespace, target.namespace) &&
+        fits(filter.name, target.name) &&
+        fits(filter.action, action) &&
+        fits(filter.user, user),
+    )
+    .toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created) || (a.job < b.job ? -1 : 1))
+}

@@ -1,0 +1,144 @@
+// HTTP: /api/actions (specs/actions.md §4) and the paths of the original (originals/kappnav.md §3.3) with proper status codes.
+import type { Route, RouteRequest, RouteResponse } from '@fairlead/controller'
+import { StatusError, isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
+import { ActionError, asActionError } from '../engine/action-error.ts'
+import { mergedForm } from '../engine/maps/merge.ts'
+import type { ActionService } from '../runtime/action-service.ts'
+import { originalRoutes } from './kappnav-routes.ts'
+import { bodyOf, json, listOf, only, refOf, required } from './route-request.ts'
+
+/** The endpoints of a service. */
+export function routesOf(service: ActionService): readonly Route[] {
+  return [
+    { prefix: '/api/actions', handle: (request) => answered(() => handle(service, request)) },
+    { prefix: '/kappnav', handle: (request) => answered(() => originalRoutes(service, request)) },
+  ]
+}
+
+async function handle(service: ActionService, request: RouteRequest): Promise<JsonObject | undefined> {
+  const { method, path, query } = request
+  const caller = { user: request.user, client: request.client }
+  const [first, second, ...rest] = path
+  if (rest.length > 0) return undefined
+  if (first === undefined) {
+    only(method, 'GET')
+    return json(
+      query.get('why') === 'true' ? await service.why(caller, refOf(query)) : await service.menu(caller, refOf(query)),
+    )
+  }
+  if (second === undefined) return collection(service, request, first)
+  if (second === 'url') {
+    only(method, 'GET')
+    return json(await service.url(caller, refOf(query), first))
+  }
+  if (second === 'run') {
+    only(method, 'POST')
+    const body = bodyOf(request)
+    const jobs = await service.run(caller, refOf(query), first, {
+      inputs: ownValue(body, 'inputs'),
+      application: applicationOf(ownValue(body, 'application')),
+      dryRun: query.get('dryRun') === 'All',
+    })
+    return { jobs: listOf(jobs) }
+  }
+  return undefined
+}
+
+/** What stands beside the actions: `history`, `logs`, `merged`, `status`, `sections`, `applications`, `components`. */
+async function collection(
+  service: ActionService,
+  request: RouteRequest,
+  name: string,
+): Promise<JsonObject | undefined> {
+  const { method, query } = request
+  const caller = { user: request.user, client: request.client }
+  const optional = (key: string): string | undefined => query.get(key) ?? undefined
+  switch (name) {
+    case 'history':
+      only(method, 'GET')
+      return json({
+        runs: await service.history(caller, {
+          kind: optional('kind'),
+          namespace: optional('namespace'),
+          name: optional('name'),
+          action: optional('action'),
+          user: optional('user'),
+        }),
+      })
+    case 'logs':
+      only(method, 'GET')
+      return json({ logs: await service.logs(caller, required(query, 'namespace'), required(query, 'job')) })
+    case 'merged':
+      only(method, 'GET')
+      return mergedForm((await service.resolve(caller, refOf(query))).merged)
+    case 'status':
+      only(method, 'GET')
+      return json(await service.status(caller, refOf(query)))
+    case 'sections':
+      only(method, 'GET')
+      return json({ sections: await service.sections(caller, refOf(query)) })
+    case 'applications':
+      only(method, 'GET')
+      return json({ applications: await service.applications(caller, optional('namespace')) })
+    case 'components':
+      only(method, 'GET')
+      return json(
+        await service.components(caller, {
+          namespace: query.get('namespace') ?? 'default',
+          name: required(query, 'name'),
+        }),
+      )
+    default:
+      return undefined
+  }
+}
+
+/** Turns what callers can cause into answers; everything else is the server's to report. */
+async function answered(run: () => Promise<JsonObject | undefined>): Promise<RouteResponse | undefined> {
+  try {
+    const body = await run()
+    return body && { status: 200, body }
+  } catch (error) {
+    if (error instanceof StatusError && error.code >= 500) throw error
+    const refusal = asActionError(error)
+    if (refusal === undefined) throw error
+    return { status: refusal.status, body: failureOf(refusal) }
+  }
+}
+
+/** A Status, which kubectl and every client can read, with the original's word beside it. */
+function failureOf({ status, message, kind, field, cause }: ActionError): JsonObject {
+  const reason = cause instanceof StatusError ? cause.reason : (reasons[status] ?? 'InternalError')
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason,
+    code: status,
+    error: kind,
+    ...(field === undefined ? {} : { field }),
+  }
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  422: 'Invalid',
+  503: 'ServiceUnavailable',
+}
+
+function applicationOf(
+  value: JsonValue | undefined,
+): { readonly name: string; readonly namespace: string } | undefined {
+  if (value === undefined || value === null) return undefined
+  const name = isJsonObject(value) ? ownValue(value, 'name') : undefined
+  const namespace = isJsonObject(value) ? (ownValue(value, 'namespace') ?? 'default') : undefined
+  if (typeof name !== 'string' || typeof namespace !== 'string')
+    throw new ActionError(422, 'validation-error', 'application should be an object with name and namespace')
+  return { name, namespace }
+}

@@ -1,0 +1,148 @@
+// The paths of the original server below /kappnav: mapping, actions, execute, command lists, status.
+import type { RouteRequest } from '@fairlead/controller'
+import { formatTime } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
+import { ActionError } from '../engine/action-error.ts'
+import { mergedForm } from '../engine/maps/merge.ts'
+import { makeTarget } from '../engine/mapping/target.ts'
+import type { ActionService, ResourceRef } from '../runtime/action-service.ts'
+import type { Caller } from '../runtime/rights.ts'
+import { bodyOf, json, listOf, only, patternRefused } from './route-request.ts'
+
+/** Answers; undefined where there is no such path. */
+export async function originalRoutes(service: ActionService, request: RouteRequest): Promise<JsonObject | undefined> {
+  const caller: Caller = { user: request.user, client: request.client }
+  const [root, ...path] = request.path
+  switch (root) {
+    case 'resource':
+      return resource(service, request, caller, path)
+    case 'kindactionmapping':
+      return mapping(service, request, caller, path)
+    case 'status': {
+      const [name, kind, ...more] = path
+      if (name === undefined || kind === undefined || more.length > 0) return undefined
+      only(request.method, 'GET')
+      return json(await service.status(caller, refIn(request.query, kind, name)))
+    }
+    default:
+      return undefined
+  }
+}
+
+async function resource(
+  service: ActionService,
+  request: RouteRequest,
+  caller: Caller,
+  path: readonly string[],
+): Promise<JsonObject | undefined> {
+  const { method, query } = request
+  const [first, second] = path
+  if (path.length === 1 && first === 'commands') {
+    only(method, 'GET')
+    return commands(service, caller, query)
+  }
+  if (path.length === 1 && first === 'command-time') {
+    only(method, 'GET')
+    return { time: formatTime(service.now()) }
+  }
+  if (path.length === 2 && first === 'command') {
+    only(method, 'DELETE')
+    await service.forget(caller, query.get('namespace') ?? service.jobNamespace(), second!)
+    return { deleted: second! }
+  }
+  if (path.length === 2) {
+    if (query.has('action-pattern')) throw patternRefused()
+    throw new ActionError(400, 'input-error', `the path should go on: /resource/${first!}/${second!}/actions`)
+  }
+  if (path.length === 3 && path[2] === 'actions') {
+    only(method, 'GET')
+    return mergedForm((await service.resolve(caller, refIn(query, second!, first!))).merged)
+  }
+  if (path.at(-3) !== 'execute' || path.at(-2) !== 'command') return undefined
+  only(method, 'POST')
+  return execute(service, request, caller, path)
+}
+
+/** `{app}/execute/command/{cmd}` and `{app}/{component}/{kind}/execute/command/{cmd}`. The first Job is the answer, as it was; all are in `jobs`. */
+async function execute(
+  service: ActionService,
+  request: RouteRequest,
+  caller: Caller,
+  path: readonly string[],
+): Promise<JsonObject | undefined> {
+  const { query } = request
+  const [app = '', component, kind] = path
+  const action = path.at(-1)!
+  const namespace = query.get('namespace') ?? 'default'
+  const isApplication = path.length === 4
+  if (!isApplication && path.length !== 6) return undefined
+  const ref = isApplication
+    ? { ...refIn(query, 'Application', app), apiVersion: versionIn(query) ?? 'app.k8s.io/v1beta1' }
+    : refIn(query, kind!, component!)
+  const application = { name: app, namespace: query.get('application-namespace') ?? namespace }
+  const jobs = await service.run(caller, ref, action, { inputs: bodyOf(request), application })
+  return { ...(jobs[0] as unknown as JsonObject), jobs: listOf(jobs) }
+}
+
+async function commands(service: ActionService, caller: Caller, query: URLSearchParams): Promise<JsonObject> {
+  const since = Date.parse(query.get('time') ?? '')
+  const jobs = await service.jobs(caller)
+  const completed = jobs.filter(
+    ({ status }) => Date.parse((status as { completionTime?: string } | undefined)?.completionTime ?? '') > since,
+  )
+  const [first] = jobs
+  const actions =
+    first === undefined
+      ? {}
+      : mergedForm(service.resolveObject({ ...first, apiVersion: 'batch/v1', kind: 'Job' }).merged)
+  return { commands: listOf(Number.isNaN(since) ? jobs : completed), 'action-map': actions }
+}
+
+/** The dry run for authors of maps: candidates of a kind, or of a live resource. */
+async function mapping(
+  service: ActionService,
+  request: RouteRequest,
+  caller: Caller,
+  path: readonly string[],
+): Promise<JsonObject | undefined> {
+  const { method, query } = request
+  only(method, 'GET')
+  const type = query.get('type') ?? 'actions'
+  if (type !== 'actions')
+    throw new ActionError(
+      400,
+      'input-error',
+      `type ${type} is not answered here; use /api/actions/status and /api/actions/sections`,
+    )
+  if (path.length === 3 && path[0] === 'resources') {
+    return mergedForm((await service.resolve(caller, refIn(query, path[2]!, path[1]!))).merged)
+  }
+  const [kind, ...more] = path
+  if (kind === undefined || more.length > 0) return undefined
+  const owner = {
+    apiVersion: query.get('owner-apiversion') ?? '',
+    kind: query.get('owner-kind') ?? '',
+    uid: query.get('owner-uid') ?? '',
+  }
+  const target = makeTarget({
+    apiVersion: versionIn(query) ?? 'v1',
+    kind,
+    subkind: query.get('subkind') ?? '',
+    name: query.get('name') ?? '',
+    namespace: query.get('namespace') ?? '',
+    owners: Object.values(owner).some((part) => part !== '') ? [owner] : [],
+  })
+  await service.mayLook(caller, target.namespace)
+  const { candidates, merged } = service.resolveTarget(target)
+  return { 'candidate-maps': candidates.map(({ name, namespace }) => `${name}@${namespace}`), map: mergedForm(merged) }
+}
+
+function refIn(query: URLSearchParams, kind: string, name: string): ResourceRef {
+  return { apiVersion: versionIn(query), kind, namespace: query.get('namespace') ?? undefined, name }
+}
+
+/** The original spells it both ways. */
+function versionIn(query: URLSearchParams): string | undefined {
+  const version = query.get('apiVersion') ?? query.get('apiversion') ?? undefined
+  return version === 'default' ? undefined : version
+}

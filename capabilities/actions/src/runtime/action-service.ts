@@ -1,0 +1,361 @@
+// Actions as callers use them: everything about the target and every write with the caller's rights. Start with ActionService.menu.
+import { randomUUID } from 'node:crypto'
+import { Pod } from '@fairlead/client'
+import { forbidden } from '@fairlead/kube'
+import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { apiGroup } from '../api.ts'
+import { ActionError } from '../engine/action-error.ts'
+import {
+  applicationApi,
+  componentKindsOf,
+  componentNamespaces,
+  hiddenAnnotation,
+  isComponent,
+  selectorOf,
+} from '../engine/application.ts'
+import type { ActionType } from '../engine/maps/action-map.ts'
+import type { Resolution } from '../engine/catalog.ts'
+import { planCommand, textField } from '../engine/runs/command.ts'
+import { isAvailable } from '../engine/enablement.ts'
+import { jobTypeLabel } from '../engine/runs/job.ts'
+import { findAction } from '../engine/maps/merge.ts'
+import type { MergedAction } from '../engine/maps/merge.ts'
+import { PatternError } from '../engine/patterns/pattern.ts'
+import { PatternResolver } from '../engine/patterns/pattern-resolver.ts'
+import type { PatternScope, RunSnippet } from '../engine/patterns/pattern-resolver.ts'
+import type { Section } from '../engine/maps/section-map.ts'
+import { evaluateStatus, unknownStatus } from '../engine/maps/status-map.ts'
+import type { ResourceStatus } from '../engine/maps/status-map.ts'
+import { targetOf } from '../engine/mapping/target.ts'
+import type { Target } from '../engine/mapping/target.ts'
+import type { ReadKind } from '../engine/cluster.ts'
+import { functionsFor } from '../engine/functions.ts'
+import type { CatalogSource } from './live-catalog.ts'
+import { clientReader } from './live-cluster.ts'
+import { Job, runSelector, runsOf } from '../engine/runs/run.ts'
+import type { Run, RunFilter } from '../engine/runs/run.ts'
+import type { KindTable } from './kind-table.ts'
+import { menuOf, whyOf } from '../engine/menu.ts'
+import type { Menu, Why } from '../engine/menu.ts'
+import { runRight } from './rights.ts'
+import type { Caller, Rights } from './rights.ts'
+import { dataOf, jobSettings, kappnavNamespace, unknownWord } from '../engine/runs/settings.ts'
+
+/** A resource by its name. Without apiVersion the kind is looked up by its name. */
+export interface ResourceRef {
+  readonly apiVersion?: string | undefined
+  readonly kind: string
+  /** `default` when left out. */
+  readonly namespace?: string | undefined
+  readonly name: string
+}
+
+/** What a run is asked with. */
+export interface RunOptions {
+  readonly inputs?: JsonValue | undefined
+  readonly application?: { readonly name: string; readonly namespace: string } | undefined
+  /** Checks everything and makes nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** An Application, or one of its components, with its menu. */
+export interface WithMenu extends Menu {
+  readonly status: ResourceStatus
+}
+
+/** What the service works with. */
+export interface ActionServiceOptions {
+  readonly source: CatalogSource
+  readonly kinds: KindTable
+  readonly rights: Rights
+  readonly runSnippet: RunSnippet
+  readonly clock: Clock
+}
+
+/** The service. All its errors that callers can cause are ActionErrors or StatusErrors. */
+export class ActionService {
+  readonly #options: ActionServiceOptions
+
+  constructor(options: ActionServiceOptions) {
+    this.#options = options
+  }
+
+  /** The actions of a resource. */
+  async menu(caller: Caller, ref: ResourceRef): Promise<Menu> {
+    const { resource, resolution } = await this.#resolve(caller, ref)
+    return menuOf(resolution, resource, await this.#mayUse(caller, resource))
+  }
+
+  /** The actions of a resource, and how they came about. */
+  async why(caller: Caller, ref: ResourceRef): Promise<Why> {
+    const { resource, resolution } = await this.#resolve(caller, ref)
+    return whyOf(resolution, resource, await this.#mayUse(caller, resource))
+  }
+
+  /** Mapping, lookup and merge for a resource that the caller may read. */
+  async resolve(caller: Caller, ref: ResourceRef): Promise<Resolution> {
+    return (await this.#resolve(caller, ref)).resolution
+  }
+
+  /** Mapping, lookup and merge for an object that the caller has read. */
+  resolveObject(object: KubeObject): Resolution {
+    return this.#options.source.catalog().resolve(object)
+  }
+
+  /** Mapping, lookup and merge for a target that need not exist. */
+  resolveTarget(target: Target): Resolution {
+    return this.#options.source.catalog().resolveTarget(target)
+  }
+
+  /** Milliseconds since the epoch, as this server counts them. */
+  now(): number {
+    return this.#options.clock.now()
+  }
+
+  /** Where Jobs are made for targets of a namespace. */
+  jobNamespace(namespace = 'default'): string {
+    return jobSettings(this.#options.source, namespace).namespace
+  }
+
+  /** Whether a caller may see the maps of a namespace: it may read ConfigMaps or mappings there. Throws StatusError 403. */
+  async mayLook(caller: Caller, namespace: string): Promise<void> {
+    const rules = await this.#options.rights.rules(caller, namespace)
+    if (rules.allow({ verb: 'get', group: apiGroup, resource: 'kindactionmappings' })) return
+    throw forbidden(
+      { group: apiGroup, plural: 'kindactionmappings' },
+      '',
+      `User "${caller.user.name}" cannot get resource "kindactionmappings" in API group "${apiGroup}" in the namespace "${namespace}"`,
+    )
+  }
+
+  /** Where a url action leads. Throws ActionError 404, 422; StatusError 403. */
+  async url(
+    caller: Caller,
+    ref: ResourceRef,
+    name: string,
+  ): Promise<{ readonly action: string; readonly url: string; readonly openWindow: string }> {
+    const { resource, resolution } = await this.#resolve(caller, ref)
+    const action = this.#find(resolution, resource, name, 'url-actions')
+    const resolver = new PatternResolver({ ...this.#scope(caller, resource, resolution), inputs: undefined })
+    const url = safeUrl(await resolver.text(textField(action, 'url-pattern'), action.from.map))
+    const openWindow = action.fields['open-window']
+    return { action: name, url, openWindow: typeof openWindow === 'string' ? openWindow : 'tab' }
+  }
+
+  /** Runs a command action: one Job, or one for each chosen pod. Throws ActionError 404, 422; StatusError 403. */
+  async run(caller: Caller, ref: ResourceRef, name: string, options: RunOptions = {}): Promise<readonly KubeObject[]> {
+    const { resource, resolution } = await this.#resolve(caller, ref)
+    const { target, merged } = resolution
+    const action = this.#find(resolution, resource, name, 'cmd-actions')
+    if (!(await this.#options.rights.check(caller, target.namespace, runRight(name)))) {
+      throw forbidden(
+        { group: apiGroup, plural: 'actions' },
+        name,
+        `User "${caller.user.name}" cannot run resource "actions" in API group "${apiGroup}" in the namespace "${target.namespace}"`,
+      )
+    }
+    const jobs = await planCommand(
+      action,
+      { target, user: caller.user.name, application: options.application, body: options.inputs },
+      {
+        merged,
+        settings: jobSettings(this.#options.source, target.namespace),
+        scope: this.#scope(caller, resource, resolution),
+        newUid: randomUUID,
+      },
+    )
+    const made: KubeObject[] = []
+    for (const job of jobs) made.push(await caller.client.create(job, { dryRun: options.dryRun ?? false }))
+    return made
+  }
+
+  /** Runs of command actions that the caller may see, newest first. */
+  async history(caller: Caller, filter: RunFilter = {}): Promise<readonly Run[]> {
+    return runsOf(await this.jobs(caller), filter)
+  }
+
+  /** The Jobs of all runs that the caller may see: of all namespaces, or of the one that Jobs are made in. */
+  async jobs(caller: Caller): Promise<readonly KubeObject[]> {
+    const { namespace } = jobSettings(this.#options.source, '')
+    const scope = namespace === '' ? {} : { namespace }
+    return (await caller.client.list(Job, { ...scope, labelSelector: runSelector })).items
+  }
+
+  /** Deletes a run with its pods. Throws ActionError 404 for a Job that is none. */
+  async forget(caller: Caller, namespace: string, name: string): Promise<void> {
+    const job = await caller.client.get(Job, { namespace, name })
+    if (job.metadata.labels?.[jobTypeLabel] !== 'command')
+      throw new ActionError(404, 'not-found', `Job ${namespace}/${name} is no run of an action`)
+    await caller.client.delete(
+      Job,
+      { namespace, name },
+      { propagation: 'Background', preconditions: { uid: job.metadata.uid! } },
+    )
+  }
+
+  /** What the pods of a run printed, pod by pod. */
+  async logs(
+    caller: Caller,
+    namespace: string,
+    job: string,
+  ): Promise<readonly { readonly pod: string; readonly text: string }[]> {
+    await caller.client.get(Job, { namespace, name: job })
+    const { items } = await caller.client.list(Pod, { namespace, labelSelector: { matchLabels: { 'job-name': job } } })
+    const logs: { pod: string; text: string }[] = []
+    for (const { metadata } of items) {
+      const pod = metadata.name!
+      const text = await caller.client.send({
+        method: 'GET',
+        path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`,
+      })
+      logs.push({ pod, text: typeof text === 'string' ? text : JSON.stringify(text) })
+    }
+    return logs
+  }
+
+  /** What the status of a resource means. */
+  async status(caller: Caller, ref: ResourceRef): Promise<ResourceStatus> {
+    return this.#statusOf((await this.#read(caller, ref)).resource)
+  }
+
+  /** The sections of a resource's details. */
+  async sections(caller: Caller, ref: ResourceRef): Promise<readonly Section[]> {
+    return this.#options.source.catalog().sectionsOf((await this.#read(caller, ref)).resource)
+  }
+
+  /** Applications that the caller may see, with their menus; hidden ones left out. */
+  async applications(caller: Caller, namespace?: string): Promise<readonly WithMenu[]> {
+    const { items } = await caller.client.list(applicationApi, { namespace })
+    return Promise.all(
+      items
+        .filter(({ metadata }) => metadata.annotations?.[hiddenAnnotation] === undefined)
+        .map((application) => this.#withMenu(caller, application)),
+    )
+  }
+
+  /** The components of an Application with their menus: one list for each kind and namespace, none per component. */
+  async components(
+    caller: Caller,
+    key: { readonly namespace: string; readonly name: string },
+  ): Promise<{ readonly components: readonly WithMenu[]; readonly unknown: readonly string[] }> {
+    const application = await caller.client.get(applicationApi, key)
+    const labelSelector = selectorOf(application)
+    const components: KubeObject[] = []
+    const unknown: string[] = []
+    for (const { group, kind } of labelSelector === undefined ? [] : componentKindsOf(application)) {
+      const found = await this.#options.kinds.kindOf(group === '' ? kind : `${kind}.${group}`)
+      if (found === undefined) {
+        unknown.push(`the server has no kind ${kind}${group === '' ? '' : ` in group ${group}`}`)
+        continue
+      }
+      for (const namespace of componentNamespaces(application)) {
+        const { items } = await caller.client.list(
+          { apiVersion: found.apiVersion, kind: found.kind },
+          { namespace, labelSelector },
+        )
+        components.push(
+          ...items
+            .map((item) => ({ ...item, apiVersion: found.apiVersion, kind: found.kind }))
+            .filter((item) => isComponent(application, item)),
+        )
+      }
+    }
+    return { components: await Promise.all(components.map((component) => this.#withMenu(caller, component))), unknown }
+  }
+
+  async #withMenu(caller: Caller, resource: KubeObject): Promise<WithMenu> {
+    const resolution = this.#options.source.catalog().resolve(resource)
+    return {
+      ...menuOf(resolution, resource, await this.#mayUse(caller, resource)),
+      status: await this.#statusOf(resource),
+    }
+  }
+
+  #statusOf(resource: KubeObject): Promise<ResourceStatus> {
+    const { source, runSnippet } = this.#options
+    return evaluateStatus(
+      source.catalog().statusMapOf(targetOf(resource)),
+      resource,
+      runSnippet,
+      unknownStatus(unknownWord(source)),
+    )
+  }
+
+  async #resolve(
+    caller: Caller,
+    ref: ResourceRef,
+  ): Promise<{ readonly resource: KubeObject; readonly resolution: Resolution }> {
+    const { resource } = await this.#read(caller, ref)
+    return { resource, resolution: this.#options.source.catalog().resolve(resource) }
+  }
+
+  async #read(caller: Caller, ref: ResourceRef): Promise<{ readonly resource: KubeObject }> {
+    const kind = await this.#kindOf(ref)
+    const key = { namespace: kind.namespaced ? (ref.namespace ?? 'default') : '', name: ref.name }
+    const resource = await caller.client.get({ apiVersion: kind.apiVersion, kind: kind.kind }, key)
+    return { resource }
+  }
+
+  async #kindOf({ apiVersion, kind }: ResourceRef): Promise<ReadKind> {
+    const found = await this.#options.kinds.kindOf(apiVersion === undefined ? kind : typeName(apiVersion, kind))
+    if (found === undefined)
+      throw new ActionError(
+        404,
+        'not-found',
+        `the server has no kind "${kind}"${apiVersion === undefined ? '' : ` in ${apiVersion}`}`,
+      )
+    return apiVersion === undefined ? found : { ...found, apiVersion: apiVersion.replace(/^\//, '') }
+  }
+
+  #find(resolution: Resolution, resource: KubeObject, name: string, type: ActionType): MergedAction {
+    const { merged, target } = resolution
+    const action = findAction(merged, name, type)
+    if (action === undefined) {
+      const names = merged.actions.filter((one) => one.type === type).map((one) => one.name)
+      throw new ActionError(
+        404,
+        'not-found',
+        `${target.kind} ${target.namespace}/${target.name} has no ${type === 'url-actions' ? 'url' : 'command'} action "${name}"; it has ${names.join(', ') || 'none'}`,
+      )
+    }
+    const { isShown, reason } = isAvailable(action.fields, resource)
+    if (!isShown) throw new ActionError(422, 'input-error', `action "${name}" is not offered here: ${reason ?? ''}`)
+    return action
+  }
+
+  #scope(caller: Caller, resource: KubeObject, { merged }: Resolution): Omit<PatternScope, 'inputs'> {
+    const { source, kinds, runSnippet } = this.#options
+    return {
+      resource: resource as unknown as JsonObject,
+      merged,
+      globalMap: async (name) => {
+        const map = source.configMap(kappnavNamespace, name)
+        return map && dataOf(map)
+      },
+      runSnippet,
+      callFunction: functionsFor(resource, clientReader(caller.client, kinds)),
+    }
+  }
+
+  /** Url actions for whoever sees the resource, commands for whoever may run them. */
+  async #mayUse(caller: Caller, resource: KubeObject): Promise<(action: MergedAction) => boolean> {
+    const rules = await this.#options.rights.rules(caller, resource.metadata.namespace ?? 'default')
+    return ({ type, name }) => type === 'url-actions' || rules.allow(runRight(name))
+  }
+}
+
+/** A browser may be sent there: a path of this server, http or https. Throws PatternError. */
+function safeUrl(url: string): string {
+  const text = url.trim()
+  if (/^https?:\/\//i.test(text) || /^\/(?![/\\])/.test(text) || /^[?#]/.test(text)) return text
+  throw new PatternError(
+    'InvalidPattern',
+    `"${text.slice(0, 100)}" is no address that a browser may open: it should begin with http://, https:// or /`,
+  )
+}
+
+/** kubectl's long form of a kind: `deployment.v1.apps`, `pod.v1`. */
+function typeName(apiVersion: string, kind: string): string {
+  const [first = '', second] = apiVersion.replace(/^\//, '').split('/')
+  return second === undefined ? `${kind}.${first}` : `${kind}.${first === '' ? '' : `${second}.${first}`}`
+}

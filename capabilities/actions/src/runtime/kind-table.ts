@@ -1,0 +1,93 @@
+// Kinds by the names that people use for them: `pods`, `po`, `Pod`, `deployments.apps`, `deployments.v1.apps`.
+import type { Client } from '@fairlead/client'
+import type { JsonObject } from '@fairlead/kube'
+import type { ReadKind } from '../engine/cluster.ts'
+
+interface Named extends ReadKind {
+  readonly names: readonly string[]
+}
+
+/** Milliseconds between two looks at the server when a name is unknown: many may ask for what does not exist. */
+const lookAgainAfter = 5000
+
+/** Asks discovery once, and again when a name is unknown. */
+export class KindTable {
+  readonly #client: Client
+  #kinds: Promise<readonly Named[]> | undefined
+  #asked = 0
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** The kind of a name; of the core group first, then of the group that comes first by name. */
+  async kindOf(type: string): Promise<ReadKind | undefined> {
+    const [name = '', ...rest] = type.toLowerCase().split('.')
+    const found = pick(await this.#load(), name, rest)
+    if (found !== undefined || this.#client.clock.monotonic() - this.#asked < lookAgainAfter) return found
+    this.#kinds = undefined
+    return pick(await this.#load(), name, rest)
+  }
+
+  #load(): Promise<readonly Named[]> {
+    if (this.#kinds === undefined) {
+      this.#asked = this.#client.clock.monotonic()
+      const loading = this.#ask()
+      this.#kinds = loading
+      loading.catch(() => {
+        if (this.#kinds === loading) this.#kinds = undefined
+      })
+    }
+    return this.#kinds
+  }
+
+  async #ask(): Promise<readonly Named[]> {
+    const groups = (await this.#client.send({ method: 'GET', path: '/apis' })) as unknown as {
+      groups?: readonly { preferredVersion: { groupVersion: string } }[]
+    }
+    const versions = [
+      'v1',
+      ...(groups.groups ?? []).map(({ preferredVersion }) => preferredVersion.groupVersion).toSorted(),
+    ]
+    return (await Promise.all(versions.map((apiVersion) => this.#resources(apiVersion)))).flat()
+  }
+
+  async #resources(apiVersion: string): Promise<readonly Named[]> {
+    const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+    const { status, body } = await this.#client.answer({ method: 'GET', path })
+    if (status !== 200) return []
+    const { resources = [] } = body as JsonObject as unknown as { resources?: readonly WireResource[] }
+    return resources
+      .filter(({ name, verbs = [] }) => !name.includes('/') && verbs.includes('get'))
+      .map(({ name, kind, singularName = '', shortNames = [], namespaced }) => ({
+        apiVersion,
+        kind,
+        group: apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '',
+        plural: name,
+        namespaced,
+        names: [name, kind.toLowerCase(), singularName, ...shortNames],
+      }))
+  }
+}
+
+interface WireResource {
+  readonly name: string
+  readonly kind: string
+  readonly singularName?: string
+  readonly shortNames?: readonly string[]
+  readonly namespaced: boolean
+  readonly verbs?: readonly string[]
+}
+
+function pick(kinds: readonly Named[], name: string, rest: readonly string[]): Named | undefined {
+  const group = rest.join('.')
+  const [version = '', ...groupOfVersion] = rest
+  return kinds.find(
+    (kind) =>
+      kind.names.includes(name) &&
+      (group === '' ||
+        kind.group === group ||
+        (kind.apiVersion.endsWith(`/${version}`) && kind.group === groupOfVersion.join('.')) ||
+        (kind.group === '' && group === kind.apiVersion)),
+  )
+}

@@ -17,7 +17,7 @@ const factsArePresent = existsSync(join(shared, 'kubernetes', 'schemas.json'))
 const changed = [
   ...crdModules(join(root, 'capabilities')).flatMap((module) => take(module.folder, module.files)),
   ...(factsArePresent
-    ? take(join(root, 'foundation/apiserver/src/generated'), builtinTables(join(shared, 'kubernetes')))
+    ? take(join(root, 'foundation/builtin-kinds/src/generated'), builtinTables(join(shared, 'kubernetes')))
     : []),
 ]
 // The pages read the modules that have just been written.

@@ -38,7 +38,7 @@ export interface ProtobufFacts {
   readonly messages: Readonly<Record<string, readonly ProtobufField[]>>
 }
 
-/** The modules of `foundation/apiserver/src/generated`, from the folder that holds `schemas.json` and `protobuf.json`. */
+/** The modules of `foundation/builtin-kinds/src/generated`, from the folder that holds `schemas.json` and `protobuf.json`. */
 export function builtinTables(facts: string): GeneratedFile[] {
   const types = JSON.parse(readFileSync(join(facts, 'schemas.json'), 'utf8')) as SchemaFacts
   const wire = JSON.parse(readFileSync(join(facts, 'protobuf.json'), 'utf8')) as ProtobufFacts

@@ -1,6 +1,7 @@
 // The pure doors under fuzzing: what is tried on each, with the laws that hold for whatever it accepts.
 import fc from 'fast-check'
-import { builtinResources, decodeProtobuf, encodeProtobuf } from '@fairlead/apiserver'
+import { decodeProtobuf, encodeProtobuf } from '@fairlead/apiserver'
+import { builtinResources } from '@fairlead/builtin-kinds'
 import {
   applyJsonPatch,
   applyMergePatch,

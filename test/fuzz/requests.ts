@@ -1,6 +1,7 @@
 // Requests to the API server: a resource written, changed, read and deleted in all encodings, definitions with objects, and paths of no sense.
 import fc from 'fast-check'
-import { builtinResources, encodeProtobuf } from '@fairlead/apiserver'
+import { encodeProtobuf } from '@fairlead/apiserver'
+import { builtinResources } from '@fairlead/builtin-kinds'
 import { isJsonObject, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, JsonValue, TypeSchema } from '@fairlead/kube'
 import { definition, gadget, widgetSchema } from './definitions.ts'

@@ -4,7 +4,7 @@ import type { JsonObject, KubeObject, ManagedFieldsEntry, MutableJsonObject } fr
 import type { Environment } from './handlers/environment.ts'
 import { timestamp } from './handlers/environment.ts'
 import { storedForm } from './objects/object-form.ts'
-import { resourceName } from './registry/resource.ts'
+import { resourceName } from '@fairlead/builtin-kinds'
 import { StoreError } from './storage/store.ts'
 
 /** Writes objects that are not there yet; what is there already stays as it is. */

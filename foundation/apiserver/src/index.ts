@@ -42,7 +42,7 @@ export type { Restore, RestoreOptions } from './backup/restore.ts'
 // parts of the server: authentication and authorization
 export type { Attributes, Authorizer, Decision, UserRules } from './identity/authorizer.ts'
 export type { Authenticator, ClientCertificate, Credentials } from './identity/credentials.ts'
-export type { UserInfo } from './identity/user.ts'
+export type { UserInfo } from '@fairlead/kube'
 export * from './identity/well-known-users.ts'
 export {
   authenticate,
@@ -82,40 +82,13 @@ export { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts'
 // parts of the server: the registry of resources
 export { Registry } from './registry/registry.ts'
 export type { RegistryReader, ServedResource } from './registry/registry.ts'
-export { resourceName, storedApiVersion, TypeMismatch } from './registry/resource.ts'
-export type {
-  ColumnDefinition,
-  ResourceDefinition,
-  SubresourceDefinition,
-  TablePrinter,
-  VersionDefinition,
-} from './registry/resource.ts'
-export type { Draft, Strategy, WriteContext } from './registry/strategy.ts'
 
-// parts of the server: built-in kinds, protobuf
-export {
-  builtinGroups,
-  builtinResources,
-  builtinSchema,
-  defaultPrinter,
-  typedForm,
-  zeroForm,
-  zeroStatus,
-} from './builtin/index.ts'
-export type { TypedForm } from './builtin/index.ts'
+// parts of the server: protobuf
 export { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, protobufCodec } from './protobuf/protobuf-codec.ts'
 export { ProtobufError } from './protobuf/protobuf-error.ts'
-export { messageOfKind } from './protobuf/message-type.ts'
-export type { MessageField, MessageType } from './protobuf/message-type.ts'
 
 // parts of the server: custom resources
-export {
-  compareVersions,
-  crdStrategy,
-  customResourceStrategy,
-  definitionStrategy,
-  resourceDefinitionFrom,
-} from './custom/index.ts'
+export { compareVersions, customResourceStrategy, resourceDefinitionFrom } from './custom/index.ts'
 export type { CompiledRules, RuleEngine } from './custom/index.ts'
 
 // parts of the server: certificates and kubeconfig

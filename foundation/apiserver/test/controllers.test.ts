@@ -5,7 +5,8 @@ import type { Client, KindLike } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject, OwnerReference } from '@fairlead/kube'
 import { ApiServer, startControllers } from '@fairlead/apiserver'
-import type { ControllersOptions, Registry, ResourceDefinition, ResourceSource } from '@fairlead/apiserver'
+import type { ControllersOptions, Registry, ResourceSource } from '@fairlead/apiserver'
+import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 
 let cleanup: AsyncDisposableStack
 let client: Client

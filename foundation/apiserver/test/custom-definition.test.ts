@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { formatFieldError } from '@fairlead/kube'
-import type { RuleEngine, WriteContext } from '@fairlead/apiserver'
+import type { RuleEngine } from '@fairlead/apiserver'
+import type { WriteContext } from '@fairlead/builtin-kinds'
 import { compareVersions, customResourceStrategy, nextStep, resourceDefinitionFrom } from '@fairlead/apiserver'
 
 const now = '2026-01-01T00:00:00Z'

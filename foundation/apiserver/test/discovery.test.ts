@@ -11,9 +11,9 @@ import {
   apiResourceList,
   ApiServer,
   apiVersions,
-  builtinResources,
   decodeProtobuf,
 } from '@fairlead/apiserver'
+import { builtinResources } from '@fairlead/builtin-kinds'
 import { describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))

@@ -1,6 +1,7 @@
 // OpenAPI v3 documents: whole, consistent in themselves, and cached as clients expect.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { apiGroups, ApiServer, builtinResources, openApiDocument } from '@fairlead/apiserver'
+import { apiGroups, ApiServer, openApiDocument } from '@fairlead/apiserver'
+import { builtinResources } from '@fairlead/builtin-kinds'
 import { describe, expect, test } from 'vitest'
 
 const groups = apiGroups({ definitions: builtinResources() })

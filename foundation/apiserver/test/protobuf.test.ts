@@ -4,14 +4,8 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import {
-  decodeProtobuf,
-  encodeProtobuf,
-  encodeProtobufEvent,
-  ProtobufError,
-  typedForm,
-  messageOfKind,
-} from '@fairlead/apiserver'
+import { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, ProtobufError } from '@fairlead/apiserver'
+import { typedForm, messageOfKind } from '@fairlead/builtin-kinds'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const file = join(resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared'), 'kubernetes/protobuf-goldens.json')

@@ -1,6 +1,7 @@
 // The door of @fairlead/kube.
 export * from './object.ts'
 export * from './clock.ts'
+export type { UserInfo } from './user-info.ts'
 
 // JSON and YAML
 export * from './json.ts'
@@ -9,6 +10,8 @@ export * from './yaml-edit.ts'
 export * from './own-property.ts'
 export * from './go-text.ts'
 export * from './go-json.ts'
+export { formatGoMicroTime, formatGoTime, GoTimeSyntaxError, parseGoMicroTime, parseGoTime } from './go-time.ts'
+export type { GoTime } from './go-time.ts'
 
 // names, selectors, JSONPath
 export * from './names.ts'

@@ -1,8 +1,7 @@
 // The attributes of a write that admission plugins read (admission.Attributes of k8s.io/apiserver), the form in which webhooks and expressions
 // receive them, and refusals in the words of the real server.
 import { forbidden } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject, StatusError } from '@fairlead/kube'
-import type { UserInfo } from '../identity/user.ts'
+import type { JsonObject, JsonValue, KubeObject, StatusError, UserInfo } from '@fairlead/kube'
 import { isNamespaces } from '../objects/namespace-rules.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import { groupVersionKind, groupVersionResource } from './matching/equivalents.ts'

@@ -1,11 +1,9 @@
 // The links of the admission chain that guard certificates: who may approve and sign for a signer, and whom a client certificate may name
 // (plugins CertificateApproval and CertificateSigning).
 import { forbidden, goQuote } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { KubeObject, UserInfo } from '@fairlead/kube'
 import type { AdmissionPlugin } from './plugin.ts'
-import { stringAt } from '../builtin/fields.ts'
 import type { Authorizer } from '../identity/authorizer.ts'
-import type { UserInfo } from '../identity/user.ts'
 
 /** Refuses approvals and certificates of those who may not `approve` or `sign` for the signer that a request names. */
 export function certificateSignersPlugin(authorizer: Authorizer): AdmissionPlugin {
@@ -16,7 +14,7 @@ export function certificateSignersPlugin(authorizer: Authorizer): AdmissionPlugi
       if (operation !== 'UPDATE' || group !== 'certificates.k8s.io' || plural !== 'certificatesigningrequests') return
       const verb = verbOf(subresource, object, oldObject)
       if (verb === undefined || oldObject === undefined) return
-      const signer = stringAt(oldObject['spec'], 'signerName')
+      const signer = (oldObject['spec'] as { readonly signerName?: string }).signerName ?? ''
       if (mayActFor(authorizer, user, verb, signer)) return
       throw forbidden(
         resource.definition,
@@ -30,7 +28,11 @@ export function certificateSignersPlugin(authorizer: Authorizer): AdmissionPlugi
 function verbOf(subresource: string, object: KubeObject | undefined, old: KubeObject | undefined): string | undefined {
   if (subresource === 'approval') return 'approve'
   if (subresource !== 'status' || object === undefined || old === undefined) return undefined
-  return stringAt(object['status'], 'certificate') === stringAt(old['status'], 'certificate') ? undefined : 'sign'
+  return certificateOf(object) === certificateOf(old) ? undefined : 'sign'
+}
+
+function certificateOf({ status }: KubeObject): string {
+  return (status as { readonly certificate?: string } | undefined)?.certificate ?? ''
 }
 
 /** The signer itself, or all of its domain. */

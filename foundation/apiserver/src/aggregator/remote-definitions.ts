@@ -2,7 +2,7 @@
 // reckon with its resources. Pure.
 import { badRequest, isJsonObject } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
-import type { ResourceDefinition, SubresourceDefinition } from '../registry/resource.ts'
+import type { ResourceDefinition, SubresourceDefinition } from '@fairlead/builtin-kinds'
 import type { RemoteApiService } from './remote-api-service.ts'
 
 interface ApiResource {

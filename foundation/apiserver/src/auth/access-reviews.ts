@@ -1,8 +1,7 @@
 // Questions about permissions (authorization.k8s.io): a review object in, the same object with its status out.
 import { badRequest, fieldErrors, invalid } from '@fairlead/kube'
-import type { FieldError, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import type { FieldError, JsonValue, KubeObject, MutableJsonObject, UserInfo } from '@fairlead/kube'
 import type { Attributes, Authorizer } from '../identity/authorizer.ts'
-import type { UserInfo } from '../identity/user.ts'
 
 /** Who asks whom. */
 export interface AccessReviewContext {

@@ -1,10 +1,9 @@
 // Questions about identity (authentication.k8s.io): who am I, and whose token is this.
 import { badRequest } from '@fairlead/kube'
-import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject, UserInfo } from '@fairlead/kube'
 import { authenticate, withAuthenticatedGroup } from './authenticators.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 import type { Authenticator } from '../identity/credentials.ts'
-import type { UserInfo } from '../identity/user.ts'
 
 /** What TokenReview asks. */
 export interface TokenReviewContext {

@@ -1,7 +1,7 @@
 // Who asks: a chain of authenticators, the first that knows the credentials decides. Bad credentials are refused, none at all are anonymous.
 import { timingSafeEqual } from 'node:crypto'
 import type { Authenticator, Credentials } from '../identity/credentials.ts'
-import type { UserInfo } from '../identity/user.ts'
+import type { UserInfo } from '@fairlead/kube'
 import { anonymous, authenticatedGroup, credentialIdKey, unauthenticatedGroup } from '../identity/well-known-users.ts'
 
 /** A user who comes with a fixed bearer token. */

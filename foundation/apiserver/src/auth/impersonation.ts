@@ -1,10 +1,9 @@
 // Acting as someone else: the Impersonate-* headers, each allowed by a rule of its own.
 import { badRequest } from '@fairlead/kube'
-import type { StatusError } from '@fairlead/kube'
+import type { StatusError, UserInfo } from '@fairlead/kube'
 import { forbiddenRequest } from './forbidden.ts'
 import type { Attributes, RequestAuthorizer } from '../identity/authorizer.ts'
 import type { Credentials } from '../identity/credentials.ts'
-import type { UserInfo } from '../identity/user.ts'
 import {
   anonymousName,
   authenticatedGroup,

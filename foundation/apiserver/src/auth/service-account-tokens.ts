@@ -3,11 +3,10 @@ import { createPublicKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { JWK, JWTPayload } from 'jose'
 import { goQuote } from '@fairlead/kube'
-import type { Clock, JsonObject } from '@fairlead/kube'
+import type { Clock, JsonObject, UserInfo } from '@fairlead/kube'
 import type { Store } from '../storage/store.ts'
 import { bearerToken } from './authenticators.ts'
 import type { Authenticator } from '../identity/credentials.ts'
-import type { UserInfo } from '../identity/user.ts'
 import { credentialIdKey, serviceAccountGroups, serviceAccountName } from '../identity/well-known-users.ts'
 
 /** What tokens are made and checked with. */

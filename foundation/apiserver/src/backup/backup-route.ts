@@ -1,8 +1,7 @@
 // `/fairlead/backup`: GET streams a backup of everything, POST restores one. For administrators only: a backup holds every Secret.
 import { badRequest, failure, forbidden, methodNotAllowed } from '@fairlead/kube'
-import type { Clock, JsonObject } from '@fairlead/kube'
+import type { Clock, JsonObject, UserInfo } from '@fairlead/kube'
 import type { Authorizer } from '../identity/authorizer.ts'
-import type { UserInfo } from '../identity/user.ts'
 import type { Route } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { booleanParameter } from '../request/query.ts'

@@ -4,8 +4,8 @@ import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { InformerUse, Manager, ObjectChange } from '@fairlead/controller'
 import { formatApiVersion } from '@fairlead/kube'
-import type { ResourceDefinition } from '../registry/resource.ts'
-import { resourceName } from '../registry/resource.ts'
+import type { ResourceDefinition } from '@fairlead/builtin-kinds'
+import { resourceName } from '@fairlead/builtin-kinds'
 
 /** Where the definitions of served resources come from; the Registry is one. */
 export interface ResourceSource {

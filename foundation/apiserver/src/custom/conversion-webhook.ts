@@ -11,7 +11,7 @@ import {
   unknownError,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import type { ResourceDefinition } from '../registry/resource.ts'
+import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { WebhookError } from '../webhooks/webhook-client.ts'
 import type { WebhookClient } from '../webhooks/webhook-client.ts'
 

@@ -9,7 +9,7 @@ import {
   marshalGoJson,
   parseColumnPath,
 } from '@fairlead/kube'
-import type { ColumnDefinition, TablePrinter } from '../registry/resource.ts'
+import type { ColumnDefinition, TablePrinter } from '@fairlead/builtin-kinds'
 
 type Cell = string | number | bigint | boolean | null
 

@@ -23,7 +23,7 @@ import {
   validateListTypesOnUpdate,
   validateValue,
 } from '@fairlead/kube'
-import type { Draft, Strategy, WriteContext } from '../registry/strategy.ts'
+import type { Draft, Strategy, WriteContext } from '@fairlead/builtin-kinds'
 import { celRules } from './cel-rules.ts'
 import type { ScalePaths } from './scale-paths.ts'
 import { validateScaleSpec, validateScaleStatus } from './scale-paths.ts'

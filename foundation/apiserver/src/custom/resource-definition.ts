@@ -1,7 +1,7 @@
 // From a CRD to what the registry serves.
 import type { CustomResourceDefinition, DefinitionVersion, KubeObject } from '@fairlead/kube'
 import { asCustomResourceDefinition, asJson, formatGoValue, parseColumnPath } from '@fairlead/kube'
-import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '../registry/resource.ts'
+import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 import { celRules } from './cel-rules.ts'
 import { conversionOf } from './conversion-webhook.ts'
 import type { ConversionSource } from './conversion-webhook.ts'

@@ -1,7 +1,7 @@
 // Aggregated discovery (apidiscovery.k8s.io/v2): all groups and resources in one document, one for /api and one for /apis.
 import { parseApiVersion } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
-import type { SubresourceDefinition } from '../registry/resource.ts'
+import type { SubresourceDefinition } from '@fairlead/builtin-kinds'
 import type { ApiGroup, VersionedResource } from './api-groups.ts'
 
 /** The document over some groups; the core group has no name in it. */

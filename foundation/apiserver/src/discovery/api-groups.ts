@@ -1,8 +1,8 @@
 // What discovery and OpenAPI speak of: the served groups, their versions and resources, in the order in which clients see them.
-import { builtinGroups } from '../builtin/groups.ts'
+import { builtinGroups } from '@fairlead/builtin-kinds'
 import { compareVersions } from '../custom/version-order.ts'
 import type { RegistryReader } from '../registry/registry.ts'
-import type { ResourceDefinition, VersionDefinition } from '../registry/resource.ts'
+import type { ResourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 
 /** A resource in one version. */
 export interface VersionedResource {

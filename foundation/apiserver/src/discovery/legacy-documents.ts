@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
-import { storedApiVersion } from '../registry/resource.ts'
-import type { SubresourceDefinition } from '../registry/resource.ts'
+import { storedApiVersion } from '@fairlead/builtin-kinds'
+import type { SubresourceDefinition } from '@fairlead/builtin-kinds'
 import type { ApiGroup, ApiGroupVersion, VersionedResource } from './api-groups.ts'
 
 /** `/api`. Like `/api/v1` it has no apiVersion: clients of the first release expect none. */

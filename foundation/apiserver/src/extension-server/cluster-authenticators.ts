@@ -2,10 +2,9 @@
 // tokens that the cluster knows.
 import { createHash } from 'node:crypto'
 import type { Client } from '@fairlead/client'
-import type { Clock, JsonObject } from '@fairlead/kube'
+import type { Clock, JsonObject, UserInfo } from '@fairlead/kube'
 import { bearerToken, certificateAuthenticator } from '../auth/authenticators.ts'
 import type { Authenticator, Credentials } from '../identity/credentials.ts'
-import type { UserInfo } from '../identity/user.ts'
 import { askCluster } from './cluster-questions.ts'
 import type { AuthenticationSettings, Authorities, FrontProxySettings } from './front-proxy-settings.ts'
 import { RememberedAnswers } from './remembered-answers.ts'

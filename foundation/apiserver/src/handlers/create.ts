@@ -1,8 +1,8 @@
 // POST: a new object, with a generated name where the client gives a prefix only.
 import { alreadyExists, asObject, failure, formatGroupResource, generatedName, goQuote } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { resourceName } from '../registry/resource.ts'
-import type { Draft } from '../registry/strategy.ts'
+import { resourceName } from '@fairlead/builtin-kinds'
+import type { Draft } from '@fairlead/builtin-kinds'
 import { StoreError } from '../storage/store.ts'
 import { convertToStored, fromStored, servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'

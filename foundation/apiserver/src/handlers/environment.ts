@@ -1,10 +1,9 @@
 // What every endpoint works with: the server's parts, and what is known of one request to a resource.
-import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
+import type { Clock, JsonObject, KubeObject, UserInfo } from '@fairlead/kube'
 import type { RequestAuthorizer } from '../identity/authorizer.ts'
-import type { UserInfo } from '../identity/user.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
-import type { WriteContext } from '../registry/strategy.ts'
+import type { WriteContext } from '@fairlead/builtin-kinds'
 import type { SubresourceEndpoints } from './connect.ts'
 import type { ServedStore } from '../storage/served-store.ts'
 import type { Turns } from './turns.ts'

@@ -4,7 +4,7 @@ import { asObject, conflict, failure, fieldErrors, invalid, notFound, unknownErr
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { forbiddenRequest } from '../auth/forbidden.ts'
 import { parseResourceVersion, unsignedSyntax } from '../request/query.ts'
-import { resourceName } from '../registry/resource.ts'
+import { resourceName } from '@fairlead/builtin-kinds'
 import { StoreError } from '../storage/store.ts'
 import type { Entry } from '../storage/store.ts'
 import { fromStored, servedForm } from '../views/views.ts'

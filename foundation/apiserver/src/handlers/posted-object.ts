@@ -1,7 +1,7 @@
 // The body of a POST that is answered and never stored: reviews and token requests.
 import { isJsonObject, trackUpdate } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { builtinSchema } from '../builtin/index.ts'
+import { builtinSchema } from '@fairlead/builtin-kinds'
 import { decodeObject, parseBody } from '../request/body-decoder.ts'
 import type { ExpectedKind } from '../request/body-decoder.ts'
 import type { WriteOptions } from '../request/write-options.ts'

@@ -1,7 +1,6 @@
 // A request and its answer, free of sockets: what all three doors (HTTPS, inject, in-process) hand to the one handler.
-import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { JsonValue, KubeObject, UserInfo } from '@fairlead/kube'
 import type { Credentials } from '../identity/credentials.ts'
-import type { UserInfo } from '../identity/user.ts'
 
 /** A request as the handler sees it. */
 export interface ServerRequest {

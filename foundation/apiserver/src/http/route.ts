@@ -1,6 +1,6 @@
 // Routes: handlers of paths that are no API resource, such as discovery, OpenAPI, health, metrics and the endpoints of capabilities.
 import type { UpgradedConnection } from '@fairlead/controller'
-import type { UserInfo } from '../identity/user.ts'
+import type { UserInfo } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from './message.ts'
 
 /** A handler of paths that are no resource. Returns undefined for paths that it does not serve; the next route is tried then. */

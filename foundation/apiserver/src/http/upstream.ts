@@ -1,5 +1,5 @@
 // The interface of servers behind APIServices, as the handler calls them; the aggregator implements it.
-import type { UserInfo } from '../identity/user.ts'
+import type { UserInfo } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from './message.ts'
 import type { UpgradeHandler } from './route.ts'
 

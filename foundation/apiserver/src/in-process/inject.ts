@@ -1,7 +1,6 @@
 // Requests without a socket: `server.inject()` for tests, with bytes in and bytes out, exactly what would go over the wire.
 import { parseJson, stringifyJson } from '@fairlead/kube'
-import type { JsonValue, KubeObject } from '@fairlead/kube'
-import type { UserInfo } from '../identity/user.ts'
+import type { JsonValue, KubeObject, UserInfo } from '@fairlead/kube'
 import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest } from '../http/message.ts'
 import { laterTurn } from './later-turn.ts'

@@ -2,9 +2,8 @@
 // what goes out is the frozen, shared view.
 import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '@fairlead/client'
 import { parseJson } from '@fairlead/kube'
-import type { JsonValue } from '@fairlead/kube'
+import type { JsonValue, UserInfo } from '@fairlead/kube'
 import { withAuthenticatedGroup } from '../auth/authenticators.ts'
-import type { UserInfo } from '../identity/user.ts'
 import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest, ServerResponse } from '../http/message.ts'
 import { jsonType } from '../request/media-type.ts'

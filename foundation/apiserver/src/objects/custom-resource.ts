@@ -1,7 +1,7 @@
 // Bodies of custom resources: metadata is decoded like everyone's, the rest is pruned by the schema of its version.
 import { coerceEmbeddedMetadata, decodeObjectMeta, EmbeddedObjectError, ObjectMetaError, prune } from '@fairlead/kube'
 import type { JsonObject, TypeSchema } from '@fairlead/kube'
-import { TypeMismatch } from '../registry/resource.ts'
+import { TypeMismatch } from '@fairlead/builtin-kinds'
 
 /**
  * Decodes a body that has apiVersion and kind. What it shares with `body` may be changed by the caller when `body` may.

@@ -11,7 +11,7 @@ import {
   stringifyJson,
 } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, ObjectMeta, OwnerReference } from '@fairlead/kube'
-import type { ResourceDefinition } from '../registry/resource.ts'
+import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 
 const maxAnnotationBytes = 256 * 1024
 const orphanFinalizer = 'orphan'

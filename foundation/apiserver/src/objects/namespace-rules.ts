@@ -1,7 +1,7 @@
 // What is special about Namespaces when they are deleted, and when any object finally goes.
 import { forbidden } from '@fairlead/kube'
 import type { JsonObject, ObjectMeta } from '@fairlead/kube'
-import type { ResourceDefinition } from '../registry/resource.ts'
+import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 
 /** Namespaces that are there from the start. */
 export const systemNamespaces: readonly string[] = ['default', 'kube-node-lease', 'kube-public', 'kube-system']

@@ -1,7 +1,6 @@
 // The form in which objects are kept and shown: key order as Kubernetes writes it, resourceVersion only on the way out.
-import { setOwn } from '@fairlead/kube'
+import { isJsonObject, setOwn } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
-import { isJsonObject } from '@fairlead/kube'
 
 /** metadata's fields in the order of Go's type, which built-in kinds are written in. */
 const metadataOrder = [

@@ -1,8 +1,7 @@
 // The fields of metadata that the server fills in: at birth, on change, when deletion begins.
 import type { JsonObject, JsonValue, MutableJsonObject, ObjectMeta } from '@fairlead/kube'
 import { jsonEqual } from '@fairlead/kube'
-import type { ResourceDefinition } from '../registry/resource.ts'
-import type { Draft } from '../registry/strategy.ts'
+import type { Draft, ResourceDefinition } from '@fairlead/builtin-kinds'
 
 /** Takes out of a new object's metadata what only the server sets. */
 export function wipeSystemFields(metadata: MutableJsonObject): void {

@@ -1,9 +1,8 @@
 // From a message's bytes to the JSON that Go would write for the same object. Unknown fields are skipped.
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
-import { formatGoDurationNanoseconds, parseJson, setOwn } from '@fairlead/kube'
-import { formatMicroTime, formatTime } from '../builtin/go-time.ts'
-import type { MessageField, MessageType, SpecialForm } from './message-type.ts'
+import { formatGoDurationNanoseconds, formatGoMicroTime, formatGoTime, parseJson, setOwn } from '@fairlead/kube'
+import type { MessageField, MessageType, SpecialForm } from '@fairlead/builtin-kinds'
 import { ProtobufError } from './protobuf-error.ts'
 
 /** Messages nest no deeper: far beyond any real object, far below what the stack holds. */
@@ -148,9 +147,9 @@ function plainSpecial(form: SpecialForm, fields: JsonObject): JsonValue {
     case 'intOrString':
       return fields['type'] === 1 ? (fields['strVal'] ?? '') : (fields['intVal'] ?? 0)
     case 'time':
-      return Object.keys(fields).length === 0 ? null : formatTime({ seconds, nanos })
+      return Object.keys(fields).length === 0 ? null : formatGoTime({ seconds, nanos })
     case 'microTime':
-      return Object.keys(fields).length === 0 ? null : formatMicroTime({ seconds, nanos })
+      return Object.keys(fields).length === 0 ? null : formatGoMicroTime({ seconds, nanos })
     case 'duration':
       return formatGoDurationNanoseconds(bigintOf(fields['duration']))
     default:

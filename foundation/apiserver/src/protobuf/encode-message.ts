@@ -1,9 +1,15 @@
 // From an object's JSON to its message's bytes: fields in order of their numbers, map keys sorted, scalars without pointers always written.
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { isJsonArray, isJsonObject, parseGoDurationNanoseconds, stringifyJson } from '@fairlead/kube'
-import { parseMicroTime, parseTime } from '../builtin/go-time.ts'
-import type { MessageField, MessageType, SpecialForm } from './message-type.ts'
+import {
+  isJsonArray,
+  isJsonObject,
+  parseGoDurationNanoseconds,
+  parseGoMicroTime,
+  parseGoTime,
+  stringifyJson,
+} from '@fairlead/kube'
+import type { MessageField, MessageType, SpecialForm } from '@fairlead/builtin-kinds'
 
 const wireVarint = 0
 const wireFixed64 = 1
@@ -101,10 +107,10 @@ function encodeSpecial(type: MessageType, form: SpecialForm, value: JsonValue): 
       )
     case 'time':
       return typeof value === 'string'
-        ? fieldsOf(type, { seconds: parseTime(value).seconds, nanos: 0 })
+        ? fieldsOf(type, { seconds: parseGoTime(value).seconds, nanos: 0 })
         : new Uint8Array()
     case 'microTime':
-      return typeof value === 'string' ? fieldsOf(type, { ...parseMicroTime(value) }) : new Uint8Array()
+      return typeof value === 'string' ? fieldsOf(type, { ...parseGoMicroTime(value) }) : new Uint8Array()
     case 'duration':
       return fieldsOf(type, { duration: typeof value === 'string' ? parseGoDurationNanoseconds(value) : 0 })
     case 'strings':

@@ -1,7 +1,7 @@
 // All resources that the server serves now. Built-in tables fill it at start, CRDs and delegated groups add and remove theirs while it runs.
 // Handlers look resources up by path, discovery and OpenAPI are pure functions of its content, views and caches follow its epoch.
 import { formatApiVersion } from '@fairlead/kube'
-import type { ResourceDefinition, VersionDefinition } from './resource.ts'
+import type { ResourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 
 /** A resource in one of its served versions. */
 export interface ServedResource {

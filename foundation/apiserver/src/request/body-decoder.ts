@@ -19,7 +19,7 @@ import {
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ServerRequest } from '../http/message.ts'
-import { TypeMismatch } from '../registry/resource.ts'
+import { TypeMismatch } from '@fairlead/builtin-kinds'
 import type { RegistryReader, ServedResource } from '../registry/registry.ts'
 import { pruneCustomResource } from '../objects/custom-resource.ts'
 import type { FieldValidation } from './write-options.ts'

@@ -2,7 +2,7 @@
 import type { ResourceStorage, RestStorage, SubresourceHandlers } from '@fairlead/controller'
 import { resourceDefinitionFrom } from '../custom/index.ts'
 import { formatGroupResource } from '@fairlead/kube'
-import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '../registry/resource.ts'
+import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 
 /**
  * Why a resource is not served:

@@ -2,7 +2,7 @@
 import type { Client } from '@fairlead/client'
 import type { Route as CapabilityRoute, RouteRequest } from '@fairlead/controller'
 import { requestEntityTooLarge } from '@fairlead/kube'
-import type { UserInfo } from '../identity/user.ts'
+import type { UserInfo } from '@fairlead/kube'
 import type { Route, UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerValue } from '../request/response.ts'

@@ -1,7 +1,6 @@
 // The store as endpoints see it: a call says on whose behalf it is made. The store of the server itself does not care, storages of delegated resources
 // do.
-import type { FieldSelector, Selector } from '@fairlead/kube'
-import type { UserInfo } from '../identity/user.ts'
+import type { FieldSelector, Selector, UserInfo } from '@fairlead/kube'
 import type { Entry, Page, Range, Store, Write } from './store.ts'
 
 /** On whose behalf a write is made. */

@@ -3,7 +3,7 @@ import { asJson, badRequest, goQuote, notAcceptable } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { Encoding, Transform } from '../request/media-type.ts'
 import type { ServedResource } from '../registry/registry.ts'
-import type { TablePrinter } from '../registry/resource.ts'
+import type { TablePrinter } from '@fairlead/builtin-kinds'
 
 const metaVersions: ReadonlySet<string> = new Set(['v1', 'v1beta1'])
 const metadataKinds: ReadonlySet<string> = new Set(['PartialObjectMetadata', 'PartialObjectMetadataList'])

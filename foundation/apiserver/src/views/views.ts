@@ -2,9 +2,8 @@
 // first read, shared by every reader, list and watch (specs/foundation.md §1.2). JSON bytes are kept where many share them.
 import { asJson, asObject, deepFreeze, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { storedApiVersion } from '../registry/resource.ts'
-import type { ResourceDefinition } from '../registry/resource.ts'
-import type { Draft } from '../registry/strategy.ts'
+import { storedApiVersion } from '@fairlead/builtin-kinds'
+import type { Draft, ResourceDefinition } from '@fairlead/builtin-kinds'
 import type { ServedResource } from '../registry/registry.ts'
 import { withResourceVersion } from '../objects/object-form.ts'
 import type { Entry } from '../storage/store.ts'

@@ -1,8 +1,9 @@
 // matchConditions of webhooks and policies: expressions that all have to hold.
+import { Expression } from '@fairlead/builtin-kinds'
+import type { Declarations } from '@fairlead/builtin-kinds'
 import { types } from '@fairlead/kube/cel'
 import type { CelValue } from '@fairlead/kube/cel'
-import { Budget, Expression, OutOfBudget } from './expression.ts'
-import type { Declarations } from './variables.ts'
+import { Budget, OutOfBudget } from './expression.ts'
 
 /** One entry of `matchConditions`. */
 export interface MatchCondition {

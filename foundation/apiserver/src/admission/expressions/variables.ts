@@ -1,86 +1,14 @@
-// What expressions of policies and webhooks speak of, as types and as values. Conversions are done once per request and version, and only when an
-// expression asks.
-import type { JsonObject, KubeObject } from '@fairlead/kube'
+// The values that expressions of policies and webhooks see. Conversions are done once per request and version, and only when an expression
+// reads them.
+import { namespaceType, requestType } from '@fairlead/builtin-kinds'
+import type { JsonObject, KubeObject, UserInfo } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
-import {
-  authorizerType,
-  authorizerValue,
-  fromJson,
-  fromTypedJson,
-  listOf,
-  mapOf,
-  objectOf,
-  types,
-} from '@fairlead/kube/cel'
-import type { AccessCheck, CelType, CelValue } from '@fairlead/kube/cel'
+import { authorizerValue, fromJson, fromTypedJson } from '@fairlead/kube/cel'
+import type { AccessCheck, CelValue } from '@fairlead/kube/cel'
 import type { Authorizer } from '../../identity/authorizer.ts'
-import type { UserInfo } from '../../identity/user.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
 import { describeRequest, nameOf, requestNamespace } from '../attributes.ts'
-
-/** Types by variable. */
-export type Declarations = Readonly<Record<string, CelType>>
-
-function fields(name: string, members: Declarations): CelType {
-  return objectOf(`kubernetes.${name}`, new Map(Object.entries(members)))
-}
-
-const { string, bool, dyn, int, timestamp } = types
-const kindType = fields('GroupVersionKind', { group: string, version: string, kind: string })
-const resourceType = fields('GroupVersionResource', { group: string, version: string, resource: string })
-
-/** The type of `request`: an AdmissionRequest without its uid and objects. */
-const requestType = fields('AdmissionRequest', {
-  kind: kindType,
-  resource: resourceType,
-  subResource: string,
-  requestKind: kindType,
-  requestResource: resourceType,
-  requestSubResource: string,
-  name: string,
-  namespace: string,
-  operation: string,
-  userInfo: fields('UserInfo', {
-    username: string,
-    uid: string,
-    groups: listOf(string),
-    extra: mapOf(string, listOf(string)),
-  }),
-  dryRun: bool,
-  options: dyn,
-})
-
-/** The type of `namespaceObject`. */
-const namespaceType = fields('Namespace', {
-  metadata: fields('NamespaceMetadata', {
-    name: string,
-    generateName: string,
-    namespace: string,
-    labels: mapOf(string, string),
-    annotations: mapOf(string, string),
-    UID: string,
-    creationTimestamp: timestamp,
-    deletionGracePeriodSeconds: int,
-    deletionTimestamp: timestamp,
-    generation: int,
-    resourceVersion: string,
-    finalizers: listOf(string),
-  }),
-  spec: fields('NamespaceSpec', { finalizers: listOf(string) }),
-  status: fields('NamespaceStatus', { phase: string }),
-})
-
-/** What every expression of admission knows; the objects have no declared form. */
-export const requestDeclarations: Declarations = {
-  object: dyn,
-  oldObject: dyn,
-  request: requestType,
-  namespaceObject: namespaceType,
-}
-
-/** The `authorizer`, for expressions that decide. */
-export const authorizerDeclaration: Declarations = { authorizer: authorizerType }
 
 /** The values behind the declarations, for one request seen as one version. */
 export class RequestValues {

@@ -1,10 +1,10 @@
 // A policy ready to decide: its expressions compiled, in the environment that Kubernetes gives them, and the decision about one request. Pure.
-import { CelError, MapValue, objectOf, types } from '@fairlead/kube/cel'
-import type { CelType, CelValue } from '@fairlead/kube/cel'
-import { Budget, Expression, OutOfBudget } from '../expressions/expression.ts'
+import { authorizerDeclaration, compileVariables, Expression, policyDeclarations } from '@fairlead/builtin-kinds'
+import type { CompiledVariable } from '@fairlead/builtin-kinds'
+import { CelError, MapValue, types } from '@fairlead/kube/cel'
+import type { CelValue } from '@fairlead/kube/cel'
+import { Budget, OutOfBudget } from '../expressions/expression.ts'
 import { MatchConditions } from '../expressions/match-conditions.ts'
-import { authorizerDeclaration, requestDeclarations } from '../expressions/variables.ts'
-import type { Declarations } from '../expressions/variables.ts'
 import type { Validation, ValidatingAdmissionPolicy } from './policy.ts'
 
 /** Steps that all expressions of a policy may take together (Kubernetes' figure). */
@@ -22,42 +22,10 @@ export interface Denial {
 
 type Values = Readonly<Record<string, CelValue>>
 
-interface CompiledVariable {
-  readonly name: string
-  readonly expression: Expression
-}
-
 interface CompiledValidation {
   readonly source: Validation
   readonly expression: Expression
   readonly message: Expression | undefined
-}
-
-/** The types that `variables` has; each expression sees those before it. */
-export interface VariableScope {
-  readonly variables: readonly CompiledVariable[]
-  readonly declarations: Declarations
-}
-
-/** Compiles `spec.variables`; those that do not compile have no known type. */
-export function compileVariables(
-  variables: readonly { readonly name?: string; readonly expression?: string }[],
-  declarations: Declarations,
-): VariableScope {
-  let scope = declarations
-  const known = new Map<string, CelType>()
-  const compiled = variables.map(({ name = '', expression = '' }) => {
-    const variable = { name, expression: new Expression(expression, scope) }
-    known.set(name, variable.expression.program?.type ?? types.dyn)
-    scope = { ...declarations, variables: objectOf('kubernetes.variables', new Map(known)) }
-    return variable
-  })
-  return { variables: compiled, declarations: scope }
-}
-
-/** What expressions of a policy know before its variables. */
-export function policyDeclarations({ spec }: ValidatingAdmissionPolicy): Declarations {
-  return { ...requestDeclarations, ...(spec?.paramKind === undefined ? {} : { params: types.dyn }) }
 }
 
 /** A policy with its expressions compiled. */

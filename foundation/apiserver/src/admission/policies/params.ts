@@ -2,7 +2,7 @@
 import { parseApiVersion, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { RegistryReader, ServedResource } from '../../registry/registry.ts'
-import { resourceName } from '../../registry/resource.ts'
+import { resourceName } from '@fairlead/builtin-kinds'
 import { fromStored, servedForm } from '../../views/views.ts'
 import type { ParamRef, PolicyBinding, ValidatingAdmissionPolicy } from './policy.ts'
 

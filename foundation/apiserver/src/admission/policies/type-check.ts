@@ -1,15 +1,17 @@
 // Type checking of policies: their expressions compiled once more, with `object` as each of the types that their rules name. What does not fit is a
 // warning in the policy's status, since rules can mean types that nobody knows yet.
+import {
+  authorizerDeclaration,
+  builtinSchema,
+  compileVariables,
+  Expression,
+  requestDeclarations,
+} from '@fairlead/builtin-kinds'
+import type { Declarations, ResourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 import { parseApiVersion } from '@fairlead/kube'
 import type { SchemaNode, TypeSchema } from '@fairlead/kube'
 import { declarationOf, types } from '@fairlead/kube/cel'
 import type { CelType } from '@fairlead/kube/cel'
-import { builtinSchema } from '../../builtin/tables.ts'
-import type { ResourceDefinition, VersionDefinition } from '../../registry/resource.ts'
-import { Expression } from '../expressions/expression.ts'
-import { authorizerDeclaration, requestDeclarations } from '../expressions/variables.ts'
-import type { Declarations } from '../expressions/variables.ts'
-import { compileVariables } from './compiled-policy.ts'
 import type { ValidatingAdmissionPolicy } from './policy.ts'
 
 /** One entry of `status.typeChecking.expressionWarnings`. */

@@ -16,8 +16,8 @@ import {
   validateManagedFields,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, StatusError } from '@fairlead/kube'
-import { TypeMismatch } from '../../registry/resource.ts'
-import type { Draft } from '../../registry/strategy.ts'
+import { TypeMismatch } from '@fairlead/builtin-kinds'
+import type { Draft } from '@fairlead/builtin-kinds'
 import type { ServedResource } from '../../registry/registry.ts'
 import { kindOfResource } from '../../request/body-decoder.ts'
 import { convert } from '../../views/views.ts'

@@ -1,11 +1,11 @@
 // Mutating and validating webhooks as they are stored, and one of them ready to be asked.
+import { authorizerDeclaration, requestDeclarations } from '@fairlead/builtin-kinds'
 import { internalError } from '@fairlead/kube'
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
 import type { WebhookClientConfig } from '../../webhooks/client-config.ts'
 import { MatchConditions } from '../expressions/match-conditions.ts'
 import type { MatchCondition } from '../expressions/match-conditions.ts'
-import { authorizerDeclaration, requestDeclarations } from '../expressions/variables.ts'
 import { meantVersion } from '../matching/match-resources.ts'
 import type { Rule } from '../matching/rule.ts'
 import type { NamespaceReader } from '../matching/selectors.ts'

@@ -1,8 +1,7 @@
 // Nobody gives what they do not hold: the checks of role and binding endpoints, before an object is validated.
 // Kubernetes' pkg/registry/rbac/*/policybased.
 import { asJson, forbidden, goQuote, jsonEqual, notFound } from '@fairlead/kube'
-import type { KubeObject, StatusError } from '@fairlead/kube'
-import type { UserInfo } from '../../identity/user.ts'
+import type { KubeObject, StatusError, UserInfo } from '@fairlead/kube'
 import { mastersGroup } from '../../identity/well-known-users.ts'
 import { compactRules, describeRule, goList, missingRules } from './policy-rule.ts'
 import type { PolicyRule } from './policy-rule.ts'

@@ -1,7 +1,7 @@
 // The RBAC authorizer: a request is allowed when a rule of a role that is bound to its user allows it.
 import { goQuote } from '@fairlead/kube'
 import type { Attributes, Authorizer, Decision, UserRules } from '../../identity/authorizer.ts'
-import type { UserInfo } from '../../identity/user.ts'
+import type { UserInfo } from '@fairlead/kube'
 import { mastersGroup } from '../../identity/well-known-users.ts'
 import { ruleAllows } from './policy-rule.ts'
 import type { PolicyRule } from './policy-rule.ts'

@@ -1,7 +1,6 @@
 // Roles and bindings of the store, parsed once and indexed by whom they speak of. Follows the store change by change.
-import type { JsonObject, JsonValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue, UserInfo } from '@fairlead/kube'
 import type { Change, Store } from '../../storage/store.ts'
-import type { UserInfo } from '../../identity/user.ts'
 import { serviceAccountName } from '../../identity/well-known-users.ts'
 import type { PolicyRule } from './policy-rule.ts'
 

@@ -20,7 +20,7 @@ import {
   setCondition,
 } from '@fairlead/kube'
 import { decideNames, hasItsNames } from './accepted-names.ts'
-import { cleanupFinalizer, setDefinitionCondition } from '../../custom/definition-strategy.ts'
+import { cleanupFinalizer, setDefinitionCondition } from '@fairlead/builtin-kinds'
 
 /** The next thing to do with a definition. */
 export type LifecycleStep =

@@ -1,8 +1,8 @@
 // The OpenAPI v3 document of one group version: operations of its resources and every schema that they need.
 import type { JsonObject, SchemaNode } from '@fairlead/kube'
 import { formatApiVersion, isJsonObject } from '@fairlead/kube'
-import { schemaName } from '../../builtin/tables.ts'
-import type { SubresourceDefinition } from '../../registry/resource.ts'
+import { schemaName } from '@fairlead/builtin-kinds'
+import type { SubresourceDefinition } from '@fairlead/builtin-kinds'
 import type { ApiGroup, ApiGroupVersion, VersionedResource } from '../api-groups.ts'
 import type { ResourceSchemas } from './operations.ts'
 import { resourcePaths } from './operations.ts'

@@ -1,7 +1,7 @@
 // The operations of one resource: which paths it has, and for each method its id, tag, parameters, bodies and answers.
 import type { JsonObject } from '@fairlead/kube'
 import { formatApiVersion } from '@fairlead/kube'
-import type { SubresourceDefinition } from '../../registry/resource.ts'
+import type { SubresourceDefinition } from '@fairlead/builtin-kinds'
 import type { VersionedResource } from '../api-groups.ts'
 import { operationName } from './operation-id.ts'
 import { optionNames, queryParameter, sharedParameters } from './parameters.ts'

@@ -1,7 +1,7 @@
 // Schemas as OpenAPI v3 documents carry them: references point into the document, a reference with company stands in `allOf`.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject } from '@fairlead/kube'
-import { namedSchema } from '../../builtin/tables.ts'
+import { namedSchema } from '@fairlead/builtin-kinds'
 
 /** Where schemas stand in a document. */
 export const schemaRoot = '#/components/schemas/'

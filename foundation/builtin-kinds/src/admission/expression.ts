@@ -1,0 +1,35 @@
+// An expression of a policy or webhook, compiled once. An expression that does not compile always fails: it was stored before anyone
+// looked, or by a server of another version.
+import { CelCompileError, compile, typeText } from '@fairlead/kube/cel'
+import type { CelProgram, CelType } from '@fairlead/kube/cel'
+import type { Declarations } from './environment.ts'
+
+/** Compiles; the error text of admission when that fails. */
+export class Expression {
+  readonly text: string
+  readonly program: CelProgram | undefined
+  /** Why it cannot be run: `compilation failed: …`, `must evaluate to bool …`. */
+  readonly problem: string | undefined
+
+  /** `results` are the types that it may come to; any when left out. */
+  constructor(text: string, declarations: Declarations, results?: readonly CelType[]) {
+    this.text = text
+    try {
+      const program = compile(text, { variables: declarations, kubernetes: true })
+      this.problem = results === undefined ? undefined : wrongResult(program.type, results)
+      this.program = this.problem === undefined ? program : undefined
+    } catch (error) {
+      if (!(error instanceof CelCompileError)) throw error
+      this.program = undefined
+      this.problem = error.problem
+    }
+  }
+}
+
+function wrongResult(type: CelType, results: readonly CelType[]): string | undefined {
+  const texts = results.map(typeText)
+  if (texts.includes(typeText(type))) return undefined
+  return texts.length === 1
+    ? `must evaluate to ${texts[0]} but got ${typeText(type)}`
+    : `must evaluate to one of [${texts.join(' ')}] but got ${typeText(type)}`
+}

@@ -1,0 +1,224 @@
+// Leases, nodes, quotas, priority and runtime classes: kinds of the control plane with few rules of their own.
+import type { FieldError, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
+import type { Draft, Strategy } from '../definition/strategy.ts'
+import { immutable, invalidWith, labelName, nonNegative, oneOf, positive } from '../checks.ts'
+import {
+  draftAt,
+  draftsAt,
+  ensureAt,
+  fill,
+  fillText,
+  has,
+  mapAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+} from '../fields.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
+import { isCidr } from '../networking/cidr.ts'
+import { limitRangeErrors, quotaAmountErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
+
+/** Behaviour of Leases. Coordinated leader election is off by default in Kubernetes: its fields are taken and dropped. */
+export const leaseStrategy: Strategy = {
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
+  prepareForCreate: (object) => dropElectionFields(object, undefined),
+  prepareForUpdate: dropElectionFields,
+  validate: leaseErrors,
+  validateUpdate: leaseErrors,
+}
+
+/** Behaviour of Nodes. Capacity that is not given is none. */
+export const nodeStrategy: Strategy = {
+  hasStatus: true,
+  applyDefaults(object) {
+    joinRanges(ensureAt(object, 'spec'))
+    const status = draftAt(object, 'status')
+    if (status !== undefined && !has(status, 'allocatable') && has(status, 'capacity'))
+      status['allocatable'] = { ...mapAt(status, 'capacity') }
+  },
+  prepareForCreate(object) {
+    taintUnready(ensureAt(object, 'spec'))
+  },
+  validate: (object) => [
+    ...taintErrors(object),
+    ...stringsAt(object, 'spec', 'podCIDRs').flatMap((range, index) =>
+      isCidr(range)
+        ? []
+        : [
+            fieldErrors.invalid(
+              fieldPath('spec.podCIDRs', index),
+              range,
+              'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+            ),
+          ],
+    ),
+  ],
+  validateUpdate: (object, old) => [
+    ...taintErrors(object),
+    ...rangeChangeErrors(object, old),
+    ...(stringAt(old, 'spec', 'providerID') === ''
+      ? []
+      : unchanged('spec.providerID', stringAt(object, 'spec', 'providerID'), stringAt(old, 'spec', 'providerID'))),
+  ],
+}
+
+/** Behaviour of ResourceQuotas. */
+export const resourceQuotaStrategy: Strategy = {
+  returnsDeletedObject: true,
+  prepareForCreate(object) {
+    object['status'] = {}
+  },
+  validate: (object) => quotaSpecErrors(objectAt(object, 'spec')),
+  validateStatusUpdate: (object) => [
+    ...quotaAmountErrors('status.hard', mapAt(object, 'status', 'hard')),
+    ...quotaAmountErrors('status.used', mapAt(object, 'status', 'used')),
+  ],
+  validateUpdate: (object, old) => [
+    ...quotaSpecErrors(objectAt(object, 'spec')),
+    ...immutable(
+      'spec.scopes',
+      [...stringsAt(object, 'spec', 'scopes')].toSorted(),
+      [...stringsAt(old, 'spec', 'scopes')].toSorted(),
+    ),
+  ],
+}
+
+/** Behaviour of LimitRanges: limits and requests of containers follow from each other. */
+export const limitRangeStrategy: Strategy = {
+  allowCreateOnUpdate: true,
+  applyDefaults(object) {
+    for (const item of draftsAt(object, 'spec', 'limits')) {
+      if (item['type'] !== 'Container') continue
+      if (has(item, 'max')) fill(ensureAt(item, 'default'), objectAt(item, 'max'))
+      if (has(item, 'default')) fill(ensureAt(item, 'defaultRequest'), objectAt(item, 'default'))
+      if (has(item, 'min')) fill(ensureAt(item, 'defaultRequest'), objectAt(item, 'min'))
+    }
+  },
+  validate: limitRangeErrors,
+  validateUpdate: limitRangeErrors,
+}
+
+/** Behaviour of PriorityClasses. */
+export const priorityClassStrategy: Strategy = {
+  allowCreateOnUpdate: false,
+  tracksGeneration: true,
+  applyDefaults(object) {
+    fillText(object, { preemptionPolicy: 'PreemptLowerPriority' })
+  },
+  validate: priorityErrors,
+  validateUpdate: (object, old) => [
+    ...(numberAt(object, 'value') === numberAt(old, 'value')
+      ? []
+      : [fieldErrors.forbidden('value', 'may not be changed in an update.')]),
+    ...(stringAt(object, 'preemptionPolicy') === stringAt(old, 'preemptionPolicy')
+      ? []
+      : immutable('preemptionPolicy', stringAt(object, 'preemptionPolicy'), stringAt(old, 'preemptionPolicy'))),
+  ],
+}
+
+/** Behaviour of RuntimeClasses. */
+export const runtimeClassStrategy: Strategy = {
+  validate: (object) => labelName('handler', stringAt(object, 'handler')),
+  validateUpdate: (object, old) => immutable('handler', stringAt(object, 'handler'), stringAt(old, 'handler')),
+}
+
+function dropElectionFields(object: Draft, old: KubeObject | undefined): void {
+  const spec = draftAt(object, 'spec')
+  if (spec === undefined) return
+  for (const field of ['strategy', 'preferredHolder']) if (!has(objectAt(old, 'spec'), field)) delete spec[field]
+}
+
+function leaseErrors(object: KubeObject): FieldError[] {
+  const spec = objectAt(object, 'spec')
+  const errors = [
+    ...positive('spec.leaseDurationSeconds', numberAt(spec, 'leaseDurationSeconds')),
+    ...nonNegative('spec.leaseTransitions', numberAt(spec, 'leaseTransitions')),
+  ]
+  if (has(spec, 'preferredHolder') && !has(spec, 'strategy')) {
+    errors.push(fieldErrors.forbidden('spec.preferredHolder', 'may only be specified if `strategy` is defined'))
+  }
+  return errors
+}
+
+function unchanged(field: string, value: string, old: string): FieldError[] {
+  return value === old
+    ? []
+    : [fieldErrors.forbidden(field, 'node updates may not change providerID except from "" to valid')]
+}
+
+function taintErrors(object: KubeObject): FieldError[] {
+  const seen = new Set<string>()
+  return objectsAt(object, 'spec', 'taints').flatMap((taint, index) => {
+    const path = fieldPath('metadata.taints', index)
+    const key = stringAt(taint, 'key')
+    const value = stringAt(taint, 'value')
+    const effect = stringAt(taint, 'effect')
+    const errors = [
+      ...invalidWith(`${path}.key`, key, qualifiedName(key)),
+      ...(labelValue(value).length === 0
+        ? []
+        : [fieldErrors.invalid(`${path}.value`, value, labelValue(value).join(';'))]),
+      ...oneOf(`${path}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute'], 'required'),
+    ]
+    if (seen.has(`${key}:${effect}`)) {
+      const why = 'taints must be unique by key and effect pair'
+      errors.push({ ...invalidInternal(path, 'k8s.io.api.core.v1.Taint', taint, why), type: 'FieldValueDuplicate' })
+    }
+    seen.add(`${key}:${effect}`)
+    return errors
+  })
+}
+
+/** `podCIDR` is the first of `podCIDRs`. */
+function joinRanges(spec: MutableJsonObject): void {
+  const single = stringAt(spec, 'podCIDR')
+  const first = stringsAt(spec, 'podCIDRs')[0] ?? ''
+  if (single === first) return
+  if (single === '') spec['podCIDR'] = first
+  else spec['podCIDRs'] = [single]
+}
+
+/** The plugin TaintNodesByCondition: nobody goes to a new node before it says that it is ready. */
+function taintUnready(spec: MutableJsonObject): void {
+  const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
+  const present = draftsAt(spec, 'taints')
+  if (!present.some(({ key, effect }) => key === taint.key && effect === taint.effect))
+    spec['taints'] = [...present, taint]
+}
+
+function rangeChangeErrors(object: KubeObject, old: KubeObject): FieldError[] {
+  const [now, before] = [stringsAt(object, 'spec', 'podCIDRs'), stringsAt(old, 'spec', 'podCIDRs')]
+  return before.length === 0 || before.join() === now.join()
+    ? []
+    : [fieldErrors.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid')]
+}
+
+const highestUserPriority = 1_000_000_000
+
+function priorityErrors(object: KubeObject): FieldError[] {
+  const name = object.metadata.name ?? ''
+  const value = numberAt(object, 'value') ?? 0
+  const errors: FieldError[] = []
+  if (name.startsWith('system-')) {
+    if (!['system-cluster-critical', 'system-node-critical'].includes(name)) {
+      errors.push(
+        fieldErrors.forbidden(
+          'metadata.name',
+          `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
+        ),
+      )
+    }
+  } else if (value > highestUserPriority) {
+    errors.push(
+      fieldErrors.forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`),
+    )
+  }
+  return [
+    ...errors,
+    ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['Never', 'PreemptLowerPriority']),
+  ]
+}

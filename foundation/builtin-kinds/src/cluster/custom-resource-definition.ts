@@ -1,0 +1,88 @@
+// How CustomResourceDefinitions themselves behave when they are written.
+import type { Condition, DefinitionRules, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import {
+  asCustomResourceDefinition,
+  asJson,
+  asObject,
+  condition,
+  customResourceDefinitionWarnings,
+  defaultCustomResourceDefinition,
+  setCondition,
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionStatus,
+} from '@fairlead/kube'
+import type { Draft, Strategy } from '../definition/strategy.ts'
+import { compileRules, validateRules } from '@fairlead/kube/cel'
+
+/** Holds a CRD until its objects are gone. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
+
+/** The checks of a CRD's x-kubernetes-validations and defaults, by CEL. */
+export const celDefinitionRules: DefinitionRules = {
+  compile: (schema, path) => compileRules(schema, path),
+  checkDefault(value, schema, path) {
+    // A default may come with an update that does not touch it as well as with a creation: it has to pass both.
+    const kept = validateRules(value, schema, { path, old: value })
+    return kept.length > 0 ? kept : validateRules(value, schema, { path })
+  },
+}
+
+/** The strategy of `customresourcedefinitions`; `rules` compiles their x-kubernetes-validations. */
+export function definitionStrategy(rules: DefinitionRules = celDefinitionRules): Strategy {
+  return {
+    applyDefaults(object) {
+      const defaulted = asJson(defaultCustomResourceDefinition(asObject(object)))
+      if (defaulted !== object) Object.assign(object, defaulted)
+    },
+    prepareForCreate(object) {
+      object['status'] = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: [] }
+      addStoredVersion(object)
+    },
+    prepareForUpdate(object, _old, { subresource }) {
+      if (subresource === '') addStoredVersion(object)
+    },
+    prepareForDeletion: beginDeletion,
+    validate: (object) => validateCustomResourceDefinition(object, undefined, rules),
+    validateUpdate: (object, old) => validateCustomResourceDefinition(object, old, rules),
+    validateStatusUpdate: (object) => validateCustomResourceDefinitionStatus(object),
+    warnings: customResourceDefinitionWarnings,
+    allowUnconditionalUpdate: false,
+    hasStatus: true,
+    tracksGeneration: true,
+    resetFields: { '': [['status']], status: [['metadata'], ['spec']] },
+  }
+}
+
+/** {@link definitionStrategy} with CEL. */
+export const crdStrategy: Strategy = definitionStrategy()
+
+/** The storage version joins `status.storedVersions` as soon as objects may be stored in it. */
+function addStoredVersion(object: Draft): void {
+  const { spec, status } = asCustomResourceDefinition(asObject(object))
+  const storage = spec.versions.find((version) => version.storage === true)?.name
+  const stored = status?.storedVersions ?? []
+  if (storage === undefined || stored.includes(storage)) return
+  object['status'] = { ...(status as JsonObject | undefined), storedVersions: [...stored, storage] }
+}
+
+/** The first DELETE marks the definition; later ones are ordinary. @returns whether the object waits for its cleanup */
+function beginDeletion(object: Draft, now: string): boolean {
+  const { metadata } = object
+  if (metadata['deletionTimestamp'] !== undefined) return false
+  metadata['deletionTimestamp'] = now
+  const finalizers = (metadata['finalizers'] as readonly string[] | undefined) ?? []
+  if (!finalizers.includes(cleanupFinalizer)) metadata['finalizers'] = [...finalizers, cleanupFinalizer]
+  const message = 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon'
+  setDefinitionCondition(object, condition('Terminating', true, { reason: 'InstanceDeletionPending', message }), now)
+  return true
+}
+
+/** Sets a condition of a definition that this call may change. */
+export function setDefinitionCondition(object: MutableJsonObject, next: Condition, now: string): void {
+  const status = object['status'] as JsonObject | undefined
+  const conditions = (status?.['conditions'] ?? []) as unknown as readonly Condition[]
+  object['status'] = {
+    ...status,
+    conditions: setCondition(conditions, next, now) as readonly JsonObject[] as JsonValue,
+  }
+}

@@ -1,0 +1,118 @@
+// Secrets and ConfigMaps: keys, sizes, types, immutability.
+import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
+import { configMapKey, fieldErrors, fieldPath, JsonSyntaxError, parseJson } from '@fairlead/kube'
+import type { Strategy } from '../definition/strategy.ts'
+import { immutable, invalidWith } from '../checks.ts'
+import { ensureAt, fillText, flagAt, has, mapAt, stringAt } from '../fields.ts'
+
+/** The most that the values of one Secret or ConfigMap may hold, in bytes. */
+const maxDataBytes = 1024 * 1024
+
+/** Behaviour of Secrets. `stringData` goes into `data` as soon as a body is read. */
+export const secretStrategy: Strategy = {
+  applyDefaults(object) {
+    const text = mapAt(object, 'stringData')
+    if (Object.keys(text).length > 0) {
+      const encoded = Object.entries(text).map(([key, value]): [string, string] => [
+        key,
+        Buffer.from(value).toString('base64'),
+      ])
+      object['data'] = Object.fromEntries([...Object.entries(ensureAt(object, 'data')), ...encoded])
+    }
+    delete object['stringData']
+    fillText(object, { type: 'Opaque' })
+  },
+  validate: secretErrors,
+  validateUpdate: (object, old) => [
+    ...immutable('type', object['type'] as string, old['type'] as string),
+    ...frozenErrors(object, old, ['data']),
+    ...secretErrors(object),
+  ],
+}
+
+/** Behaviour of ConfigMaps. */
+export const configMapStrategy: Strategy = {
+  metadataChecksOnUpdate: 4,
+  validate: configMapErrors,
+  validateUpdate: (object, old) => [...frozenErrors(object, old, ['data', 'binaryData']), ...configMapErrors(object)],
+}
+
+function frozenErrors(object: KubeObject, old: KubeObject, fields: readonly string[]): FieldError[] {
+  if (!flagAt(old, 'immutable')) return []
+  const errors: FieldError[] = []
+  if (!flagAt(object, 'immutable'))
+    errors.push(fieldErrors.forbidden('immutable', 'field is immutable when `immutable` is set'))
+  for (const field of fields) {
+    const changed = immutable(field, object[field] as JsonObject | undefined, old[field] as JsonObject | undefined)
+    if (changed.length > 0) errors.push(fieldErrors.forbidden(field, 'field is immutable when `immutable` is set'))
+  }
+  return errors
+}
+
+function configMapErrors(object: KubeObject): FieldError[] {
+  const text = mapAt(object, 'data')
+  const binary = mapAt(object, 'binaryData')
+  const errors = Object.keys(text).flatMap((key) => [
+    ...keyErrors('data', key),
+    ...(Object.hasOwn(binary, key)
+      ? [fieldErrors.invalid(fieldPath('data', { key }), key, 'duplicate of key present in binaryData')]
+      : []),
+  ])
+  errors.push(...Object.keys(binary).flatMap((key) => keyErrors('binaryData', key)))
+  const size = Object.values(text).reduce((sum, value) => sum + Buffer.byteLength(value), 0) + decodedBytes(binary)
+  if (size > maxDataBytes) errors.push(fieldErrors.tooLong('[]', maxDataBytes))
+  return errors
+}
+
+function keyErrors(field: string, key: string): FieldError[] {
+  return invalidWith(fieldPath(field, { key }), key, configMapKey(key))
+}
+
+function decodedBytes(data: Readonly<Record<string, string>>): number {
+  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), 0)
+}
+
+function secretErrors(object: KubeObject): FieldError[] {
+  const data = mapAt(object, 'data')
+  const errors = Object.keys(data).flatMap((key) => keyErrors('data', key))
+  if (decodedBytes(data) > maxDataBytes) errors.push(fieldErrors.tooLong('data', maxDataBytes))
+  return [...errors, ...typeErrors(object, data)]
+}
+
+/** What a secret of a well-known type must hold. */
+function typeErrors(object: KubeObject, data: Readonly<Record<string, string>>): FieldError[] {
+  const required = (...keys: readonly string[]): FieldError[] =>
+    keys.filter((key) => !Object.hasOwn(data, key)).map((key) => fieldErrors.required(fieldPath('data', { key })))
+  switch (stringAt(object, 'type')) {
+    case 'kubernetes.io/service-account-token':
+      return stringAt(object, 'metadata', 'annotations', 'kubernetes.io/service-account.name') === ''
+        ? [fieldErrors.required('metadata.annotations[kubernetes.io/service-account.name]')]
+        : []
+    case 'kubernetes.io/dockercfg':
+      return dockerConfigErrors(data, '.dockercfg')
+    case 'kubernetes.io/dockerconfigjson':
+      return dockerConfigErrors(data, '.dockerconfigjson')
+    case 'kubernetes.io/basic-auth':
+      return has(data, 'username') || has(data, 'password') ? [] : required('username', 'password')
+    case 'kubernetes.io/ssh-auth':
+      return (data['ssh-privatekey'] ?? '') === '' ? [fieldErrors.required('data[ssh-privatekey]')] : []
+    case 'kubernetes.io/tls':
+      return required('tls.crt', 'tls.key')
+    default:
+      return []
+  }
+}
+
+function dockerConfigErrors(data: Readonly<Record<string, string>>, key: string): FieldError[] {
+  const field = fieldPath('data', { key })
+  const encoded = data[key]
+  if (encoded === undefined) return [fieldErrors.required(field)]
+  try {
+    parseJson(Buffer.from(encoded, 'base64'))
+    return []
+  } catch (error) {
+    if (error instanceof JsonSyntaxError)
+      return [fieldErrors.invalid(field, '<secret contents redacted>', error.message)]
+    throw error
+  }
+}

@@ -1,0 +1,108 @@
+// What services get from ranges that they share: cluster IPs from 10.0.0.0/24, as the recorded server had it, and node ports from 30000-32767.
+// Nothing is reserved: an address or port is taken when a stored service has it, and the search starts at a place that the service's uid
+// decides, so that concurrent creations rarely meet.
+import type { FieldError, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import { fieldErrors, fieldPath, internalError } from '@fairlead/kube'
+import type { WriteContext } from '../definition/strategy.ts'
+import { draftsAt, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+
+/** The network address of the range; a dry run shows it, for it allocates nothing. */
+const networkAddress = '10.0.0.0'
+
+/** Hosts that services get; .1 is the API server's own. */
+const hosts = { first: 2, count: 253 }
+
+const nodePorts = { first: 30_000, count: 2768 }
+
+/** Types whose services are reached at ports of the nodes. */
+export function hasNodePorts(type: JsonValue | undefined): boolean {
+  return type === 'NodePort' || type === 'LoadBalancer'
+}
+
+/** `clusterIP` and the first of `clusterIPs` are one field; both are set. */
+export function setClusterIp(spec: MutableJsonObject, address: string): void {
+  spec['clusterIP'] = address
+  spec['clusterIPs'] = [address]
+}
+
+/**
+ * Gives a service of a valid spec what it lacks: an address, and a port of the nodes for each of its ports.
+ * @throws StatusError 500 when a range is full
+ */
+export function allocate(service: JsonObject, spec: MutableJsonObject, context: WriteContext): void {
+  const taken = takenByOthers(service, context)
+  const start = Number.parseInt(stringAt(service, 'metadata', 'uid').slice(0, 6), 16) || 0
+  if (stringAt(spec, 'clusterIP') === '')
+    setClusterIp(spec, context.dryRun ? networkAddress : freeAddress(taken.addresses, start))
+  if (!hasNodePorts(spec['type'])) return
+  if (spec['type'] === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] === false) return
+  for (const port of objectsAt(spec, 'ports'))
+    if (has(port, 'nodePort')) taken.ports.add(numberAt(port, 'nodePort') ?? 0)
+  for (const port of draftsAt(spec, 'ports')) {
+    if (numberAt(port, 'nodePort') ?? 0) continue
+    const free = freePort(taken.ports, start)
+    port['nodePort'] = free
+    taken.ports.add(free)
+  }
+}
+
+/** Why a service cannot have the address or ports that its author chose. */
+export function allocationErrors(service: JsonObject, spec: JsonObject, context: WriteContext): FieldError[] {
+  const taken = takenByOthers(service, context)
+  const addresses = stringsAt(spec, 'clusterIPs')
+  const errors: FieldError[] = []
+  const [address] = addresses
+  if (address !== undefined && address !== 'None' && stringAt(spec, 'type') !== 'ExternalName') {
+    const reason = !address.startsWith('10.0.0.')
+      ? context.dryRun
+        ? `the provided IP (${address}) is not in the valid range. The range of valid IPs is 10.0.0.0/24`
+        : 'the provided network does not match the current range'
+      : taken.addresses.has(address)
+        ? 'provided IP is already allocated'
+        : ''
+    if (reason !== '')
+      errors.push(fieldErrors.invalid('spec.clusterIPs', addresses, `failed to allocate IP ${address}: ${reason}`))
+  }
+  if (!hasNodePorts(spec['type'])) return errors
+  for (const [index, port] of objectsAt(spec, 'ports').entries()) {
+    const number = numberAt(port, 'nodePort') ?? 0
+    const last = nodePorts.first + nodePorts.count - 1
+    const reason =
+      number !== 0 && (number < nodePorts.first || number > last)
+        ? `provided port is not in the valid range. The range of valid ports is ${nodePorts.first}-${last}`
+        : taken.ports.has(number)
+          ? 'provided port is already allocated'
+          : ''
+    if (reason !== '') errors.push(fieldErrors.invalid(fieldPath('spec.ports', index, 'nodePort'), number, reason))
+  }
+  return errors
+}
+
+function takenByOthers(service: JsonObject, context: WriteContext): { addresses: Set<string>; ports: Set<number> } {
+  const addresses = new Set<string>()
+  const ports = new Set<number>()
+  const uid = stringAt(service, 'metadata', 'uid')
+  for (const other of context.list?.('services.') ?? []) {
+    if (other.metadata.uid === uid) continue
+    addresses.add(stringAt(other, 'spec', 'clusterIP'))
+    for (const port of objectsAt(other, 'spec', 'ports'))
+      if (has(port, 'nodePort')) ports.add(numberAt(port, 'nodePort') ?? 0)
+  }
+  return { addresses, ports }
+}
+
+function freeAddress(taken: ReadonlySet<string>, start: number): string {
+  for (let step = 0; step < hosts.count; step++) {
+    const address = `10.0.0.${hosts.first + ((start + step) % hosts.count)}`
+    if (!taken.has(address)) return address
+  }
+  throw internalError('failed to allocate a serviceIP: range is full')
+}
+
+function freePort(taken: ReadonlySet<number>, start: number): number {
+  for (let step = 0; step < nodePorts.count; step++) {
+    const port = nodePorts.first + ((start + step) % nodePorts.count)
+    if (!taken.has(port)) return port
+  }
+  throw internalError('failed to allocate a nodePort: range is full')
+}

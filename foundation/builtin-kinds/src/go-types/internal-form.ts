@@ -1,0 +1,122 @@
+// Objects as Go's internal structs show them in messages: other names, no omitted fields.
+import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
+import { isJsonArray } from '@fairlead/kube'
+import type { MessageField, MessageType } from './message-type.ts'
+import { messageType } from './message-type.ts'
+import { invalidStruct } from '../checks.ts'
+import { specialZero } from './special-form.ts'
+
+/** An object of a message as the internal struct of the same fields. */
+export function internalMessage(type: MessageType, value: JsonObject): JsonObject {
+  const names = internalOrder(type.name) ?? [...type.byJsonName.keys()]
+  const entries = names.flatMap((name): [string, JsonValue][] => {
+    const field = type.byJsonName.get(name)
+    return field === undefined ? [] : [[goName(name), internalValue(field, value[name])]]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Structs of the core group whose fields stand in another order than those of v1. */
+const internalOrderTexts: Readonly<Record<string, readonly string[]>> = {
+  Container: [
+    'name image command args workingDir ports envFrom env resources resizePolicy restartPolicy',
+    'restartPolicyRules volumeMounts volumeDevices livenessProbe readinessProbe startupProbe',
+    'lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin',
+    'stdinOnce tty',
+  ],
+  EphemeralContainer: [
+    'name image command args workingDir ports envFrom env resources resizePolicy restartPolicy',
+    'restartPolicyRules volumeMounts volumeDevices livenessProbe readinessProbe startupProbe',
+    'lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin',
+    'stdinOnce tty targetContainerName',
+  ],
+  PersistentVolumeClaimSpec: [
+    'accessModes selector resources volumeName storageClassName volumeMode dataSource dataSourceRef',
+    'volumeAttributesClassName',
+  ],
+  PersistentVolumeSource: [
+    'gcePersistentDisk awsElasticBlockStore hostPath glusterfs nfs rbd quobyte iscsi flexVolume',
+    'cinder cephfs fc flocker azureFile vsphereVolume azureDisk photonPersistentDisk portworxVolume',
+    'scaleIO local storageos csi',
+  ],
+  PodSecurityContext: [
+    'seLinuxOptions windowsOptions runAsUser runAsGroup runAsNonRoot supplementalGroups',
+    'supplementalGroupsPolicy fsGroup fsGroupChangePolicy sysctls seccompProfile appArmorProfile',
+    'seLinuxChangePolicy',
+  ],
+  SecurityContext: [
+    'capabilities privileged seLinuxOptions windowsOptions runAsUser runAsGroup runAsNonRoot',
+    'readOnlyRootFilesystem allowPrivilegeEscalation procMount seccompProfile appArmorProfile',
+  ],
+  ServicePort: ['name protocol appProtocol port targetPort nodePort'],
+  Volume: [
+    'name hostPath emptyDir gcePersistentDisk awsElasticBlockStore gitRepo secret nfs iscsi',
+    'glusterfs persistentVolumeClaim rbd quobyte flexVolume cinder cephfs flocker downwardAPI fc',
+    'azureFile configMap vsphereVolume azureDisk photonPersistentDisk projected portworxVolume',
+    'scaleIO storageos csi ephemeral image',
+  ],
+  VolumeMount: ['name readOnly recursiveReadOnly mountPath subPath mountPropagation subPathExpr'],
+}
+
+function internalOrder(message: string): readonly string[] | undefined {
+  if (!message.startsWith('k8s.io.api.core.v1.')) return undefined
+  return internalOrderTexts[message.slice('k8s.io.api.core.v1.'.length)]?.flatMap((line) => line.split(' '))
+}
+
+/** The value of one field of an internal struct; absent ones show Go's zero value. */
+export function internalValue(field: MessageField, value: JsonValue | undefined): JsonValue {
+  const { message } = field
+  if (value === undefined || value === null) {
+    if (field.pointer || field.map || field.repeated) return null
+    if (message === undefined) return field.type === 'string' ? '' : field.type === 'bool' ? false : 0
+    return message.special === undefined ? internalMessage(message, {}) : specialZero(message.special)
+  }
+  if (message === undefined || message.special !== undefined || field.map || isMeta(message)) return value
+  if (isJsonArray(value)) return value.map((item) => internalMessage(message, item as JsonObject))
+  return internalMessage(message, value as JsonObject)
+}
+
+/** Types of apimachinery have no internal form. */
+function isMeta(type: MessageType): boolean {
+  return type.name.startsWith('k8s.io.apimachinery.')
+}
+
+/** An invalid value that is an internal struct; `message` is the protobuf name of its v1 form, `k8s.io.api.core.v1.SecurityContext`. */
+export function invalidInternal(field: string, message: string, value: JsonObject, detail: string): FieldError {
+  return invalidStruct(field, internalMessage(messageType(message), value), detail)
+}
+
+/** Names of Go that are not the JSON name with a capital. */
+const goNames: Readonly<Record<string, string>> = {
+  apiGroup: 'APIGroup',
+  apiVersion: 'APIVersion',
+  awsElasticBlockStore: 'AWSElasticBlockStore',
+  cephfs: 'CephFS',
+  csi: 'CSI',
+  dnsConfig: 'DNSConfig',
+  dnsPolicy: 'DNSPolicy',
+  fc: 'FC',
+  fsGroup: 'FSGroup',
+  fsGroupChangePolicy: 'FSGroupChangePolicy',
+  fsType: 'FSType',
+  gcePersistentDisk: 'GCEPersistentDisk',
+  grpc: 'GRPC',
+  httpGet: 'HTTPGet',
+  httpHeaders: 'HTTPHeaders',
+  ip: 'IP',
+  iscsi: 'ISCSI',
+  nfs: 'NFS',
+  os: 'OS',
+  rbd: 'RBD',
+  seLinuxChangePolicy: 'SELinuxChangePolicy',
+  seLinuxOptions: 'SELinuxOptions',
+  storageos: 'StorageOS',
+  tcpSocket: 'TCPSocket',
+  tty: 'TTY',
+  uid: 'UID',
+}
+
+/** The name that Go gives the field of a JSON name. */
+export function goName(name: string): string {
+  return goNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+}

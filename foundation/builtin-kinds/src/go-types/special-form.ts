@@ -1,0 +1,113 @@
+// Types of Kubernetes whose JSON is not the object of their fields: quantities, times, int-or-string, embedded JSON and the like.
+import type { JsonValue } from '@fairlead/kube'
+import {
+  GoTimeSyntaxError,
+  canonicalQuantity,
+  formatGoDurationNanoseconds,
+  formatGoMicroTime,
+  formatGoTime,
+  isJsonArray,
+  isJsonObject,
+  parseGoDurationNanoseconds,
+  parseGoMicroTime,
+  parseGoTime,
+} from '@fairlead/kube'
+import type { SpecialForm } from './message-type.ts'
+import { TypeMismatch } from '../definition/resource-definition.ts'
+
+/**
+ * The canonical form of a value that is not null. `readSchema` decodes a nested JSONSchemaProps.
+ * @throws TypeMismatch in the words of the type's own decoder
+ */
+export function specialForm(
+  form: SpecialForm,
+  value: JsonValue,
+  readSchema: (schema: JsonValue) => JsonValue,
+): JsonValue {
+  switch (form) {
+    case 'quantity':
+      return quantity(value)
+    case 'intOrString':
+      return intOrString(value)
+    case 'time':
+      return time(value, (text) => formatGoTime(parseGoTime(text)))
+    case 'microTime':
+      return time(value, (text) => formatGoMicroTime(parseGoMicroTime(text)))
+    case 'duration':
+      return duration(value)
+    case 'strings':
+      return strings(value)
+    case 'schemaOrBool':
+      return typeof value === 'boolean' ? value : readSchema(value)
+    case 'schemaOrArray':
+      return isJsonArray(value) ? value.map(readSchema) : readSchema(value)
+    case 'schemaOrStrings':
+      return isJsonArray(value) ? value : readSchema(value)
+    default:
+      return value
+  }
+}
+
+/** How the zero value of such a type looks. */
+export function specialZero(form: SpecialForm): JsonValue {
+  if (form === 'quantity') return '0'
+  if (form === 'intOrString') return 0
+  if (form === 'duration') return '0s'
+  return null
+}
+
+function quantity(value: JsonValue): string {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint')
+    throw new TypeMismatch(`unable to parse quantity's suffix`)
+  try {
+    return canonicalQuantity(String(value))
+  } catch (error) {
+    throw new TypeMismatch(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function intOrString(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'number' && typeof value !== 'bigint')
+    throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type int32`)
+  if (!Number.isInteger(value) || Number(value) > 2147483647 || Number(value) < -2147483648) {
+    throw new TypeMismatch(`json: cannot unmarshal number ${String(value)} into Go value of type int32`)
+  }
+  return value
+}
+
+function time(value: JsonValue, convert: (text: string) => string): string {
+  if (typeof value !== 'string')
+    throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type string`)
+  try {
+    return convert(value)
+  } catch (error) {
+    if (error instanceof GoTimeSyntaxError) throw new TypeMismatch(error.message)
+    throw error
+  }
+}
+
+function duration(value: JsonValue): string {
+  if (typeof value !== 'string')
+    throw new TypeMismatch(`json: cannot unmarshal ${describe(value)} into Go value of type string`)
+  try {
+    return formatGoDurationNanoseconds(parseGoDurationNanoseconds(value))
+  } catch (error) {
+    throw new TypeMismatch(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function strings(value: JsonValue): JsonValue {
+  if (isJsonArray(value) && value.every((item) => typeof item === 'string')) return value
+  throw new TypeMismatch(
+    `json: cannot unmarshal ${isJsonArray(value) ? 'number' : describe(value)} into Go value of type []string`,
+  )
+}
+
+function describe(value: JsonValue): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return 'number'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'string') return 'string'
+  if (isJsonArray(value)) return 'array'
+  return isJsonObject(value) ? 'object' : 'null'
+}

@@ -1,0 +1,284 @@
+// JSON bodies of built-in kinds as Go's types read and write them: unknown fields drop out, nulls and empty optional values too, empty
+// required values come in, quantities and times take their canonical form. Start with typedForm().
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import { isJsonArray, isJsonObject } from '@fairlead/kube'
+import type { MessageField, MessageType } from './message-type.ts'
+import { messageOfKind } from './message-type.ts'
+import { TypeMismatch } from '../definition/resource-definition.ts'
+import { specialForm, specialZero } from './special-form.ts'
+
+/** What a body becomes, and the fields of it that its kind does not have, as paths in the order of the body. */
+export interface TypedForm {
+  readonly object: JsonObject
+  readonly unknownFields: readonly string[]
+}
+
+/**
+ * Decodes a body as a kind. The result is new throughout and may be changed.
+ * @throws TypeMismatch in the words of Go's decoder
+ */
+export function typedForm(type: MessageType, body: JsonObject): TypedForm {
+  const reader = new Reader()
+  return { object: reader.message(type, body, true), unknownFields: reader.unknownFields }
+}
+
+/** What Go's zero value of a message looks like in JSON. */
+export function zeroForm(type: MessageType): MutableJsonObject {
+  return new Reader().message(type, {}, false)
+}
+
+/** {@link zeroForm} of a built-in kind's `status`; undefined when it has none or it is a pointer. */
+export function zeroStatus(apiVersion: string, kind: string): MutableJsonObject | undefined {
+  const status = messageOfKind(apiVersion, kind)?.byJsonName.get('status')
+  return status?.message === undefined || status.pointer ? undefined : zeroForm(status.message)
+}
+
+/**
+ * What is left to do before an object is stored, after defaults and preparation have changed it: fields stand in the order of their type, and
+ * required lists that are empty become null, because the wire form of storage does not tell them apart. Changes the object in place.
+ */
+export function settle(type: MessageType, object: MutableJsonObject): void {
+  const settled = settledMessage(type, object)
+  if (settled === object) return
+  for (const name of Object.keys(object)) delete object[name]
+  Object.assign(object, settled)
+}
+
+/** The message itself when its fields are in order, else a copy. Values are replaced in place, so frozen parts must be settled already. */
+function settledMessage(type: MessageType, object: MutableJsonObject): MutableJsonObject {
+  let last = -1
+  let isOrdered = true
+  for (const name of Object.keys(object)) {
+    const position = type.positions.get(name)
+    const field = type.byJsonName.get(name)
+    if (position === undefined || field === undefined) continue
+    if (position < last) isOrdered = false
+    last = position
+    const value = object[name] ?? null
+    const next = settledValue(field, value)
+    if (next !== value) object[name] = next
+  }
+  return isOrdered ? object : inOrder(type, object)
+}
+
+function settledValue(field: MessageField, value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null) return value
+  if (field.repeated && isJsonArray(value) && value.length === 0) return field.omitempty ? value : null
+  const { message } = field
+  if (message === undefined || message.special !== undefined) return value
+  const settled = (child: JsonValue): JsonValue => settledMessage(message, child as MutableJsonObject)
+  if (isJsonArray(value)) {
+    const items = value.map(settled)
+    return items.every((item, index) => item === value[index]) ? value : items
+  }
+  if (!field.map) return settled(value)
+  const entries = Object.entries(value).map(([key, child]) => [key, child, settled(child)] as const)
+  return entries.every(([, child, next]) => next === child)
+    ? value
+    : Object.fromEntries(entries.map(([key, , next]) => [key, next]))
+}
+
+function inOrder(type: MessageType, object: MutableJsonObject): MutableJsonObject {
+  const out: MutableJsonObject = {}
+  for (const [name, value] of Object.entries(object)) if (!type.positions.has(name)) out[name] = value
+  for (const name of type.positions.keys()) {
+    const value = object[name]
+    if (value !== undefined) out[name] = value
+  }
+  return out
+}
+
+/** Objects of objects deeper than this are refused; no real one comes near, and the stack holds more. */
+const maxDepth = 1000
+
+class Reader {
+  readonly unknownFields: string[] = []
+  /** Field names, keys and indices down to the current value, for unknown fields. */
+  readonly #path: (string | number)[] = []
+  /** Names of struct fields only, for type errors. */
+  readonly #fields: string[] = []
+  #depth = 0
+
+  message(type: MessageType, body: JsonObject, hasTypeMeta: boolean): MutableJsonObject {
+    if (++this.#depth > maxDepth) throw new TypeMismatch('exceeded max depth')
+    const found: MutableJsonObject = {}
+    const embedsTypeMeta = (hasTypeMeta || isKind(type)) && !type.byJsonName.has('kind')
+    for (const [name, value] of Object.entries(body)) {
+      if (embedsTypeMeta && (name === 'kind' || name === 'apiVersion')) {
+        if (typeof value !== 'string' && value !== null) this.#mismatch(value, type, name, 'string')
+        continue
+      }
+      const field = name === '-' ? undefined : type.byJsonName.get(name)
+      this.#path.push(name)
+      if (field === undefined) {
+        this.unknownFields.push(formatPath(this.#path))
+      } else if (value !== null) {
+        this.#fields.push(name)
+        const read = this.#field(type, field, value)
+        if (read !== undefined) found[name] = read
+        this.#fields.pop()
+      }
+      this.#path.pop()
+    }
+    this.#depth -= 1
+    const out: MutableJsonObject = {}
+    if (embedsTypeMeta)
+      for (const name of ['kind', 'apiVersion'])
+        if (typeof body[name] === 'string' && body[name] !== '') out[name] = body[name]
+    for (const [name, field] of type.byJsonName) {
+      // Go writes fields without `omitempty`, and structs that are no pointers, even when they are zero.
+      const value = found[name] ?? (name === '-' ? undefined : zeroOf(field))
+      if (value !== undefined) out[name] = value
+    }
+    return out
+  }
+
+  /** The value of a field; undefined when it is left out. */
+  #field(owner: MessageType, field: MessageField, value: JsonValue): JsonValue | undefined {
+    if (field.map) {
+      if (!isJsonObject(value)) return this.#mismatch(value, owner, undefined, `map[string]${goType(field)}`)
+      const entries = Object.entries(value).map(([key, item]): [string, JsonValue] => [
+        key,
+        this.#at(key, () => this.#element(owner, field, item)),
+      ])
+      return entries.length === 0 ? undefined : Object.fromEntries(entries)
+    }
+    if (field.repeated) {
+      if (!isJsonArray(value)) return this.#mismatch(value, owner, undefined, `[]${goType(field)}`)
+      if (value.length === 0) return field.omitempty ? undefined : []
+      return value.map((item, index) => this.#at(index, () => this.#element(owner, field, item)))
+    }
+    const read = this.#value(owner, field, value)
+    return isLeftOut(field, read) ? undefined : read
+  }
+
+  /** An item of a list or map, where null stands for the zero value. */
+  #element(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {
+    if (value !== null) return this.#value(owner, field, value)
+    // Storage does not tell nil bytes from empty ones.
+    return field.type === 'bytes' ? '' : elementZero(field)
+  }
+
+  #value(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {
+    const { message } = field
+    if (message === undefined) return this.#scalar(owner, field, value)
+    if (message.special !== undefined) return this.#special(message, message.special, value)
+    return isJsonObject(value)
+      ? this.message(message, value, false)
+      : this.#mismatch(value, owner, undefined, goType(field))
+  }
+
+  #special(type: MessageType, form: NonNullable<MessageType['special']>, value: JsonValue): JsonValue {
+    return specialForm(form, value, (schema) => {
+      const child = type.byJsonName.get('schema')?.message
+      return child === undefined || !isJsonObject(schema) ? schema : this.message(child, schema, false)
+    })
+  }
+
+  #scalar(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {
+    switch (field.type) {
+      case 'string':
+        return typeof value === 'string' ? value : this.#mismatch(value, owner, undefined, 'string')
+      case 'bool':
+        return typeof value === 'boolean' ? value : this.#mismatch(value, owner, undefined, 'bool')
+      case 'double':
+        return typeof value === 'number' || typeof value === 'bigint'
+          ? value
+          : this.#mismatch(value, owner, undefined, 'float64')
+      case 'bytes':
+        return typeof value === 'string' ? canonicalBase64(value) : this.#mismatch(value, owner, undefined, '[]uint8')
+      default:
+        return isInteger(value, field.type) ? value : this.#mismatch(value, owner, undefined, field.type)
+    }
+  }
+
+  #at<T>(step: string | number, read: () => T): T {
+    this.#path.push(step)
+    const value = read()
+    this.#path.pop()
+    return value
+  }
+
+  #mismatch(value: JsonValue, owner: MessageType, field: string | undefined, type: string): never {
+    const path = field === undefined ? this.#fields : [...this.#fields, field]
+    const place = `${owner.name.slice(owner.name.lastIndexOf('.') + 1)}.${path.join('.')}`
+    throw new TypeMismatch(
+      `json: cannot unmarshal ${describe(value, type)} into Go struct field ${place} of type ${type}`,
+    )
+  }
+}
+
+/** Values that Go's `omitempty` drops: empty strings, zeros and false without a pointer; structs stay. */
+function isLeftOut(field: MessageField, value: JsonValue): boolean {
+  if (field.pointer || !field.omitempty) return false
+  return value === '' || value === 0 || value === false || (field.omitzero && value === null)
+}
+
+function zeroOf(field: MessageField): JsonValue | undefined {
+  if (field.pointer || field.map || field.repeated) return field.omitempty ? undefined : null
+  if (field.message !== undefined) return field.omitzero || isOmittedNil(field) ? undefined : elementZero(field)
+  return field.omitempty ? undefined : elementZero(field)
+}
+
+/** Named list types (Verbs, ExtraValue) are nil slices, which `omitempty` does drop. */
+function isOmittedNil(field: MessageField): boolean {
+  return field.message?.special === 'strings' && field.omitempty
+}
+
+function elementZero(field: MessageField): JsonValue {
+  const { message } = field
+  if (message?.special !== undefined) return specialZero(message.special)
+  if (message !== undefined) return zeroForm(message)
+  switch (field.type) {
+    case 'string':
+      return ''
+    case 'bool':
+      return false
+    case 'bytes':
+      return null
+    default:
+      return 0
+  }
+}
+
+function isInteger(value: JsonValue, type: string): boolean {
+  if (typeof value === 'bigint') return type === 'int64'
+  if (typeof value !== 'number' || !Number.isInteger(value)) return false
+  return type === 'int64' ? Number.isSafeInteger(value) : value >= -2147483648 && value <= 2147483647
+}
+
+function canonicalBase64(text: string): string {
+  const compact = text.replace(/[\r\n]/g, '')
+  const valid = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?/.exec(compact)?.[0] ?? ''
+  if (valid.length === compact.length) return compact
+  const wrong = /[^A-Za-z0-9+/]/.exec(compact.slice(valid.length))
+  throw new TypeMismatch(
+    `illegal base64 data at input byte ${wrong === null ? compact.length - (compact.length % 4) : valid.length + wrong.index}`,
+  )
+}
+
+function describe(value: JsonValue, type: string): string {
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return /^(int|float)/.test(type) ? `number ${String(value)}` : 'number'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'string') return 'string'
+  return isJsonArray(value) ? 'array' : 'object'
+}
+
+function goType(field: MessageField): string {
+  if (field.message === undefined)
+    return field.type === 'bytes' ? '[]uint8' : field.type === 'double' ? 'float64' : field.type
+  return field.type.split('.').slice(-2).join('.')
+}
+
+function formatPath(path: readonly (string | number)[]): string {
+  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
+}
+
+/** Types that embed TypeMeta although they stand inside others: items of lists and claim templates. */
+function isKind(type: MessageType): boolean {
+  return (
+    type.byJsonName.get('metadata')?.type === 'k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta' &&
+    !/(TemplateSpec|ClaimTemplate)$/.test(type.name)
+  )
+}

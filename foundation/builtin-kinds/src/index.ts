@@ -1,0 +1,42 @@
+// Public API of @fairlead/builtin-kinds. Start with builtinResources().
+export { builtinResources } from './resources.ts'
+export { resourceName, storedApiVersion, TypeMismatch } from './definition/resource-definition.ts'
+export type {
+  ColumnDefinition,
+  ResourceDefinition,
+  SubresourceDefinition,
+  TablePrinter,
+  VersionDefinition,
+} from './definition/resource-definition.ts'
+export type { Draft, Strategy, WriteContext } from './definition/strategy.ts'
+
+// tables
+export { builtinGroups } from './tables/groups.ts'
+export { builtinSchema, namedSchema, schemaName } from './tables/builtin-tables.ts'
+export { defaultPrinter } from './printers/column.ts'
+
+// the Go types of the kinds: JSON as they read and write it
+export { messageOfKind, messageType } from './go-types/message-type.ts'
+export type { MessageField, MessageType, ScalarType, SpecialForm } from './go-types/message-type.ts'
+export { typedForm, zeroForm, zeroStatus } from './go-types/typed-form.ts'
+export type { TypedForm } from './go-types/typed-form.ts'
+
+// CustomResourceDefinitions
+export {
+  celDefinitionRules,
+  cleanupFinalizer,
+  definitionStrategy,
+  setDefinitionCondition,
+} from './cluster/custom-resource-definition.ts'
+
+// the CEL environment of admission
+export {
+  authorizerDeclaration,
+  compileVariables,
+  namespaceType,
+  policyDeclarations,
+  requestDeclarations,
+  requestType,
+} from './admission/environment.ts'
+export type { CompiledVariable, Declarations, PolicyParams, VariableScope } from './admission/environment.ts'
+export { Expression } from './admission/expression.ts'

@@ -1,0 +1,129 @@
+// Endpoints and EndpointSlices.
+import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
+import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
+import { isIpAddress } from '../core/ip-address.ts'
+import { specialAddressErrors } from './special-address.ts'
+import type { Strategy } from '../definition/strategy.ts'
+import { immutable, invalidWith, labelName, oneOf, portNumber, subdomainName } from '../checks.ts'
+import { draftsAt, fill, fillText, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+
+const ipMessage = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
+
+/** Behaviour of Endpoints. */
+export const endpointsStrategy: Strategy = {
+  allowCreateOnUpdate: true,
+  applyDefaults(object) {
+    for (const subset of draftsAt(object, 'subsets'))
+      for (const port of draftsAt(subset, 'ports')) fillText(port, { protocol: 'TCP' })
+  },
+  validate: endpointsErrors,
+  validateUpdate: endpointsErrors,
+}
+
+/** Behaviour of EndpointSlices. */
+export const endpointSliceStrategy: Strategy = {
+  tracksGeneration: true,
+  applyDefaults(object) {
+    for (const port of draftsAt(object, 'ports')) fill(port, { name: '', protocol: 'TCP' })
+  },
+  validate: sliceErrors,
+  validateUpdate: (object, old) => [
+    ...immutable('addressType', stringAt(object, 'addressType'), stringAt(old, 'addressType')),
+    ...sliceErrors(object),
+  ],
+}
+
+function endpointsErrors(object: KubeObject): FieldError[] {
+  return objectsAt(object, 'subsets').flatMap((subset, index) => {
+    const path = fieldPath('subsets', index)
+    const addresses = [...objectsAt(subset, 'addresses'), ...objectsAt(subset, 'notReadyAddresses')]
+    const errors: FieldError[] = []
+    if (addresses.length === 0)
+      errors.push(fieldErrors.required(path, 'must specify `addresses` or `notReadyAddresses`'))
+    for (const list of ['addresses', 'notReadyAddresses']) {
+      errors.push(
+        ...objectsAt(subset, list).flatMap((address, at) => endpointAddressErrors(fieldPath(path, list, at), address)),
+      )
+    }
+    const ports = objectsAt(subset, 'ports')
+    errors.push(...ports.flatMap((port, at) => portErrors(fieldPath(path, 'ports', at), port, ports.length > 1)))
+    return errors
+  })
+}
+
+function portErrors(path: string, port: JsonObject, needsName: boolean): FieldError[] {
+  const name = stringAt(port, 'name')
+  const errors = name !== '' ? labelName(`${path}.name`, name) : needsName ? [fieldErrors.required(`${path}.name`)] : []
+  errors.push(...portNumber(`${path}.port`, numberAt(port, 'port') ?? 0))
+  errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required'))
+  return [...errors, ...protocolErrors(path, port)]
+}
+
+function protocolErrors(path: string, port: JsonObject): FieldError[] {
+  const protocol = stringAt(port, 'appProtocol')
+  return has(port, 'appProtocol') ? invalidWith(`${path}.appProtocol`, protocol, qualifiedName(protocol)) : []
+}
+
+function endpointAddressErrors(path: string, address: JsonObject): FieldError[] {
+  const ip = stringAt(address, 'ip')
+  const [host, node] = [stringAt(address, 'hostname'), stringAt(address, 'nodeName')]
+  return [
+    ...addressErrors(`${path}.ip`, ip),
+    ...(host === '' ? [] : labelName(`${path}.hostname`, host)),
+    ...(has(address, 'nodeName') ? subdomainName(`${path}.nodeName`, node) : []),
+    ...specialAddressErrors(`${path}.ip`, ip),
+  ]
+}
+
+function addressErrors(field: string, address: string): FieldError[] {
+  return isIpAddress(address) ? [] : [fieldErrors.invalid(field, address, ipMessage)]
+}
+
+function sliceErrors(object: KubeObject): FieldError[] {
+  const type = stringAt(object, 'addressType')
+  const errors = oneOf('addressType', type, ['FQDN', 'IPv4', 'IPv6'], 'required')
+  for (const [index, endpoint] of objectsAt(object, 'endpoints').entries()) {
+    const path = fieldPath('endpoints', index)
+    const addresses = stringsAt(endpoint, 'addresses')
+    if (addresses.length === 0)
+      errors.push(fieldErrors.required(`${path}.addresses`, 'must contain at least 1 address'))
+    if (addresses.length > 100) errors.push(fieldErrors.tooMany(`${path}.addresses`, addresses.length, 100))
+    for (const [at, address] of addresses.entries())
+      errors.push(...sliceAddressErrors(fieldPath(path, 'addresses', at), `${path}.addresses`, address, type))
+    const host = stringAt(endpoint, 'hostname')
+    if (has(endpoint, 'nodeName')) errors.push(...subdomainName(`${path}.nodeName`, stringAt(endpoint, 'nodeName')))
+    if (has(endpoint, 'hostname'))
+      errors.push(
+        ...(host.includes('.')
+          ? [fieldErrors.invalid(`${path}.hostname`, host, 'must not contain dots')]
+          : labelName(`${path}.hostname`, host)),
+      )
+    for (const [at, zone] of objectsAt(endpoint, 'hints', 'forZones').entries()) {
+      const name = stringAt(zone, 'name')
+      errors.push(...invalidWith(fieldPath(path, 'hints.forZones', at, 'name'), name, labelValue(name)))
+    }
+  }
+  return [...errors, ...slicePortErrors(objectsAt(object, 'ports'))]
+}
+
+function sliceAddressErrors(field: string, list: string, address: string, type: string): FieldError[] {
+  if (type === 'FQDN') return subdomainName(field, address)
+  if (type !== 'IPv4' && type !== 'IPv6') return []
+  if (!isIpAddress(address)) return [fieldErrors.invalid(field, address, ipMessage)]
+  if (address.includes(':') !== (type === 'IPv6'))
+    return [fieldErrors.invalid(list, address, `must be an ${type} address`)]
+  return specialAddressErrors(field, address)
+}
+
+function slicePortErrors(ports: readonly JsonObject[]): FieldError[] {
+  const names = new Set<string>()
+  return ports.flatMap((port, index) => {
+    const path = fieldPath('ports', index)
+    const name = stringAt(port, 'name')
+    const errors = name === '' ? [] : labelName(`${path}.name`, name)
+    if (names.has(name)) errors.push(fieldErrors.duplicate(`${path}.name`, name))
+    names.add(name)
+    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required'))
+    return [...errors, ...protocolErrors(path, port)]
+  })
+}

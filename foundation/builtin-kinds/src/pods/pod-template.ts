@@ -1,0 +1,112 @@
+// Templates of workloads: the checks that Deployment, ReplicaSet, StatefulSet, DaemonSet and Job share.
+import type { FieldError, JsonObject, LabelSelector } from '@fairlead/kube'
+import { fieldErrors, qualifiedName, selectorFrom } from '@fairlead/kube'
+import { invalidStruct, invalidWith, isEmptySelector, labelErrors, labelSelectorErrors } from '../checks.ts'
+import { has, mapAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import type { Strategy } from '../definition/strategy.ts'
+import { defaultPodTemplate } from './pod-spec-defaults.ts'
+import { podSpecErrors } from './pod-spec-validation.ts'
+
+/** Checks a PodTemplateSpec: its labels, then its spec. */
+export function podTemplateErrors(path: string, template: JsonObject): FieldError[] {
+  return [
+    ...labelErrors(`${path}.labels`, mapAt(template, 'metadata', 'labels')),
+    ...Object.keys(mapAt(template, 'metadata', 'annotations')).flatMap((key) =>
+      invalidWith(`${path}.annotations`, key, qualifiedName(key.toLowerCase())),
+    ),
+    ...podSpecErrors(`${path}.spec`, objectAt(template, 'spec')),
+    ...(objectsAt(template, 'spec', 'ephemeralContainers').length > 0
+      ? [fieldErrors.forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]
+      : []),
+  ]
+}
+
+/** Names of workloads as two of their messages have them. */
+const ownerNames = {
+  deployment: 'ReplicaSet',
+  daemonset: 'DaemonSet',
+  statefulset: 'StatefulSet',
+} as const
+
+/**
+ * Checks `spec.selector` against `spec.template`. `owner` names the kind in messages (`deployment`, `daemonset` …).
+ * Pods of such workloads always restart.
+ */
+export function selectedTemplateErrors(
+  spec: JsonObject,
+  owner: keyof typeof ownerNames,
+  template: JsonObject = objectAt(spec, 'template'),
+): FieldError[] {
+  const errors: FieldError[] = []
+  const selector = objectAt(spec, 'selector')
+  if (!has(spec, 'selector')) {
+    if (owner !== 'daemonset') errors.push(fieldErrors.required('spec.selector'))
+  } else {
+    errors.push(...labelSelectorErrors('spec.selector', selector))
+    if (isEmptySelector(selector))
+      errors.push(fieldErrors.invalid('spec.selector', selector, `empty selector is invalid for ${owner}`))
+  }
+  return [
+    ...errors,
+    ...matchingTemplateErrors('spec.template', template, has(spec, 'selector') ? selector : undefined, owner),
+  ]
+}
+
+/** A missing selector selects nothing, so it never matches. */
+function matchingTemplateErrors(
+  path: string,
+  template: JsonObject,
+  selector: JsonObject | undefined,
+  owner: keyof typeof ownerNames,
+): FieldError[] {
+  const labels = mapAt(template, 'metadata', 'labels')
+  const errors: FieldError[] = []
+  const parsed = parseSelector(selector)
+  if (parsed === undefined) return [invalidStruct('spec.selector', inOrder(selector ?? {}), 'invalid label selector')]
+  if ((!parsed.isEmpty || (owner === 'daemonset' && selector === undefined)) && !parsed.matches(labels)) {
+    errors.push(
+      fieldErrors.invalid(
+        `${path}.metadata.labels`,
+        Object.keys(labels).length === 0 ? null : labels,
+        '`selector` does not match template `labels`',
+      ),
+    )
+  }
+  errors.push(...podTemplateErrors(path, template))
+  const restartPolicy = stringAt(template, 'spec', 'restartPolicy')
+  if (restartPolicy !== 'Always')
+    errors.push(fieldErrors.notSupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']))
+  if (has(objectAt(template, 'spec'), 'activeDeadlineSeconds')) {
+    errors.push(
+      fieldErrors.forbidden(
+        `${path}.spec.activeDeadlineSeconds`,
+        `activeDeadlineSeconds in ${ownerNames[owner]} is not Supported`,
+      ),
+    )
+  }
+  return errors
+}
+
+/** A selector with its fields as Go's struct has them. */
+function inOrder(selector: JsonObject): JsonObject {
+  const { matchLabels, ...rest } = selector
+  return matchLabels === undefined ? rest : { matchLabels, ...rest }
+}
+
+function parseSelector(selector: JsonObject | undefined): ReturnType<typeof selectorFrom> | undefined {
+  try {
+    return selectorFrom(selector as LabelSelector | undefined)
+  } catch {
+    return undefined
+  }
+}
+
+/** Behaviour of PodTemplates. */
+export const podTemplateStrategy: Strategy = {
+  returnsDeletedObject: true,
+  tracksGeneration: true,
+  allowCreateOnUpdate: true,
+  applyDefaults: (object) => defaultPodTemplate(object),
+  validate: (object) => podTemplateErrors('template', objectAt(object, 'template')),
+  validateUpdate: (object) => podTemplateErrors('template', objectAt(object, 'template')),
+}

@@ -1,0 +1,170 @@
+// Pods: defaults and admission of a new one, what may change later, how it is deleted.
+import type { JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import { fieldErrors, forbidden } from '@fairlead/kube'
+import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
+import { draftAt, draftsAt, ensureAt, fill, flagAt, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { defaultPodSpec } from './pod-spec-defaults.ts'
+import { messageType } from '../go-types/message-type.ts'
+import { podChangeErrors, withEphemeralContainers, withResources } from './pod-changes.ts'
+import { podSpecErrors, standalonePodErrors } from './pod-spec-validation.ts'
+import { podStatusErrors } from './pod-status-validation.ts'
+import { podWarnings } from './pod-warnings.ts'
+import { applyRuntimeClass } from './runtime-class.ts'
+import { qualityOfService } from './quality-of-service.ts'
+
+/** Behaviour of pods. */
+export const podStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec']),
+  returnsDeletedObject: true,
+  hasStatus: true,
+  tracksGeneration: true,
+  get resetFields() {
+    return {
+      '': [['status']],
+      status: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
+      ephemeralcontainers: specFieldsBut('ephemeralContainers'),
+      resize: specFieldsBut('containers', 'initContainers', 'resources'),
+    }
+  },
+  applyDefaults(object) {
+    joinAddresses(draftAt(object, 'status'))
+    const spec = draftAt(object, 'spec')
+    if (spec === undefined) return
+    if ((numberAt(spec, 'terminationGracePeriodSeconds') ?? 0) < 0) spec['terminationGracePeriodSeconds'] = 1
+    requestsFromLimits(spec)
+    defaultPodSpec(spec)
+    fill(spec, { enableServiceLinks: true })
+    if (flagAt(spec, 'hostNetwork')) hostPortsFromContainerPorts(spec)
+  },
+  prepareForCreate(object, context) {
+    const spec = ensureAt(object, 'spec')
+    tolerateBriefOutages(spec)
+    resolvePriority(spec, object, context)
+    applyRuntimeClass(spec, object, context)
+    object['status'] = { phase: 'Pending', qosClass: qualityOfService(spec), ...gatedCondition(spec, context.now) }
+  },
+  prepareForUpdate(object, old, { subresource }) {
+    const spec = objectAt(old, 'spec')
+    if (subresource === 'ephemeralcontainers') object['spec'] = withEphemeralContainers(spec, objectAt(object, 'spec'))
+    else if (subresource === 'resize') object['spec'] = withResources(spec, objectAt(object, 'spec'))
+    else return
+    keepMetadata(object, old)
+  },
+  validate: (object) => [
+    ...podSpecErrors('spec', objectAt(object, 'spec')),
+    ...standalonePodErrors(objectAt(object, 'spec')),
+    ...(objectsAt(object, 'spec', 'ephemeralContainers').length > 0
+      ? [fieldErrors.forbidden('spec.ephemeralContainers', 'cannot be set on create')]
+      : []),
+  ],
+  validateUpdate: (object, old, { subresource }) => [
+    ...podSpecErrors('spec', objectAt(object, 'spec')),
+    ...standalonePodErrors(objectAt(object, 'spec')),
+    ...podChangeErrors(object, old, subresource),
+  ],
+  validateStatusUpdate: podStatusErrors,
+  gracePeriodSeconds: podGracePeriod,
+}
+
+/** A pod that no node has taken, or that has ended, goes at once; others get their own period (30 s by default). */
+function podGracePeriod(object: KubeObject): number {
+  if (stringAt(object, 'spec', 'nodeName') === '') return 0
+  if (['Succeeded', 'Failed'].includes(stringAt(object, 'status', 'phase'))) return 0
+  return numberAt(object, 'spec', 'terminationGracePeriodSeconds') ?? 30
+}
+
+function requestsFromLimits(spec: MutableJsonObject): void {
+  for (const list of ['initContainers', 'containers']) {
+    for (const container of draftsAt(spec, list)) {
+      const limits = draftAt(container, 'resources', 'limits')
+      if (limits !== undefined) fill(ensureAt(container, 'resources', 'requests'), limits)
+    }
+  }
+}
+
+function hostPortsFromContainerPorts(spec: MutableJsonObject): void {
+  for (const list of ['initContainers', 'containers']) {
+    for (const container of draftsAt(spec, list))
+      for (const port of draftsAt(container, 'ports')) fill(port, { hostPort: port['containerPort'] ?? 0 })
+  }
+}
+
+/** The admission plugin DefaultTolerationSeconds: a node may be away for five minutes. */
+function tolerateBriefOutages(spec: MutableJsonObject): void {
+  const present = draftsAt(spec, 'tolerations')
+  const added = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
+    .filter((key) => !present.some((toleration) => tolerates(toleration, key)))
+    .map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }))
+  if (added.length > 0) spec['tolerations'] = [...present, ...added]
+}
+
+function tolerates(toleration: JsonObject, key: string): boolean {
+  const named = stringAt(toleration, 'key')
+  return (named === key || named === '') && ['', 'NoExecute'].includes(stringAt(toleration, 'effect'))
+}
+
+/** Priority classes that exist without being stored. */
+const systemPriorities: ReadonlyMap<string, number> = new Map([
+  ['system-cluster-critical', 2_000_000_000],
+  ['system-node-critical', 2_000_001_000],
+])
+
+/** The admission plugin Priority: a class name becomes a number. */
+function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: WriteContext): void {
+  const className = stringAt(spec, 'priorityClassName')
+  const stored = className === '' ? undefined : context.read('priorityclasses.scheduling.k8s.io', className)
+  const priority = className === '' ? 0 : (numberAt(stored, 'value') ?? systemPriorities.get(className))
+  const name = stringAt(object, 'metadata', 'name')
+  if (priority === undefined)
+    throw forbidden({ group: '', plural: 'pods' }, name, `no PriorityClass with name ${className} was found`)
+  if (has(spec, 'priority') && numberAt(spec, 'priority') !== priority) {
+    throw forbidden(
+      { group: '', plural: 'pods' },
+      name,
+      `the integer value of priority (${numberAt(spec, 'priority')}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
+    )
+  }
+  spec['priority'] = priority
+  spec['preemptionPolicy'] ??= stringAt(stored, 'preemptionPolicy') || 'PreemptLowerPriority'
+}
+
+/** A pod that waits at gates says so from its first moment. */
+function gatedCondition(spec: JsonObject, now: number): JsonObject {
+  if (objectsAt(spec, 'schedulingGates').length === 0) return {}
+  return {
+    conditions: [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        lastProbeTime: null,
+        lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
+        reason: 'SchedulingGated',
+        message: 'Scheduling is blocked due to non-empty scheduling gates',
+      },
+    ],
+  }
+}
+
+function specFieldsBut(...kept: readonly string[]): readonly (readonly string[])[] {
+  const names = [...messageType('k8s.io.api.core.v1.PodSpec').byJsonName.keys()]
+  return [['status'], ...names.filter((name) => !kept.includes(name)).map((name) => ['spec', name])]
+}
+
+/** Subresources of the spec leave metadata as it was, but for what the server itself keeps there. */
+function keepMetadata(object: Draft, old: KubeObject): void {
+  const kept = objectAt(old, 'metadata')
+  for (const field of ['labels', 'annotations', 'ownerReferences', 'finalizers']) {
+    if (kept[field] === undefined) delete object.metadata[field]
+    else object.metadata[field] = kept[field]
+  }
+}
+
+/** `podIP` is the first of `podIPs`; where they differ the single one counts. */
+function joinAddresses(status: MutableJsonObject | undefined): void {
+  if (status === undefined) return
+  const single = stringAt(status, 'podIP')
+  const first = stringAt(objectsAt(status, 'podIPs')[0], 'ip')
+  if (single === first) return
+  if (single === '') status['podIP'] = first
+  else status['podIPs'] = [{ ip: single }]
+}

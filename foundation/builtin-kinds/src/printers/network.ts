@@ -1,0 +1,135 @@
+// Services, ingresses, endpoints and policies in `kubectl get`.
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { TablePrinter } from '../definition/resource-definition.ts'
+import { has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { labelsCell, none, objectAge, orNone, printer, selectorCell } from './column.ts'
+
+/** Services. */
+export const servicePrinter: TablePrinter = printer(
+  ['Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age'],
+  ['Selector'],
+  (object, now) => [
+    stringAt(object, 'spec', 'type'),
+    orNone(stringAt(object, 'spec', 'clusterIP')),
+    externalAddress(object),
+    servicePorts(objectsAt(object, 'spec', 'ports')),
+    objectAge(object, now),
+    labelsCell(mapAt(object, 'spec', 'selector')),
+  ],
+)
+
+function externalAddress(object: KubeObject): string {
+  const external = stringsAt(object, 'spec', 'externalIPs')
+  switch (stringAt(object, 'spec', 'type')) {
+    case 'LoadBalancer': {
+      const addresses = [...loadBalancerAddresses(object), ...external]
+      return addresses.length > 0 ? addresses.join(',') : '<pending>'
+    }
+    case 'ExternalName':
+      return stringAt(object, 'spec', 'externalName')
+    default:
+      return orNone(external.join(','))
+  }
+}
+
+function loadBalancerAddresses(object: KubeObject): string[] {
+  return objectsAt(object, 'status', 'loadBalancer', 'ingress').map(
+    (entry) => stringAt(entry, 'ip') || stringAt(entry, 'hostname'),
+  )
+}
+
+function servicePorts(ports: readonly JsonObject[]): string {
+  const texts = ports.map((port) => {
+    const node = numberAt(port, 'nodePort') ?? 0
+    return `${numberAt(port, 'port') ?? 0}${node > 0 ? `:${node}` : ''}/${stringAt(port, 'protocol')}`
+  })
+  return orNone(texts.join(','))
+}
+
+/** Ingresses. */
+export const ingressPrinter: TablePrinter = printer(
+  ['Class', 'Hosts', 'Address', 'Ports', 'Age'],
+  [],
+  (object, now) => {
+    const hosts = objectsAt(object, 'spec', 'rules').map((rule) => stringAt(rule, 'host'))
+    const given = hosts.filter((host) => host !== '')
+    const shown = given.length > 3 ? `${given.slice(0, 3).join(',')} + ${given.length - 3} more...` : given.join(',')
+    return [
+      orNone(stringAt(object, 'spec', 'ingressClassName')),
+      shown === '' ? '*' : shown,
+      loadBalancerAddresses(object).join(','),
+      objectsAt(object, 'spec', 'tls').length > 0 ? '80, 443' : '80',
+      objectAge(object, now),
+    ]
+  },
+)
+
+/** IngressClasses. */
+export const ingressClassPrinter: TablePrinter = printer(['Controller', 'Parameters', 'Age'], [], (object, now) => {
+  const parameters = objectAt(object, 'spec', 'parameters')
+  const group = stringAt(parameters, 'apiGroup')
+  const shown = has(parameters, 'kind')
+    ? `${stringAt(parameters, 'kind')}${group === '' ? '' : `.${group}`}/${stringAt(parameters, 'name')}`
+    : none
+  return [stringAt(object, 'spec', 'controller'), shown, objectAge(object, now)]
+})
+
+/** NetworkPolicies. */
+export const networkPolicyPrinter: TablePrinter = printer(['Pod-Selector', 'Age'], [], (object, now) => [
+  selectorCell(objectAt(object, 'spec', 'podSelector')),
+  objectAge(object, now),
+])
+
+/** Endpoints: the first three addresses and how many more. */
+export const endpointsPrinter: TablePrinter = printer(['Endpoints', 'Age'], [], (object, now) => {
+  const found = objectsAt(object, 'subsets').flatMap((subset) => {
+    const addresses = objectsAt(subset, 'addresses').map((address) => stringAt(address, 'ip'))
+    const ports = objectsAt(subset, 'ports')
+    if (ports.length === 0) return addresses
+    return ports.flatMap((port) =>
+      addresses.map((address) => `${address.includes(':') ? `[${address}]` : address}:${numberAt(port, 'port') ?? 0}`),
+    )
+  })
+  return [firstThree(found), objectAge(object, now)]
+})
+
+/** EndpointSlices. */
+export const endpointSlicePrinter: TablePrinter = printer(
+  ['AddressType', 'Ports', 'Endpoints', 'Age'],
+  [],
+  (object, now) => [
+    stringAt(object, 'addressType'),
+    slicePorts(objectsAt(object, 'ports')),
+    sliceAddresses(object),
+    objectAge(object, now),
+  ],
+)
+
+function slicePorts(ports: readonly JsonObject[]): string {
+  const numbers = ports.map((port) => String(numberAt(port, 'port') ?? '*'))
+  return ports.length === 0 ? '<unset>' : firstThree(numbers)
+}
+
+function sliceAddresses(object: KubeObject): string {
+  const addresses = objectsAt(object, 'endpoints').flatMap((endpoint) => stringsAt(endpoint, 'addresses'))
+  return addresses.length === 0 ? '<unset>' : firstThree(addresses)
+}
+
+function firstThree(texts: readonly string[]): string {
+  return orNone(texts.length > 3 ? `${texts.slice(0, 3).join(',')} + ${texts.length - 3} more...` : texts.join(','))
+}
+
+/** IPAddresses. */
+export const ipAddressPrinter: TablePrinter = printer(['ParentRef'], [], (object) => {
+  const parent = objectAt(object, 'spec', 'parentRef')
+  const parts = ['group', 'resource', 'namespace', 'name']
+    .map((field) => stringAt(parent, field))
+    .filter((part) => part !== '')
+  return [orNone(parts.join('/'))]
+})
+
+/** ServiceCIDRs. */
+export const serviceCidrPrinter: TablePrinter = printer(['CIDRs', 'Age'], [], (object, now) => [
+  stringsAt(object, 'spec', 'cidrs').join(','),
+  objectAge(object, now),
+])

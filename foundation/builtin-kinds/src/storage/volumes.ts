@@ -1,0 +1,246 @@
+// Persistent volumes, storage classes and CSI objects.
+import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
+import { fieldErrors, fieldPath, jsonEqual, parseQuantity, qualifiedName } from '@fairlead/kube'
+import type { Strategy } from '../definition/strategy.ts'
+import { immutable, invalidWith, oneOf, subdomainName } from '../checks.ts'
+import { ensureAt, fill, fillText, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { backstepErrors } from '../pods/paths.ts'
+import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
+import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
+import { structDifference } from '../go-types/struct-difference.ts'
+import { accessModeErrors } from './claim.ts'
+
+/** Behaviour of PersistentVolumes. */
+export const volumeStrategy: Strategy = {
+  returnsDeletedObject: true,
+  hasStatus: true,
+  applyDefaults(object) {
+    const spec = ensureAt(object, 'spec')
+    fillText(spec, { persistentVolumeReclaimPolicy: 'Retain' })
+    fill(spec, { volumeMode: 'Filesystem' })
+    if (has(spec, 'hostPath')) fill(ensureAt(spec, 'hostPath'), { type: '' })
+    fillText(ensureAt(object, 'status'), { phase: 'Pending' })
+  },
+  prepareForCreate(object, context) {
+    object['status'] = {
+      phase: 'Pending',
+      lastPhaseTransitionTime: `${new Date(context.now).toISOString().slice(0, 19)}Z`,
+    }
+  },
+  validate: (object) => volumeErrors(objectAt(object, 'spec')),
+  validateUpdate: (object, old) => [
+    ...volumeErrors(objectAt(object, 'spec')),
+    ...volumeChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
+  ],
+}
+
+/** Behaviour of StorageClasses. */
+export const storageClassStrategy: Strategy = {
+  returnsDeletedObject: true,
+  allowCreateOnUpdate: false,
+  applyDefaults(object) {
+    fillText(object, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
+  },
+  validate: storageClassErrors,
+  validateUpdate: (object, old) => [
+    ...storageClassErrors(object),
+    ...(jsonEqual(mapAt(object, 'parameters'), mapAt(old, 'parameters'))
+      ? []
+      : [fieldErrors.forbidden('parameters', 'updates to parameters are forbidden.')]),
+    ...(stringAt(object, 'provisioner') === stringAt(old, 'provisioner')
+      ? []
+      : [fieldErrors.forbidden('provisioner', 'updates to provisioner are forbidden.')]),
+    ...(stringAt(object, 'reclaimPolicy') === stringAt(old, 'reclaimPolicy')
+      ? []
+      : [fieldErrors.forbidden('reclaimPolicy', 'updates to reclaimPolicy are forbidden.')]),
+    ...immutable('volumeBindingMode', stringAt(object, 'volumeBindingMode'), stringAt(old, 'volumeBindingMode')),
+  ],
+}
+
+/** Behaviour of CSIDrivers. */
+export const csiDriverStrategy: Strategy = {
+  returnsDeletedObject: true,
+  applyDefaults(object) {
+    const spec = ensureAt(object, 'spec')
+    fill(spec, {
+      attachRequired: true,
+      podInfoOnMount: false,
+      storageCapacity: false,
+      requiresRepublish: false,
+      seLinuxMount: false,
+    })
+    fillText(spec, { fsGroupPolicy: 'ReadWriteOnceWithFSType' })
+    if (stringsAt(spec, 'volumeLifecycleModes').length === 0) spec['volumeLifecycleModes'] = ['Persistent']
+  },
+}
+
+/** Behaviour of VolumeAttachments: where a volume goes never changes. */
+export const attachmentStrategy: Strategy = {
+  returnsDeletedObject: true,
+  statusKeeps: 'metadata',
+  hasStatus: true,
+  validate: (object) => [
+    ...(stringAt(object, 'spec', 'attacher') === '' ? [fieldErrors.required('spec.attacher')] : []),
+    ...(stringAt(object, 'spec', 'nodeName') === '' ? [fieldErrors.required('spec.nodeName')] : []),
+  ],
+  validateUpdate: (object, old) => immutable('spec', objectAt(object, 'spec'), objectAt(old, 'spec')),
+}
+
+/** Behaviour of VolumeAttributesClasses. */
+export const attributesClassStrategy: Strategy = {
+  returnsDeletedObject: true,
+  validate: (object) => (stringAt(object, 'driverName') === '' ? [fieldErrors.required('driverName')] : []),
+  validateUpdate: (object, old) => [
+    ...immutable('driverName', stringAt(object, 'driverName'), stringAt(old, 'driverName')),
+    ...(jsonEqual(mapAt(object, 'parameters'), mapAt(old, 'parameters'))
+      ? []
+      : [fieldErrors.forbidden('parameters', 'updates to parameters are forbidden.')]),
+  ],
+}
+
+const sourceChecks: Readonly<Record<string, (path: string, source: JsonObject) => FieldError[]>> = {
+  hostPath: hostPathErrors,
+  nfs: nfsErrors,
+  csi: (path, source) => [
+    ...driverNameErrors(`${path}.driver`, stringAt(source, 'driver')),
+    ...(stringAt(source, 'volumeHandle') === '' ? [fieldErrors.required(`${path}.volumeHandle`)] : []),
+  ],
+  iscsi: iscsiErrors,
+  local: (path, source) =>
+    stringAt(source, 'path') === ''
+      ? [fieldErrors.required(`${path}.path`)]
+      : backstepErrors(`${path}.path`, stringAt(source, 'path')),
+}
+
+const volumeSources = [
+  'hostPath',
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'glusterfs',
+  'flocker',
+  'nfs',
+  'rbd',
+  'quobyte',
+  'cephfs',
+  'iscsi',
+  'cinder',
+  'fc',
+  'flexVolume',
+  'azureFile',
+  'vsphereVolume',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'azureDisk',
+  'scaleIO',
+  'local',
+  'storageos',
+  'csi',
+]
+
+function volumeErrors(spec: JsonObject): FieldError[] {
+  const errors = accessModeErrors('spec.accessModes', stringsAt(spec, 'accessModes'))
+  const capacity = mapAt(spec, 'capacity')
+  const names = Object.keys(capacity)
+  if (names.length === 0) errors.push(fieldErrors.required('spec.capacity'))
+  if (capacity['storage'] === undefined || names.length > 1)
+    errors.push(fieldErrors.notSupported('spec.capacity', names.length === 0 ? null : capacity, ['storage']))
+  for (const [name, amount] of Object.entries(capacity)) {
+    if (parseQuantity(amount).nanos <= 0n)
+      errors.push(fieldErrors.invalid(fieldPath('spec.capacity', { key: name }), amount, 'must be greater than zero'))
+  }
+  errors.push(
+    ...oneOf(
+      'spec.persistentVolumeReclaimPolicy',
+      stringAt(spec, 'persistentVolumeReclaimPolicy'),
+      ['Delete', 'Recycle', 'Retain'],
+      'fine',
+    ),
+  )
+  errors.push(...affinityErrors(spec))
+  errors.push(...sourceErrors(spec))
+  if (objectAt(spec, 'hostPath')['path'] === '/' && spec['persistentVolumeReclaimPolicy'] === 'Recycle')
+    errors.push(
+      fieldErrors.forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'"),
+    )
+  if (stringAt(spec, 'storageClassName') !== '')
+    errors.push(...subdomainName('spec.storageClassName', stringAt(spec, 'storageClassName')))
+  if (has(spec, 'volumeMode'))
+    errors.push(...oneOf('spec.volumeMode', stringAt(spec, 'volumeMode'), ['Block', 'Filesystem']))
+  return errors
+}
+
+function affinityErrors(spec: JsonObject): FieldError[] {
+  if (!has(spec, 'nodeAffinity')) return []
+  return has(objectAt(spec, 'nodeAffinity'), 'required')
+    ? nodeSelectorErrors('spec.nodeAffinity.required', objectAt(spec, 'nodeAffinity', 'required'))
+    : [fieldErrors.required('spec.nodeAffinity.required', 'must specify required node constraints')]
+}
+
+function sourceErrors(spec: JsonObject): FieldError[] {
+  const given = volumeSources.filter((source) => has(spec, source))
+  if (given.length === 0) return [fieldErrors.required('spec', 'must specify a volume type')]
+  return given.flatMap((source, index) => {
+    if (index > 0) return [fieldErrors.forbidden(`spec.${source}`, 'may not specify more than 1 volume type')]
+    const errors = sourceChecks[source]?.(`spec.${source}`, objectAt(spec, source)) ?? []
+    return source === 'local' && !has(spec, 'nodeAffinity')
+      ? [...errors, fieldErrors.required('spec.nodeAffinity', 'Local volume requires node affinity')]
+      : errors
+  })
+}
+
+function volumeChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const errors: FieldError[] = []
+  const ofSource = (value: JsonObject): JsonObject =>
+    Object.fromEntries(
+      volumeSources.filter((source) => has(value, source)).map((source) => [source, value[source] ?? null]),
+    )
+  if (!jsonEqual(ofSource(spec), ofSource(old))) {
+    const difference = structDifference('k8s.io.api.core.v1.PersistentVolumeSource', ofSource(old), ofSource(spec))
+    errors.push(
+      fieldErrors.forbidden(
+        'spec.persistentvolumesource',
+        `spec.persistentvolumesource is immutable after creation\n${difference}`,
+      ),
+    )
+  }
+  errors.push(...immutable('volumeMode', spec['volumeMode'], old['volumeMode']))
+  if (has(old, 'nodeAffinity')) errors.push(...immutable('nodeAffinity', spec['nodeAffinity'], old['nodeAffinity']))
+  return errors
+}
+
+function storageClassErrors(object: KubeObject): FieldError[] {
+  const provisioner = stringAt(object, 'provisioner')
+  const parameters = Object.keys(mapAt(object, 'parameters'))
+  return [
+    ...(provisioner === ''
+      ? [fieldErrors.required('provisioner')]
+      : invalidWith('provisioner', provisioner.toLowerCase(), qualifiedName(provisioner.toLowerCase()))),
+    ...(parameters.includes('') ? [fieldErrors.invalid('parameters', '', 'field can not be empty.')] : []),
+    ...oneOf('reclaimPolicy', stringAt(object, 'reclaimPolicy'), ['Delete', 'Retain'], 'fine'),
+    ...oneOf(
+      'volumeBindingMode',
+      stringAt(object, 'volumeBindingMode'),
+      ['Immediate', 'WaitForFirstConsumer'],
+      'required',
+    ),
+    ...objectsAt(object, 'allowedTopologies').flatMap((term, index) =>
+      topologyTermErrors(fieldPath('allowedTopologies', index), term),
+    ),
+  ]
+}
+
+function topologyTermErrors(path: string, term: JsonObject): FieldError[] {
+  const keys = new Set<string>()
+  return objectsAt(term, 'matchLabelExpressions').flatMap((expression, index) => {
+    const place = fieldPath(path, 'matchLabelExpressions', index)
+    const key = stringAt(expression, 'key')
+    const values = stringsAt(expression, 'values')
+    const errors = values.length === 0 ? [fieldErrors.required(`${place}.values`)] : []
+    for (const [at, value] of values.entries())
+      if (values.indexOf(value) < at) errors.push(fieldErrors.duplicate(fieldPath(place, 'values', at), value))
+    errors.push(...invalidWith(`${place}.key`, key, qualifiedName(key)))
+    if (keys.has(key)) errors.push(fieldErrors.duplicate(`${place}.key`, key))
+    keys.add(key)
+    return errors
+  })
+}

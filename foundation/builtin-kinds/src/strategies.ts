@@ -1,0 +1,128 @@
+// Which strategy a built-in kind has, and what is common to all of them.
+import type { DefinitionRules } from '@fairlead/kube'
+import { messageOfKind } from './go-types/message-type.ts'
+import type { Draft, Strategy } from './definition/strategy.ts'
+import { bindingStrategy, clusterRoleStrategy, roleStrategy, serviceAccountStrategy } from './access/rbac.ts'
+import {
+  admissionBindingStrategy,
+  admissionPolicyStrategy,
+  mutatingWebhooksStrategy,
+  validatingWebhooksStrategy,
+} from './admission/webhooks.ts'
+import {
+  leaseStrategy,
+  limitRangeStrategy,
+  nodeStrategy,
+  priorityClassStrategy,
+  resourceQuotaStrategy,
+  runtimeClassStrategy,
+} from './cluster/control-plane.ts'
+import { definitionStrategy } from './cluster/custom-resource-definition.ts'
+import { certificateRequestStrategy } from './cluster/certificate-request.ts'
+import { apiServiceStrategy, flowSchemaStrategy, priorityLevelStrategy } from './cluster/definitions.ts'
+import { coreEventStrategy, newEventStrategy } from './core/event.ts'
+import { namespaceStrategy } from './core/namespace.ts'
+import { configMapStrategy, secretStrategy } from './core/secret.ts'
+import { serviceStrategy } from './core/service.ts'
+import { endpointsStrategy, endpointSliceStrategy } from './networking/endpoints.ts'
+import { ingressClassStrategy, ingressStrategy, networkPolicyStrategy } from './networking/ingress.ts'
+import { podStrategy } from './pods/pod.ts'
+import { podTemplateStrategy } from './pods/pod-template.ts'
+import { autoscalerStrategy, disruptionBudgetStrategy } from './policy/autoscaler.ts'
+import { claimStrategy } from './storage/claim.ts'
+import {
+  attachmentStrategy,
+  attributesClassStrategy,
+  csiDriverStrategy,
+  storageClassStrategy,
+  volumeStrategy,
+} from './storage/volumes.ts'
+import type { ResourceRow } from './tables/builtin-tables.ts'
+import { settle, zeroStatus } from './go-types/typed-form.ts'
+import { deploymentStrategy, replicaSetStrategy, replicationControllerStrategy } from './workloads/deployment.ts'
+import { cronJobStrategy, jobStrategy } from './workloads/job.ts'
+import { controllerRevisionStrategy, daemonSetStrategy, statefulSetStrategy } from './workloads/stateful-set.ts'
+
+const strategies: Readonly<Record<string, Strategy>> = {
+  '/ConfigMap': configMapStrategy,
+  '/Endpoints': endpointsStrategy,
+  '/Event': coreEventStrategy,
+  '/LimitRange': limitRangeStrategy,
+  '/Namespace': namespaceStrategy,
+  '/Node': nodeStrategy,
+  '/PersistentVolume': volumeStrategy,
+  '/PersistentVolumeClaim': claimStrategy,
+  '/Pod': podStrategy,
+  '/PodTemplate': podTemplateStrategy,
+  '/ReplicationController': replicationControllerStrategy,
+  '/ResourceQuota': resourceQuotaStrategy,
+  '/Secret': secretStrategy,
+  '/Service': serviceStrategy,
+  '/ServiceAccount': serviceAccountStrategy,
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration': mutatingWebhooksStrategy,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy': admissionPolicyStrategy,
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding': admissionBindingStrategy,
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration': validatingWebhooksStrategy,
+  'apiregistration.k8s.io/APIService': apiServiceStrategy,
+  'apps/ControllerRevision': controllerRevisionStrategy,
+  'apps/DaemonSet': daemonSetStrategy,
+  'apps/Deployment': deploymentStrategy,
+  'apps/ReplicaSet': replicaSetStrategy,
+  'apps/StatefulSet': statefulSetStrategy,
+  'autoscaling/HorizontalPodAutoscaler': autoscalerStrategy,
+  'batch/CronJob': cronJobStrategy,
+  'batch/Job': jobStrategy,
+  'certificates.k8s.io/CertificateSigningRequest': certificateRequestStrategy,
+  'coordination.k8s.io/Lease': leaseStrategy,
+  'discovery.k8s.io/EndpointSlice': endpointSliceStrategy,
+  'events.k8s.io/Event': newEventStrategy,
+  'flowcontrol.apiserver.k8s.io/FlowSchema': flowSchemaStrategy,
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': priorityLevelStrategy,
+  'networking.k8s.io/Ingress': ingressStrategy,
+  'networking.k8s.io/IngressClass': ingressClassStrategy,
+  'networking.k8s.io/NetworkPolicy': networkPolicyStrategy,
+  'node.k8s.io/RuntimeClass': runtimeClassStrategy,
+  'policy/PodDisruptionBudget': disruptionBudgetStrategy,
+  'rbac.authorization.k8s.io/ClusterRole': clusterRoleStrategy,
+  'rbac.authorization.k8s.io/ClusterRoleBinding': bindingStrategy,
+  'rbac.authorization.k8s.io/Role': roleStrategy,
+  'rbac.authorization.k8s.io/RoleBinding': bindingStrategy,
+  'scheduling.k8s.io/PriorityClass': priorityClassStrategy,
+  'storage.k8s.io/CSIDriver': csiDriverStrategy,
+  'storage.k8s.io/StorageClass': storageClassStrategy,
+  'storage.k8s.io/VolumeAttachment': attachmentStrategy,
+  'storage.k8s.io/VolumeAttributesClass': attributesClassStrategy,
+}
+
+/** The behaviour of a kind: what is common to all built-in kinds, and what it adds. */
+export function strategyOf(group: string, apiVersion: string, row: ResourceRow, rules?: DefinitionRules): Strategy {
+  const own =
+    row.kind === 'CustomResourceDefinition' ? definitionStrategy(rules) : (strategies[`${group}/${row.kind}`] ?? {})
+  const hasStatus = own.hasStatus ?? row.subresources?.some(({ name }) => name === 'status') ?? false
+  const finish = (object: Draft): void => {
+    const type = messageOfKind(apiVersion, row.kind)
+    if (type !== undefined) settle(type, object)
+  }
+  return {
+    allowUnconditionalUpdate: true,
+    defaultPropagation: 'Background',
+    ...own,
+    hasStatus,
+    // What a client says about the status of a new object does not count: it begins at zero, or as the kind's own preparation says.
+    prepareForCreate(object, context) {
+      if (hasStatus) resetStatus(object, apiVersion, row.kind)
+      own.prepareForCreate?.(object, context)
+      finish(object)
+    },
+    prepareForUpdate(object, old, context) {
+      own.prepareForUpdate?.(object, old, context)
+      finish(object)
+    },
+  }
+}
+
+function resetStatus(object: Draft, apiVersion: string, kind: string): void {
+  const zero = zeroStatus(apiVersion, kind)
+  if (zero === undefined) delete object['status']
+  else object['status'] = zero
+}

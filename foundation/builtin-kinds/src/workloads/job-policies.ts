@@ -1,0 +1,129 @@
+// Checks of the policies of a Job: pods that fail, pods that are replaced, when it has succeeded (pkg/apis/batch/validation, v1.35).
+import type { FieldError, JsonObject } from '@fairlead/kube'
+import { fieldErrors, fieldPath, goQuote, qualifiedName } from '@fairlead/kube'
+import { invalidWith, nonNegative, oneOf } from '../checks.ts'
+import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
+
+/** Checks what a Job does about pods that fail and when it counts as done. */
+export function policyErrors(path: string, spec: JsonObject): FieldError[] {
+  const errors: FieldError[] = []
+  const containers = ['containers', 'initContainers'].flatMap((list) =>
+    objectsAt(spec, 'template', 'spec', list).map((container) => stringAt(container, 'name')),
+  )
+  if (has(spec, 'podFailurePolicy')) {
+    const rules = objectsAt(spec, 'podFailurePolicy', 'rules')
+    const field = `${path}.podFailurePolicy.rules`
+    if (rules.length > 20) errors.push(fieldErrors.tooMany(field, rules.length, 20))
+    for (const [index, rule] of rules.entries())
+      errors.push(...failureRuleErrors(fieldPath(field, index), rule, has(spec, 'backoffLimitPerIndex'), containers))
+  }
+  if (has(spec, 'successPolicy')) {
+    const field = `${path}.successPolicy`
+    const policy = objectAt(spec, 'successPolicy')
+    if (stringAt(spec, 'completionMode') !== 'Indexed')
+      errors.push(
+        invalidInternal(field, 'k8s.io.api.batch.v1.SuccessPolicy', policy, 'requires indexed completion mode'),
+      )
+    else errors.push(...successErrors(field, policy, numberAt(spec, 'completions') ?? 0))
+  }
+  if (has(spec, 'podReplacementPolicy')) {
+    const choices = has(spec, 'podFailurePolicy') ? ['Failed'] : ['Failed', 'TerminatingOrFailed']
+    errors.push(...oneOf(`${path}.podReplacementPolicy`, stringAt(spec, 'podReplacementPolicy'), choices))
+  }
+  return errors
+}
+
+const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore']
+
+function failureRuleErrors(
+  path: string,
+  rule: JsonObject,
+  hasIndexLimit: boolean,
+  containers: readonly string[],
+): FieldError[] {
+  const action = stringAt(rule, 'action')
+  const conditions = objectsAt(rule, 'onPodConditions')
+  const errors: FieldError[] = []
+  if (action === '') errors.push(fieldErrors.required(`${path}.action`, `valid values: ${quotedList(actions)}`))
+  else if (action === 'FailIndex' && !hasIndexLimit)
+    errors.push(fieldErrors.invalid(`${path}.action`, action, 'requires the backoffLimitPerIndex to be set'))
+  else errors.push(...oneOf(`${path}.action`, action, actions))
+  if (has(rule, 'onExitCodes'))
+    errors.push(...exitCodeErrors(`${path}.onExitCodes`, objectAt(rule, 'onExitCodes'), containers))
+  if (conditions.length > 20) errors.push(fieldErrors.tooMany(`${path}.onPodConditions`, conditions.length, 20))
+  for (const [index, pattern] of conditions.entries()) {
+    const place = fieldPath(path, 'onPodConditions', index)
+    const type = stringAt(pattern, 'type')
+    errors.push(
+      ...invalidWith(`${place}.type`, type, qualifiedName(type)),
+      ...oneOf(`${place}.status`, stringAt(pattern, 'status'), ['False', 'True', 'Unknown'], 'required'),
+    )
+  }
+  if (has(rule, 'onExitCodes') && conditions.length > 0)
+    errors.push(
+      fieldErrors.invalid(path, undefined, 'specifying both OnExitCodes and OnPodConditions is not supported'),
+    )
+  if (!has(rule, 'onExitCodes') && conditions.length === 0)
+    errors.push(fieldErrors.invalid(path, undefined, 'specifying one of OnExitCodes and OnPodConditions is required'))
+  return errors
+}
+
+function exitCodeErrors(path: string, requirement: JsonObject, containers: readonly string[]): FieldError[] {
+  const operator = stringAt(requirement, 'operator')
+  const name = stringAt(requirement, 'containerName')
+  const values = (requirement['values'] ?? []) as readonly number[]
+  const errors: FieldError[] =
+    operator === ''
+      ? [fieldErrors.required(`${path}.operator`, `valid values: ${quotedList(['In', 'NotIn'])}`)]
+      : oneOf(`${path}.operator`, operator, ['In', 'NotIn'])
+  if (has(requirement, 'containerName') && !containers.includes(name))
+    errors.push(
+      fieldErrors.invalid(
+        `${path}.containerName`,
+        name,
+        'must be one of the container or initContainer names in the pod template',
+      ),
+    )
+  if (values.length === 0)
+    errors.push(fieldErrors.invalid(`${path}.values`, requirement['values'] ?? null, 'at least one value is required'))
+  if (values.length > 255) errors.push(fieldErrors.tooMany(`${path}.values`, values.length, 255))
+  for (const [index, value] of values.entries()) {
+    const place = fieldPath(path, 'values', index)
+    if (operator === 'In' && value === 0)
+      errors.push(fieldErrors.invalid(place, value, 'must not be 0 for the In operator'))
+    if (values.indexOf(value) < index) errors.push(fieldErrors.duplicate(place, value))
+  }
+  if (values.some((value, index) => index > 0 && (values[index - 1] ?? 0) > value))
+    errors.push(fieldErrors.invalid(`${path}.values`, values, 'must be ordered'))
+  return errors
+}
+
+function successErrors(path: string, policy: JsonObject, completions: number): FieldError[] {
+  const rules = objectsAt(policy, 'rules')
+  const field = `${path}.rules`
+  if (rules.length === 0)
+    return [fieldErrors.required(field, 'at least one rules must be specified when the successPolicy is specified')]
+  const errors = rules.length > 20 ? [fieldErrors.tooMany(field, rules.length, 20)] : []
+  for (const [index, rule] of rules.entries()) {
+    const place = fieldPath(field, index)
+    const count = numberAt(rule, 'succeededCount')
+    if (count === undefined && !has(rule, 'succeededIndexes'))
+      errors.push(fieldErrors.required(place, 'at least one of succeededCount or succeededIndexes must be specified'))
+    if (count === undefined) continue
+    errors.push(...nonNegative(`${place}.succeededCount`, count))
+    if (count > completions)
+      errors.push(
+        fieldErrors.invalid(
+          `${place}.succeededCount`,
+          count,
+          `must be less than or equal to ${completions} (the number of specified completions)`,
+        ),
+      )
+  }
+  return errors
+}
+
+function quotedList(values: readonly string[]): string {
+  return `[${values.map(goQuote).join(' ')}]`
+}

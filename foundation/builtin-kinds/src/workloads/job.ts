@@ -1,0 +1,79 @@
+// Jobs and CronJobs.
+import type { MutableJsonObject } from '@fairlead/kube'
+import { dns1123Subdomain } from '@fairlead/kube'
+import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
+import { draftAt, draftsAt, ensureAt, fill, fillText, flagAt, has, mapAt, objectAt, stringAt } from '../fields.ts'
+import { podWarnings } from '../pods/pod-warnings.ts'
+import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
+import { cronJobErrors } from './cron-job-validation.ts'
+import { jobChangeErrors, jobStatusErrors } from './job-changes.ts'
+import { generatedSelectorErrors, jobSpecErrors } from './job-validation.ts'
+
+/** Behaviour of Jobs. */
+export const jobStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
+  tracksGeneration: true,
+  defaultPropagation: 'Orphan',
+  applyDefaults(object) {
+    defaultJobSpec(ensureAt(object, 'spec'))
+    const labels = draftAt(object, 'spec', 'template', 'metadata', 'labels')
+    if (labels !== undefined && !has(object.metadata, 'labels')) object.metadata['labels'] = { ...labels }
+  },
+  prepareForCreate(object, context) {
+    if (!flagAt(object, 'spec', 'manualSelector')) generateSelector(object, context)
+  },
+  validate: (object) => [...generatedSelectorErrors(object), ...jobSpecErrors('spec', objectAt(object, 'spec'), true)],
+  // The real server checks the spec twice here, and its causes repeat.
+  validateUpdate: (object, old) => [
+    ...generatedSelectorErrors(object),
+    ...jobSpecErrors('spec', objectAt(object, 'spec'), true),
+    ...jobSpecErrors('spec', objectAt(object, 'spec'), true),
+    ...jobChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
+  ],
+  validateStatusUpdate: jobStatusErrors,
+}
+
+/** Behaviour of CronJobs. */
+export const cronJobStrategy: Strategy = {
+  warnings: (object, old) => podWarnings(object, old, ['spec', 'jobTemplate', 'spec', 'template', 'spec']),
+  tracksGeneration: true,
+  applyDefaults(object) {
+    const spec = ensureAt(object, 'spec')
+    fillText(spec, { concurrencyPolicy: 'Allow' })
+    fill(spec, { suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 })
+    defaultPodTemplate(draftAt(spec, 'jobTemplate', 'spec'))
+  },
+  validate: (object) => cronJobErrors(object, true),
+  validateUpdate: (object) => cronJobErrors(object),
+  validateName(name, prefix) {
+    const messages = dns1123Subdomain(prefix ? name.replace(/-$/, 'a') : name)
+    return name.length > 52 ? [...messages, 'must be no more than 52 characters'] : messages
+  },
+}
+
+function defaultJobSpec(spec: MutableJsonObject): void {
+  defaultPodTemplate(spec)
+  if (!has(spec, 'completions') && !has(spec, 'parallelism')) fill(spec, { completions: 1 })
+  fill(spec, { backoffLimit: has(spec, 'backoffLimitPerIndex') ? 2147483647 : 6 })
+  for (const rule of draftsAt(spec, 'podFailurePolicy', 'rules'))
+    for (const pattern of draftsAt(rule, 'onPodConditions')) fillText(pattern, { status: 'True' })
+  fill(spec, { parallelism: 1, completionMode: 'NonIndexed', suspend: false, manualSelector: false })
+  fill(spec, { podReplacementPolicy: has(spec, 'podFailurePolicy') ? 'Failed' : 'TerminatingOrFailed' })
+}
+
+/** Jobs select their pods by their own uid, under the old and the new label names. */
+function generateSelector(object: Draft, context: WriteContext): void {
+  const uid = stringAt(object, 'metadata', 'uid') || context.newUid()
+  object.metadata['uid'] ??= uid
+  const name = stringAt(object, 'metadata', 'name')
+  const labels = {
+    'controller-uid': uid,
+    'batch.kubernetes.io/controller-uid': uid,
+    'job-name': name,
+    'batch.kubernetes.io/job-name': name,
+  }
+  fill(ensureAt(object, 'spec', 'template', 'metadata', 'labels'), labels)
+  if (!has(object.metadata, 'labels'))
+    object.metadata['labels'] = { ...mapAt(object, 'spec', 'template', 'metadata', 'labels') }
+  ensureAt(object, 'spec', 'selector', 'matchLabels')['batch.kubernetes.io/controller-uid'] = uid
+}

@@ -1,0 +1,462 @@
+// What differs between built-in kinds when objects change: immutable fields, conversions, allocation, deletion.
+import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { asObject, formatFieldError } from '@fairlead/kube'
+import type { ResourceDefinition } from '@fairlead/builtin-kinds'
+import { builtinResources } from '@fairlead/builtin-kinds'
+import { describe, expect, test } from 'vitest'
+
+function definitionOf(group: string, kind: string): ResourceDefinition {
+  const found = builtinResources().find((definition) => definition.group === group && definition.kind === kind)
+  if (found === undefined) throw new Error(`no kind ${kind} in ${group}`)
+  return found
+}
+
+type Draft = { metadata: Record<string, JsonValue> } & Record<string, JsonValue>
+
+function made(definition: ResourceDefinition, body: JsonObject, list: readonly KubeObject[] = []): Draft {
+  const draft = (definition.versions[0]?.decode?.(body).object ?? body) as Draft
+  draft.metadata['uid'] ??= '00000a00-0000-4000-8000-000000000000'
+  definition.strategy.applyDefaults?.(draft)
+  definition.strategy.prepareForCreate?.(draft, contextOf(list))
+  return draft
+}
+
+function contextOf(
+  list: readonly KubeObject[],
+  read: (resource: string, key: string) => KubeObject | undefined = () => undefined,
+) {
+  return {
+    user: { name: 'admin', groups: [] },
+    now: Date.UTC(2001, 0, 1),
+    apiVersion: 'v1',
+    dryRun: false,
+    subresource: '',
+    newUid: () => 'u',
+    read,
+    list: () => list,
+  }
+}
+
+function updateErrors(definition: ResourceDefinition, body: JsonObject, change: (draft: Draft) => void): string[] {
+  const old = asObject(made(definition, body))
+  const changed = structuredClone(old) as unknown as Draft
+  change(changed)
+  definition.strategy.applyDefaults?.(changed)
+  definition.strategy.prepareForUpdate?.(changed, old, contextOf([]))
+  const errors: readonly FieldError[] =
+    definition.strategy.validateUpdate?.(asObject(changed), old, contextOf([])) ?? []
+  return errors.map(formatFieldError)
+}
+
+const labels = { app: 'x' }
+const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } }
+const workload = (apiVersion: string, kind: string, spec: JsonObject = {}): JsonObject => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'w' },
+  spec: { selector: { matchLabels: labels }, template, ...spec },
+})
+
+const spec = (draft: Draft): Record<string, JsonValue> => draft['spec'] as Record<string, JsonValue>
+
+describe('what may not change', () => {
+  test.each<[group: string, kind: string, body: JsonObject, change: (draft: Draft) => void, errors: string[]]>([
+    [
+      'apps',
+      'Deployment',
+      workload('apps/v1', 'Deployment'),
+      (draft) => {
+        spec(draft)['selector'] = { matchLabels: labels, matchExpressions: [{ key: 'app', operator: 'Exists' }] }
+      },
+      [
+        'spec.selector: Invalid value: {"matchLabels":{"app":"x"},"matchExpressions":[{"key":"app","operator":"Exists"}]}: field is immutable',
+      ],
+    ],
+    [
+      'apps',
+      'StatefulSet',
+      workload('apps/v1', 'StatefulSet', { serviceName: 's' }),
+      (draft) => {
+        spec(draft)['serviceName'] = 't'
+      },
+      [
+        "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+      ],
+    ],
+    [
+      '',
+      'Secret',
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, immutable: true, data: { a: 'YQ==' } },
+      (draft) => {
+        draft['data'] = { a: 'Yg==' }
+      },
+      ['data: Forbidden: field is immutable when `immutable` is set'],
+    ],
+    [
+      '',
+      'ConfigMap',
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 's' }, immutable: true },
+      (draft) => {
+        draft['immutable'] = false
+      },
+      ['immutable: Forbidden: field is immutable when `immutable` is set'],
+    ],
+    [
+      'rbac.authorization.k8s.io',
+      'RoleBinding',
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name: 'b' },
+        roleRef: { kind: 'Role', name: 'r' },
+      },
+      (draft) => {
+        draft['roleRef'] = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'other' }
+      },
+      [
+        'roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"other"}: cannot change roleRef',
+      ],
+    ],
+    [
+      'batch',
+      'Job',
+      {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: 'j' },
+        spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
+      },
+      (draft) => {
+        spec(draft)['completions'] = 4
+      },
+      ['spec.completions: Invalid value: 4: field is immutable'],
+    ],
+    [
+      'storage.k8s.io',
+      'StorageClass',
+      { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 's' }, provisioner: 'a/b' },
+      (draft) => {
+        draft['provisioner'] = 'c/d'
+      },
+      ['provisioner: Forbidden: updates to provisioner are forbidden.'],
+    ],
+  ])('%s %s', (group, kind, body, change, errors) => {
+    expect(updateErrors(definitionOf(group, kind), body, change)).toEqual(errors)
+  })
+
+  test('a pod may get another image and further tolerations, nothing else', () => {
+    const definition = definitionOf('', 'Pod')
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    }
+    const tolerated = (draft: Draft): void => {
+      spec(draft)['containers'] = [{ ...(spec(draft)['containers'] as JsonObject[])[0], image: 'j' }]
+      spec(draft)['tolerations'] = [...(spec(draft)['tolerations'] as JsonObject[]), { key: 'k', operator: 'Exists' }]
+    }
+    const moved = (draft: Draft): void => {
+      spec(draft)['nodeName'] = 'n'
+    }
+    const [refusal = ''] = updateErrors(definition, body, moved)
+    expect(updateErrors(definition, body, tolerated)).toEqual([])
+    expect(refusal.split('\n').slice(1)).toEqual([
+      '@@ -42,7 +42,7 @@',
+      '  "NodeSelector": null,',
+      '  "ServiceAccountName": "",',
+      '  "AutomountServiceAccountToken": null,',
+      '- "NodeName": "",',
+      '+ "NodeName": "n",',
+      '  "SecurityContext": {',
+      '   "HostNetwork": false,',
+      '   "HostPID": false,',
+      '',
+    ])
+  })
+})
+
+describe('services', () => {
+  const definition = definitionOf('', 'Service')
+  const body = (fields: JsonObject = {}): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 's' },
+    spec: { ports: [{ port: 80 }], ...fields },
+  })
+
+  test('get addresses that no other service has, until the range is full', () => {
+    const others: KubeObject[] = []
+    for (let count = 0; count < 253; count++) {
+      const service = made(definition, body(), others)
+      service.metadata['uid'] = `taken-${count}`
+      others.push(asObject(service))
+    }
+    const addresses = new Set(others.map((service) => (service['spec'] as JsonObject)['clusterIP']))
+    expect(addresses.size).toBe(253)
+    expect(() => made(definition, body(), others)).toThrow('failed to allocate a serviceIP: range is full')
+  })
+
+  test('keep what was allocated when an update leaves it out', () => {
+    const old = asObject(made(definition, body({ type: 'NodePort' })))
+    const next = definition.versions[0]?.decode?.(body({ type: 'NodePort' })).object as Draft
+    definition.strategy.applyDefaults?.(next)
+    definition.strategy.prepareForUpdate?.(next, old, contextOf([]))
+    expect(next['spec']).toEqual(old['spec'])
+  })
+
+  test.each<[what: string, fields: JsonObject, errors: string[]]>([
+    [
+      'an address out of range',
+      { clusterIP: '1.2.3.4' },
+      [
+        'spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided network does not match the current range',
+      ],
+    ],
+    [
+      'an address of another service',
+      { clusterIP: '10.0.0.7' },
+      [
+        'spec.clusterIPs: Invalid value: ["10.0.0.7"]: failed to allocate IP 10.0.0.7: provided IP is already allocated',
+      ],
+    ],
+    [
+      'a port out of range',
+      { type: 'NodePort', ports: [{ port: 80, nodePort: 80 }] },
+      [
+        'spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
+      ],
+    ],
+    [
+      'a port of another service',
+      { type: 'NodePort', ports: [{ port: 80, nodePort: 30_007 }] },
+      ['spec.ports[0].nodePort: Invalid value: 30007: provided port is already allocated'],
+    ],
+    [
+      'a free address and port',
+      { type: 'NodePort', clusterIP: '10.0.0.8', ports: [{ port: 80, nodePort: 30_008 }] },
+      [],
+    ],
+  ])('may not choose what they cannot have: %s', (_what, fields, errors) => {
+    const other = made(
+      definition,
+      body({ type: 'NodePort', clusterIP: '10.0.0.7', ports: [{ port: 80, nodePort: 30_007 }] }),
+    )
+    other.metadata['uid'] = 'another'
+    const list = [asObject(other)]
+    const found = definition.strategy.validate?.(asObject(made(definition, body(fields), list)), contextOf(list)) ?? []
+    expect(found.map(formatFieldError)).toEqual(errors)
+  })
+
+  test('give back what their new type does not have', () => {
+    const old = asObject(made(definition, body({ type: 'LoadBalancer' })))
+    const become = (fields: JsonObject): JsonValue | undefined => {
+      const next = structuredClone(old) as unknown as Draft
+      Object.assign(spec(next), fields)
+      definition.strategy.applyDefaults?.(next)
+      definition.strategy.prepareForUpdate?.(next, old, contextOf([]))
+      return next['spec']
+    }
+    const { clusterIP } = old['spec'] as { clusterIP: string }
+    expect(become({ type: 'ClusterIP' })).toEqual({
+      ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
+      clusterIP,
+      clusterIPs: [clusterIP],
+      type: 'ClusterIP',
+      sessionAffinity: 'None',
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+      internalTrafficPolicy: 'Cluster',
+    })
+    expect(Object.keys(become({ type: 'ExternalName', externalName: 'a.b' }) as JsonObject)).not.toContain('clusterIP')
+  })
+
+  test('of type NodePort get ports that differ', () => {
+    const ports = ['a', 'b', 'c'].map((name, index) => ({ name, port: 80 + index }))
+    const service = made(definition, body({ type: 'NodePort', ports }))
+    const nodePorts = (spec(service)['ports'] as { nodePort: number }[]).map(({ nodePort }) => nodePort)
+    expect(new Set(nodePorts).size).toBe(3)
+    expect(nodePorts.every((port) => port >= 30_000 && port < 32_768)).toBe(true)
+  })
+})
+
+describe('pods', () => {
+  const definition = definitionOf('', 'Pod')
+  const pod = (fields: JsonObject, resources: JsonObject = {}): JsonObject => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec: { containers: [{ name: 'c', image: 'i', resources }], ...fields },
+  })
+
+  test.each<[what: string, resources: JsonObject, qosClass: string]>([
+    ['nothing asked', {}, 'BestEffort'],
+    ['something asked', { requests: { cpu: '1' } }, 'Burstable'],
+    ['limits of both', { limits: { cpu: '1', memory: '1Gi' } }, 'Guaranteed'],
+    ['requests below limits', { requests: { cpu: '500m' }, limits: { cpu: '1', memory: '1Gi' } }, 'Burstable'],
+  ])('with %s are %s', (_what, resources, qosClass) => {
+    expect(made(definition, pod({}, resources))['status']).toEqual({ phase: 'Pending', qosClass })
+  })
+
+  test.each<[what: string, pod: JsonObject, seconds: number]>([
+    ['no node has taken', { spec: {} }, 0],
+    ['a node has taken', { spec: { nodeName: 'n', terminationGracePeriodSeconds: 5 } }, 5],
+    ['a node has taken, without a period', { spec: { nodeName: 'n' } }, 30],
+    ['that have ended', { spec: { nodeName: 'n' }, status: { phase: 'Succeeded' } }, 0],
+  ])('%s: %j gets %d seconds to stop', (_what, fields, seconds) => {
+    expect(
+      definition.strategy.gracePeriodSeconds?.(asObject({ apiVersion: 'v1', kind: 'Pod', metadata: {}, ...fields })),
+    ).toBe(seconds)
+  })
+
+  test('of a priority class get its number', () => {
+    const priorityClass = asObject({
+      apiVersion: 'scheduling.k8s.io/v1',
+      kind: 'PriorityClass',
+      metadata: { name: 'high' },
+      value: 7,
+      preemptionPolicy: 'Never',
+    })
+    const draft = definition.versions[0]?.decode?.(pod({ priorityClassName: 'high' })).object as Draft
+    definition.strategy.prepareForCreate?.(
+      draft,
+      contextOf([], (_resource, key) => (key === 'high' ? priorityClass : undefined)),
+    )
+    expect([spec(draft)['priority'], spec(draft)['preemptionPolicy']]).toEqual([7, 'Never'])
+  })
+
+  test('of an unknown priority class are refused', () => {
+    expect(() => made(definition, pod({ priorityClassName: 'nope' }))).toThrow(
+      'no PriorityClass with name nope was found',
+    )
+  })
+})
+
+describe('conversion', () => {
+  const there = (definition: ResourceDefinition, object: KubeObject, apiVersion: string): KubeObject => {
+    const [converted] = definition.convert?.([object], apiVersion) as readonly KubeObject[]
+    if (converted === undefined) throw new Error('nothing came back')
+    return converted
+  }
+
+  test('of events renames fields and back again', () => {
+    const definition = definitionOf('', 'Event')
+    const event = asObject({
+      kind: 'Event',
+      apiVersion: 'v1',
+      metadata: { name: 'e' },
+      involvedObject: { kind: 'Pod', name: 'p' },
+      reason: 'R',
+      message: 'm',
+      source: { component: 'c' },
+      firstTimestamp: '2001-01-01T00:00:00Z',
+      lastTimestamp: null,
+      count: 2,
+      type: 'Normal',
+      eventTime: null,
+      reportingComponent: '',
+      reportingInstance: '',
+    })
+    const other = there(definition, event, 'events.k8s.io/v1')
+    expect(other).toEqual({
+      kind: 'Event',
+      apiVersion: 'events.k8s.io/v1',
+      metadata: { name: 'e' },
+      eventTime: null,
+      reason: 'R',
+      regarding: { kind: 'Pod', name: 'p' },
+      note: 'm',
+      type: 'Normal',
+      deprecatedSource: { component: 'c' },
+      deprecatedFirstTimestamp: '2001-01-01T00:00:00Z',
+      deprecatedLastTimestamp: null,
+      deprecatedCount: 2,
+    })
+    expect(there(definition, other, 'v1')).toEqual(event)
+  })
+
+  test('of autoscalers keeps in v1 what only v2 can say', () => {
+    const definition = definitionOf('autoscaling', 'HorizontalPodAutoscaler')
+    const memory = {
+      type: 'Resource',
+      resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } },
+    }
+    const autoscaler = asObject(
+      made(definition, {
+        apiVersion: 'autoscaling/v2',
+        kind: 'HorizontalPodAutoscaler',
+        metadata: { name: 'h', annotations: { a: 'b' } },
+        spec: {
+          scaleTargetRef: { kind: 'Deployment', name: 'd' },
+          maxReplicas: 3,
+          metrics: [
+            { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
+            memory,
+          ],
+        },
+      }),
+    )
+    const old = there(definition, autoscaler, 'autoscaling/v1')
+    expect(old['spec']).toEqual({
+      scaleTargetRef: { kind: 'Deployment', name: 'd' },
+      minReplicas: 1,
+      maxReplicas: 3,
+      targetCPUUtilizationPercentage: 50,
+    })
+    expect(there(definition, old, 'autoscaling/v2')).toEqual(autoscaler)
+  })
+})
+
+test.each([
+  ['*/5 * * * *', []],
+  ['0 0 1-15/3 jan,mar mon-fri', []],
+  ['@hourly', []],
+  ['@every 1h30m', []],
+  ['TZ=UTC 0 0 * * *', ['cannot use TZ or CRON_TZ in schedule, use timeZone field instead']],
+  ['every day', ['expected exactly 5 fields, found 2: [every day]']],
+  ['60 * * * *', ['end of range (60) above maximum (59): 60']],
+  ['* * 0 * *', ['beginning of range (0) below minimum (1): 0']],
+  ['5-1 * * * *', ['beginning of range (5) beyond end of range (1): 5-1']],
+  ['*/0 * * * *', ['step of range should be a positive number: */0']],
+  ['x * * * *', ['failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax']],
+])('the schedule %s has the problems %j', (schedule, problems) => {
+  const definition = definitionOf('batch', 'CronJob')
+  const jobTemplate = {
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
+  }
+  const draft = made(definition, {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name: 'c' },
+    spec: { schedule, jobTemplate },
+  })
+  const errors = definition.strategy.validate?.(asObject(draft), contextOf([])) ?? []
+  expect(errors.map(({ detail }) => detail)).toEqual(problems)
+})
+
+test('a CronJob name leaves room for the suffix of its jobs', () => {
+  expect(definitionOf('batch', 'CronJob').strategy.validateName?.('x'.repeat(53), false)).toEqual([
+    'must be no more than 52 characters',
+  ])
+})
+
+test('a workload is warned of once, when its template changes', () => {
+  const definition = definitionOf('apps', 'Deployment')
+  const env: JsonObject[] = [{ name: 'A' }, { name: 'A', value: '1' }, { name: 'A', value: '$(A)2' }]
+  const spec: JsonObject = {
+    containers: [{ name: 'c', image: 'i', env }],
+    nodeSelector: { 'beta.kubernetes.io/os': 'linux' },
+    terminationGracePeriodSeconds: -1,
+  }
+  const object = asObject(
+    made(definition, workload('apps/v1', 'Deployment', { template: { metadata: { labels }, spec } })),
+  )
+  expect([definition.strategy.warnings?.(object, undefined), definition.strategy.warnings?.(object, object)]).toEqual([
+    [
+      'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead',
+      'spec.template.spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
+      'spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+    ],
+    [],
+  ])
+})

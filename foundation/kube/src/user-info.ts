@@ -1,0 +1,9 @@
+// The user behind a request, as authenticators identify it and authorizers, admission and strategies read it.
+
+/** The caller of a request. */
+export interface UserInfo {
+  readonly name: string
+  readonly uid?: string
+  readonly groups: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}

@@ -1,7 +1,7 @@
 // The door of @fairlead/kube.
 export * from './object.ts'
 export * from './clock.ts'
-export type { UserInfo } from './user-info.ts'
+export type { UserInfo } from './user.ts'
 
 // JSON and YAML
 export * from './json.ts'

@@ -1,5 +1,5 @@
 // Authorization as a contract: the attributes of a request, the decision on them, and the interface of authorizers (k8s.io/apiserver, authorizer).
-import type { UserInfo } from './user.ts'
+import type { UserInfo } from '@fairlead/kube'
 
 /** What a request wants to do. Resource requests have `resource`; all others have `path`. */
 export interface Attributes {

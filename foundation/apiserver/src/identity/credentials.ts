@@ -1,5 +1,5 @@
 // Authentication as a contract: the credentials of a request, and the interface of the authenticators that turn them into a user.
-import type { UserInfo } from './user.ts'
+import type { UserInfo } from '@fairlead/kube'
 
 /** The subject and the chain of a verified client certificate. */
 export interface ClientCertificate {

@@ -1,5 +1,5 @@
 // Names that Kubernetes itself gives to users and groups.
-import type { UserInfo } from './user.ts'
+import type { UserInfo } from '@fairlead/kube'
 
 /** Allowed everything, before any authorizer is asked. */
 export const mastersGroup = 'system:masters'

@@ -1,9 +1,0 @@
-// The user behind a request, as authenticators return it and authorizers, admission and handlers read it.
-
-/** The caller of a request. */
-export interface UserInfo {
-  readonly name: string
-  readonly uid?: string
-  readonly groups: readonly string[]
-  readonly extra?: Readonly<Record<string, readonly string[]>>
-}

@@ -1,6 +1,6 @@
 // The shipped mappings, maps and samples of kAppNav: templates rendered, everything read, mapped and merged.
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   Sandbox,
   evaluateStatus,
@@ -14,15 +14,11 @@ import {
 } from '@fairlead/actions'
 import { asObject, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import { dataPath, describeData } from '../../../test/support/conformance-data.ts'
 import { catalog } from './objects.ts'
 
-const folder = join(
-  resolve(import.meta.dirname, '../../..', process.env['FAIRLEAD_SHARED'] ?? '../shared'),
-  'third-party/kappnav',
-)
-const isHere = existsSync(folder)
-if (!isHere) console.warn(`third-party maps are not here: ${folder}`)
+const folder = dataPath('third-party/kappnav')
 const environments = ['minikube', 'minishift', 'okd', 'ocp', 'k8s']
 
 const sandbox = new Sandbox()
@@ -66,7 +62,7 @@ function objects(environment: string): KubeObject[] {
 const inKappnav = ({ metadata, ...rest }: KubeObject): KubeObject =>
   ({ ...rest, metadata: { namespace: 'kappnav', ...metadata } }) as KubeObject
 
-describe.skipIf(!isHere)('the shipped maps', () => {
+describeData('the maps that kAppNav ships', { minimum: 100, read: () => objects('okd') }, () => {
   test.each(environments)('are read in the environment %s; what cannot be used has a message', (environment) => {
     const all = objects(environment)
     const maps = all.filter(({ kind }) => kind === 'ConfigMap')

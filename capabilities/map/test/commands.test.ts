@@ -1,18 +1,18 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CommandContext } from '@fairlead/controller'
 import { parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import { map } from '@fairlead/map'
 import { afterAll, describe, expect, test } from 'vitest'
+import { dataPath, describeData, readDataJson } from '../../../test/support/conformance-data.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-map-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const shared = resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared')
 
 interface Ran {
   readonly code: number
@@ -166,10 +166,14 @@ async function passesAll(path: string): Promise<void> {
 describe('fairlead map test', () => {
   const own = fileURLToPath(new URL('cases', import.meta.url))
 
-  const sharedCases = join(shared, 'cases/mapcontroller.json')
-
   test('passes our own cases', () => passesAll(own))
-  test.skipIf(!existsSync(sharedCases))('passes the shared cases', () => passesAll(sharedCases))
+
+  const sharedFile = ['cases', 'mapcontroller.json'] as const
+  const sharedCases = () => (readDataJson(...sharedFile) as unknown as { cases: readonly unknown[] }).cases
+
+  describeData('with the conformance cases', { minimum: 28, read: sharedCases }, () => {
+    test('passes them all', () => passesAll(dataPath(...sharedFile)))
+  })
 
   test('says what disagrees', async () => {
     const { cases, resources } = JSON.parse(readFileSync(join(own, 'mapcontroller.json'), 'utf8')) as {

@@ -1,22 +1,21 @@
-// The suites of the conformance data, where it is there: the engine cases, the samples of cartotest. `npm run test:kuttl` plays the clusters.
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+// The suites of the conformance data: the engine cases, the samples of cartotest. `npm run test:kuttl` plays the clusters.
 import { supply } from '@fairlead/supply'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { runFile } from '../../../test/conformance/cases/run.ts'
+import { dataPath, describeData, readDataJson } from '../../../test/support/conformance-data.ts'
 
-const shared = resolve(import.meta.dirname, '../../..', process.env['FAIRLEAD_SHARED'] ?? '../shared')
-const cases = join(shared, 'cases', 'cartographer.json')
-const samples = join(shared, 'third-party', 'cartographer', 'tests', 'templates')
+const file = ['cases', 'cartographer.json'] as const
+const samples = dataPath('third-party', 'cartographer', 'tests', 'templates')
+const cases = () => (readDataJson(...file) as unknown as { cases: readonly unknown[] }).cases
 
-describe.skipIf(!existsSync(cases))('the conformance data of supply chains (skipped without FAIRLEAD_SHARED)', () => {
-  test('agrees with every engine case', async () => {
-    const results = await runFile(cases)
+describeData('conformance data of supply chains', { minimum: 70, read: cases }, () => {
+  test('every engine case agrees', async () => {
+    const results = await runFile(dataPath(...file))
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([])
     expect(results.length).toBeGreaterThan(70)
   })
 
-  test('passes the samples of cartotest', async () => {
+  test('the samples of cartotest pass', async () => {
     const out: string[] = []
     const command = (await supply.commands!()).find(({ name }) => name === 'test')!
     const context = {

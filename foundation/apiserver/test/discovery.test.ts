@@ -1,7 +1,4 @@
 // Discovery documents against recorded ones, and how they are served.
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '@fairlead/kube'
 import {
   apiGroup,
@@ -15,20 +12,13 @@ import {
 } from '@fairlead/apiserver'
 import { builtinResources } from '@fairlead/builtin-kinds'
 import { describe, expect, test } from 'vitest'
-
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const facts = join(resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared'), 'kubernetes')
-const hasFacts = existsSync(join(facts, 'recordings/discovery.json'))
+import { describeData, readDataJson, recordings } from '../../../test/support/conformance-data.ts'
 
 const groups = apiGroups({ definitions: builtinResources() })
 const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
 function recorded(name: string): JsonObject {
-  const scenarios = JSON.parse(readFileSync(join(facts, 'recordings/discovery.json'), 'utf8')) as {
-    name: string
-    steps: { response: { body: JsonObject } }[]
-  }[]
-  const body = scenarios.find((scenario) => scenario.name === name)?.steps[0]?.response.body
+  const body = recordings('discovery').find((scenario) => scenario.name === name)?.steps[0]?.response?.body
   if (body === undefined) throw new Error(`${name} is not recorded`)
   return body
 }
@@ -39,34 +29,40 @@ function groupNamed(name: string): (typeof groups)[number] {
   return found
 }
 
-describe.skipIf(!hasFacts)('documents of the built-in groups are those of a real server', () => {
-  test('the list of groups', () => {
-    expect(apiGroupList(groups)).toEqual(recorded('discovery/groups'))
-  })
+const discoveryDocuments = () => recordings('discovery')
 
-  test('aggregated, for /api', () => {
-    expect(apiGroupDiscoveryList([groupNamed('')])).toEqual(recorded('discovery/aggregated-api'))
-  })
+describeData(
+  'discovery of built-in groups equals that of a real server',
+  { minimum: 6, read: discoveryDocuments },
+  () => {
+    test('the list of groups', () => {
+      expect(apiGroupList(groups)).toEqual(recorded('discovery/groups'))
+    })
 
-  test('aggregated, for /apis', () => {
-    expect(apiGroupDiscoveryList(groups.filter(({ name }) => name !== ''))).toEqual(
-      recorded('discovery/aggregated-apis'),
-    )
-  })
+    test('aggregated, for /api', () => {
+      expect(apiGroupDiscoveryList([groupNamed('')])).toEqual(recorded('discovery/aggregated-api'))
+    })
 
-  test('one group and its resources', () => {
-    const goldens = JSON.parse(readFileSync(join(facts, 'protobuf-goldens.json'), 'utf8')) as {
-      kind: string
-      json: JsonObject
-    }[]
-    const golden = (kind: string): JsonObject | undefined => goldens.find((entry) => entry.kind === kind)?.json
-    const apps = groupNamed('apps')
-    expect(apiGroup(apps)).toEqual(golden('meta/v1/APIGroup'))
-    expect(apps.versions.map((version) => apiResourceList('apps', version))).toEqual([
-      golden('meta/v1/APIResourceList'),
-    ])
-  })
-})
+    test('aggregated, for /apis', () => {
+      expect(apiGroupDiscoveryList(groups.filter(({ name }) => name !== ''))).toEqual(
+        recorded('discovery/aggregated-apis'),
+      )
+    })
+
+    test('one group and its resources', () => {
+      const goldens = readDataJson('kubernetes', 'protobuf-goldens.json') as unknown as readonly {
+        kind: string
+        json: JsonObject
+      }[]
+      const golden = (kind: string): JsonObject | undefined => goldens.find((entry) => entry.kind === kind)?.json
+      const apps = groupNamed('apps')
+      expect(apiGroup(apps)).toEqual(golden('meta/v1/APIGroup'))
+      expect(apps.versions.map((version) => apiResourceList('apps', version))).toEqual([
+        golden('meta/v1/APIResourceList'),
+      ])
+    })
+  },
+)
 
 test('the core group has no apiVersion in its own documents, as clients of the first release expect', () => {
   expect(apiVersions(groupNamed(''), 'host:6443')).toEqual({

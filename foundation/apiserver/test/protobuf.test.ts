@@ -1,14 +1,9 @@
 // The protobuf codec against what a real server sent: every golden decodes to its JSON and encodes to its bytes.
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, ProtobufError } from '@fairlead/apiserver'
 import { typedForm, messageOfKind } from '@fairlead/builtin-kinds'
-
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const file = join(resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared'), 'kubernetes/protobuf-goldens.json')
+import { describeData, readData } from '../../../test/support/conformance-data.ts'
 
 interface Golden {
   readonly kind: string
@@ -16,8 +11,9 @@ interface Golden {
   readonly protobufBase64: string
 }
 
-describe.skipIf(!existsSync(file))('goldens of a real server', () => {
-  const all = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Golden[]) : []
+const goldens = (): readonly Golden[] => JSON.parse(readData('kubernetes', 'protobuf-goldens.json')) as Golden[]
+
+describeData('protobuf bodies of a real server', { minimum: 40, read: goldens }, (all) => {
   const objects = all.filter(({ json }) => !Array.isArray(json))
 
   test.each(objects.map((golden) => [golden.kind, golden] as const))(

@@ -1,23 +1,21 @@
 // What `npm run generate` writes: the tables are up to date, and CRDs become TypeScript types.
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { builtinTables } from '../../../scripts/generate/builtin-tables.ts'
 import type { StructuralSchema } from '../../../scripts/generate/crd-types.ts'
 import { crdTypes } from '../../../scripts/generate/crd-types.ts'
+import { dataPath, describeData } from '../../../test/support/conformance-data.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const facts = join(resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared'), 'kubernetes')
-const hasFacts = existsSync(join(facts, 'schemas.json'))
 
-describe.skipIf(!hasFacts)('the tables of built-in kinds', () => {
-  test.each(hasFacts ? builtinTables(facts).map(({ name, text }) => [name, text] as const) : [])(
-    '%s is what the facts make of it',
-    (name, text) => {
-      expect(readFileSync(join(root, 'foundation/builtin-kinds/src/generated', name), 'utf8') === text).toBe(true)
-    },
-  )
+const tables = () => builtinTables(dataPath('kubernetes'))
+
+describeData('generated tables of built-in kinds', { minimum: 4, read: tables }, (generated) => {
+  test.each(generated)('$name equals what the generator makes of the data', ({ name, text }) => {
+    expect(readFileSync(join(root, 'foundation/builtin-kinds/src/generated', name), 'utf8') === text).toBe(true)
+  })
 })
 
 function typesOf(schema: StructuralSchema): string {

@@ -1,14 +1,10 @@
 // Every recorded creation of a built-in kind, through decoding, defaults, preparation and validation, without a server in between.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readdirSync } from 'node:fs'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { fieldErrorBody } from '@fairlead/kube'
 import { builtinResources } from '@fairlead/builtin-kinds'
-import { describe, expect, test } from 'vitest'
-
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const folder = join(resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared'), 'kubernetes/recordings')
+import { expect, test } from 'vitest'
+import { dataPath, describeData, readData } from '../../../test/support/conformance-data.ts'
 
 interface Creation {
   readonly title: string
@@ -39,10 +35,9 @@ const beyondTheKind = new Set(['admission.json', 'auth.json', 'cel.json'])
 const uid = '5f0c5f0c-0000-4000-8000-000000000000'
 
 function creations(): Creation[] {
-  if (!existsSync(folder)) return []
-  const files = readdirSync(folder).filter((file) => !beyondTheKind.has(file))
+  const files = readdirSync(dataPath('kubernetes', 'recordings')).filter((file) => !beyondTheKind.has(file))
   return files.flatMap((file) => {
-    const text = readFileSync(join(folder, file), 'utf8')
+    const text = readData('kubernetes', 'recordings', file)
       .replaceAll('{{id}}', 'bcdfghj2')
       .replaceAll('{{ns}}', 'ns-bcdfghj2')
     const scenarios = JSON.parse(text.replaceAll(/<uid-\d+>|\{\{steps\[\d+\]\.body\.metadata\.uid\}\}/g, uid)) as {
@@ -93,21 +88,22 @@ function comparable(object: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify({ ...object, metadata })) as JsonObject
 }
 
-const known = creations().flatMap((creation) => {
-  const definition = builtinResources().find(
-    ({ group, plural }) => group === creation.group && plural === creation.plural,
-  )
-  const version = definition?.versions.find(({ name }) => name === creation.version)
-  if (definition === undefined || version?.decode === undefined) return []
-  // Options of the request are checked elsewhere.
-  const details = creation.answer['details'] as { kind?: string } | undefined
-  return creation.status === 422 && details?.kind !== definition.kind
-    ? []
-    : [{ ...creation, definition, decode: version.decode }]
-})
+const creationsOfBuiltInKinds = () =>
+  creations().flatMap((creation) => {
+    const definition = builtinResources().find(
+      ({ group, plural }) => group === creation.group && plural === creation.plural,
+    )
+    const version = definition?.versions.find(({ name }) => name === creation.version)
+    if (definition === undefined || version?.decode === undefined) return []
+    // Options of the request are checked elsewhere.
+    const details = creation.answer['details'] as { kind?: string } | undefined
+    return creation.status === 422 && details?.kind !== definition.kind
+      ? []
+      : [{ ...creation, definition, decode: version.decode }]
+  })
 
-describe.skipIf(known.length === 0)('recorded creations', () => {
-  test.each(known.map((creation) => [creation.title, creation] as const))(
+describeData('recorded creations of built-in kinds', { minimum: 280, read: creationsOfBuiltInKinds }, (cases) => {
+  test.each(cases.map((creation) => [creation.title, creation] as const))(
     '%s',
     (_title, { definition, decode, body, status, answer }) => {
       const { strategy } = definition

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   CelBudgetError,
   CelCompileError,
@@ -12,9 +12,9 @@ import {
   types,
 } from '@fairlead/kube/cel'
 import type { CelValue } from '@fairlead/kube/cel'
+import { describeData, readData } from '../../../test/support/conformance-data.ts'
 import { celEquals } from '../src/cel/values.ts'
 import { knownDifference, knownReasons } from './support/cel-known-differences.ts'
-import { readShared, sharedIsAbsent } from './support/shared.ts'
 import type { Field, Message } from './support/textproto.ts'
 import { parseTextProto } from './support/textproto.ts'
 
@@ -123,9 +123,16 @@ interface Case {
   readonly value: () => CelValue
 }
 
+interface Outcome {
+  readonly file: string
+  readonly item: Case
+  readonly outcome: string
+  readonly reason: string | undefined
+}
+
 function casesOf(file: string): Case[] {
   const root = parseTextProto(
-    readShared('third-party', 'kubernetes-merge', 'cel-spec', 'tests', 'simple', 'testdata', `${file}.textproto`),
+    readData('third-party', 'kubernetes-merge', 'cel-spec', 'tests', 'simple', 'testdata', `${file}.textproto`),
   )
   return all(root, 'section').flatMap((sectionField) => {
     const section = messageOf(sectionField)
@@ -182,11 +189,10 @@ function outcome({ expression, bindings, declared, fails, checkOnly, value }: Ca
   }
 }
 
-describe.skipIf(sharedIsAbsent)('conformance cases of CEL', () => {
-  const outcomes = (sharedIsAbsent ? [] : files).flatMap((file) =>
-    casesOf(file).map((item) => ({ file, item, outcome: outcome(item), reason: knownDifference(item) })),
-  )
+const outcomesOf = (file: string): readonly Outcome[] =>
+  casesOf(file).map((item) => ({ file, item, outcome: outcome(item), reason: knownDifference(item) }))
 
+describeData('conformance cases of CEL', { minimum: 1700, read: () => files.flatMap(outcomesOf) }, (outcomes) => {
   test.each(files)('%s agrees, but for the differences that are known', (file) => {
     const disagreeing = outcomes.filter(
       (entry) => entry.file === file && entry.outcome !== 'agrees' && entry.reason === undefined,

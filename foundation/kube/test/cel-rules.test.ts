@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { FieldError, JsonObject, JsonValue, SchemaNode, TypeSchema } from '@fairlead/kube'
 import { applyMergePatch, fieldErrorBody, structuralSchema } from '@fairlead/kube'
 import { compileRules, escapeFieldName, hasRules, validateRules } from '@fairlead/kube/cel'
-import { recordings, sharedIsAbsent } from './support/shared.ts'
+import { describeData, recordings } from '../../../test/support/conformance-data.ts'
 
 interface Cause {
   readonly reason: string
@@ -20,8 +20,8 @@ function causesIn(body: JsonObject | undefined): readonly Cause[] {
 
 const byText = (a: Cause, b: Cause): number => JSON.stringify(a).localeCompare(JSON.stringify(b))
 
-describe.skipIf(sharedIsAbsent)('rules as recorded', () => {
-  const cases = (sharedIsAbsent ? [] : recordings('cel')).flatMap(({ name, steps }) => {
+const recordedRules = () =>
+  recordings('cel').flatMap(({ name, steps }) => {
     let schema: TypeSchema | undefined
     let live: JsonObject | undefined
     return steps.flatMap(({ request, response }, i) => {
@@ -55,6 +55,7 @@ describe.skipIf(sharedIsAbsent)('rules as recorded', () => {
     })
   })
 
+describeData('rules as recorded', { minimum: 45, read: recordedRules }, (cases) => {
   test.each(cases)('$name', ({ errors, causes }) => {
     expect(causesOf(errors()).sort(byText)).toEqual([...causes].sort(byText))
   })

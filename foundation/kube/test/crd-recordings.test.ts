@@ -1,7 +1,5 @@
 // What a real kube-apiserver answered to CustomResourceDefinitions (shared/kubernetes/recordings), held against their validation.
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import {
   applyJsonPatch,
@@ -13,9 +11,7 @@ import {
   parseJson,
   validateCustomResourceDefinition,
 } from '@fairlead/kube'
-
-const shared = process.env['FAIRLEAD_SHARED'] ?? join(import.meta.dirname, '../../../../shared')
-const recordings = join(shared, 'kubernetes/recordings')
+import { describeData, readData } from '../../../test/support/conformance-data.ts'
 
 interface Step {
   readonly request?: {
@@ -37,9 +33,8 @@ interface Scenario {
 }
 
 function scenarios(area: string): readonly Scenario[] {
-  if (!existsSync(recordings)) return []
   // The id of a run is 8 characters that start with a letter.
-  const text = readFileSync(join(recordings, `${area}.json`), 'utf8').replaceAll('{{id}}', 'bcdfghjk')
+  const text = readData('kubernetes', 'recordings', `${area}.json`).replaceAll('{{id}}', 'bcdfghjk')
   return parseJson(text) as unknown as readonly Scenario[]
 }
 
@@ -61,29 +56,31 @@ function errorsOf(crd: KubeObject, old?: KubeObject): string[] {
 
 const areas = ['crd', 'cel', 'apply', 'table', 'discovery', 'list', 'watch']
 
-const creations = areas.flatMap((area) =>
-  scenarios(area).flatMap((scenario) =>
-    scenario.steps.flatMap((step, at) =>
-      step.request?.method === 'POST' && isDefinition(step) && step.request.body !== undefined
-        ? [{ title: `${scenario.name} [${at}]`, step, body: step.request.body }]
-        : [],
+const creations = () =>
+  areas.flatMap((area) =>
+    scenarios(area).flatMap((scenario) =>
+      scenario.steps.flatMap((step, at) =>
+        step.request?.method === 'POST' && isDefinition(step) && step.request.body !== undefined
+          ? [{ title: `${scenario.name} [${at}]`, step, body: step.request.body }]
+          : [],
+      ),
     ),
-  ),
-)
+  )
 
 /** Patches of definitions, with the definition as it was served last. */
-const updates = areas.flatMap((area) =>
-  scenarios(area).flatMap((scenario) => {
-    let served: KubeObject | undefined
-    return scenario.steps.flatMap((step, at) => {
-      const old = served
-      const body = step.response?.body as JsonObject | undefined
-      if (body?.['kind'] === 'CustomResourceDefinition') served = asObject(body)
-      const isPatch = step.request?.method === 'PATCH' && isOneDefinition(step) && old !== undefined
-      return isPatch ? [{ title: `${scenario.name} [${at}]`, step, old }] : []
-    })
-  }),
-)
+const updates = () =>
+  areas.flatMap((area) =>
+    scenarios(area).flatMap((scenario) => {
+      let served: KubeObject | undefined
+      return scenario.steps.flatMap((step, at) => {
+        const old = served
+        const body = step.response?.body as JsonObject | undefined
+        if (body?.['kind'] === 'CustomResourceDefinition') served = asObject(body)
+        const isPatch = step.request?.method === 'PATCH' && isOneDefinition(step) && old !== undefined
+        return isPatch ? [{ title: `${scenario.name} [${at}]`, step, old }] : []
+      })
+    }),
+  )
 
 function patched(old: KubeObject, { request }: Step): KubeObject {
   const type = request!.headers['Content-Type']
@@ -95,16 +92,18 @@ function patched(old: KubeObject, { request }: Step): KubeObject {
   return { ...asObject(result as JsonObject), status: old['status'] }
 }
 
-describe.skipIf(!existsSync(recordings))('CustomResourceDefinitions against recordings', () => {
-  test.each(creations)('create: $title', ({ step, body }) => {
+describeData('creations of CustomResourceDefinitions as recorded', { minimum: 100, read: creations }, (cases) => {
+  test.each(cases)('$title', ({ step, body }) => {
     const crd = defaultCustomResourceDefinition(asObject(body))
     const isRuleFailure = causesOf(step).some((cause) => cause.includes('x-kubernetes-validations[0].rule'))
     expect(errorsOf(crd)).toEqual(isRuleFailure ? [] : causesOf(step))
     const warnings = [step.response.headers['warning'] ?? []].flat().filter((text) => text.includes('format'))
     expect(customResourceDefinitionWarnings(crd).map((text) => `299 - ${JSON.stringify(text)}`)).toEqual(warnings)
   })
+})
 
-  test.each(updates)('update: $title', ({ step, old }) => {
+describeData('updates of CustomResourceDefinitions as recorded', { minimum: 12, read: updates }, (cases) => {
+  test.each(cases)('$title', ({ step, old }) => {
     const crd = patched(old, step)
     const { storedVersions = [], ...status } = crd['status'] as { storedVersions?: string[] }
     const storage = (crd['spec'] as { versions: { name: string; storage: boolean }[] }).versions.find(

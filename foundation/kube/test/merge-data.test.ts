@@ -1,5 +1,6 @@
 // The data files of structured-merge-diff (shared third-party/kubernetes-merge): field sets, merges, comparison and validation by its schemas.
-import { describe, expect, test } from 'vitest'
+import { readdirSync } from 'node:fs'
+import { expect, test } from 'vitest'
 import {
   checkValue,
   compareValues,
@@ -12,10 +13,12 @@ import {
   parseYaml,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MergeType, SchemaNode } from '@fairlead/kube'
-import { readShared, sharedIsAbsent } from './support/shared.ts'
+import { dataPath, describeData, readData } from '../../../test/support/conformance-data.ts'
+
+const folder = 'third-party/kubernetes-merge/structured-merge-diff/internal/testdata'
 
 function data(file: string): string {
-  return readShared('third-party/kubernetes-merge/structured-merge-diff/internal/testdata', file)
+  return readData(folder, file)
 }
 
 function yaml(file: string): JsonValue {
@@ -81,7 +84,7 @@ function typeOf(file: string, name: string): MergeType {
   return objectTypeOf({ root: wrapper, resolve: (ref) => nodes.get(ref) }).map!.field('it')!
 }
 
-describe.skipIf(sharedIsAbsent)('data of structured-merge-diff', () => {
+describeData('data of structured-merge-diff', { minimum: 20, read: () => readdirSync(dataPath(folder)) }, () => {
   test.each([
     ['pod.yaml', 'podset.json', 'io.k8s.api.core.v1.Pod'],
     ['node.yaml', 'nodeset.json', 'io.k8s.api.core.v1.Node'],

@@ -1,6 +1,6 @@
 // Every write that the recordings show, as far as ownership goes: the object before, the request and the object answered must give the
 // managedFields that were recorded, and refused applies the very Status.
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   applyMergePatch,
   applyServerSide,
@@ -18,8 +18,9 @@ import {
   trackUpdate,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, SchemaNode, TypeSchema } from '@fairlead/kube'
-import { builtInSchema, recordings, sharedIsAbsent } from './support/shared.ts'
-import type { RecordedStep } from './support/shared.ts'
+import { describeData, recordings } from '../../../test/support/conformance-data.ts'
+import type { RecordedStep } from '../../../test/support/conformance-data.ts'
+import { builtInSchema } from './support/built-in-schema.ts'
 
 const areas = ['admission', 'apply', 'auth', 'cel', 'crd', 'crud', 'list', 'patch', 'table', 'validation', 'watch']
 
@@ -219,18 +220,14 @@ function withoutBrackets(step: RecordedStep): RecordedStep {
   return parseJson(stringifyJson(step).replaceAll(/<(uid-\d+)>/g, '$1')) as unknown as RecordedStep
 }
 
-describe.skipIf(sharedIsAbsent)('ownership in the recordings', () => {
-  if (sharedIsAbsent) return
-  const cases = areas.flatMap(recordings).flatMap(({ name, steps }) => {
+const recordedWrites = () =>
+  areas.flatMap(recordings).flatMap(({ name, steps }) => {
     const scenario = new Scenario(name)
     for (const [index, step] of steps.entries()) scenario.play(withoutBrackets(step), index)
     return scenario.cases
   })
 
-  test('are many', () => {
-    expect(cases.length).toBeGreaterThan(400)
-  })
-
+describeData('managed fields after each recorded write', { minimum: 440, read: recordedWrites }, (cases) => {
   test.each(cases)('$name', ({ run, expected }) => {
     expect(outcome(run)).toEqual(comparable(expected))
   })

@@ -13,7 +13,7 @@ import {
   portName,
   qualifiedName,
 } from '@fairlead/kube'
-import { recordings, sharedIsAbsent } from './support/shared.ts'
+import { describeData, recordings } from '../../../test/support/conformance-data.ts'
 
 const subdomain =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
@@ -72,14 +72,14 @@ describe('names', () => {
   })
 })
 
-describe.skipIf(sharedIsAbsent)('names of the recordings', () => {
+const recordedNames = () => {
   const checks: Record<string, (name: string) => string[]> = {
     'validation/configmap-names': dns1123Subdomain,
     'validation/namespace-names': dns1123Label,
     'validation/service-names': dns1035Label,
     'validation/path-segment-names': pathSegmentName,
   }
-  const cases = recordings('validation').flatMap(({ name, steps }) => {
+  return recordings('validation').flatMap(({ name, steps }) => {
     const check = checks[name]
     if (check === undefined) return []
     return steps.flatMap(({ response }) => {
@@ -94,7 +94,9 @@ describe.skipIf(sharedIsAbsent)('names of the recordings', () => {
         .filter(({ text }) => !text.includes('{{'))
     })
   })
+}
 
+describeData('names that the recordings refuse', { minimum: 25, read: recordedNames }, (cases) => {
   test.each(cases)('$text', ({ check, text, detail }) => {
     expect(check(text)).toContain(detail)
   })

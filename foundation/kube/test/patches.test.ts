@@ -1,5 +1,4 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fc, test as propertyTest } from '@fast-check/vitest'
 import type { JsonObject, JsonValue, TypeSchema } from '@fairlead/kube'
@@ -19,7 +18,8 @@ import {
   parseJson,
   parseYaml,
 } from '@fairlead/kube'
-import { builtInSchema, readShared, readSharedJson, recordings, sharedIsAbsent, sharedPath } from './support/shared.ts'
+import { dataPath, describeData, readData, readDataJson, recordings } from '../../../test/support/conformance-data.ts'
+import { builtInSchema } from './support/built-in-schema.ts'
 
 const json = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
@@ -49,25 +49,26 @@ describe('JSON patch', () => {
     ['Out of bounds (lower)', { bar: [1, 2, '5'] }],
   ])
 
-  test.skipIf(sharedIsAbsent).each(
-    sharedIsAbsent
-      ? []
-      : ['tests.json', 'spec_tests.json'].flatMap((file) =>
-          (readSharedJson('third-party', 'kubernetes-merge', 'json-patch-tests', file) as readonly JsonObject[])
-            .filter((record) => record['disabled'] !== true)
-            .map((record, i) => ({
-              name: `${file} ${i}: ${String(record['comment'] ?? record['error'] ?? '')}`,
-              record,
-            })),
-        ),
-  )('$name', ({ record }) => {
-    const doc = deepFreeze(record['doc'] as JsonValue)
-    const apply = (): JsonValue => applyJsonPatch(doc, record['patch'] as JsonValue)
-    const outcome = run(apply)
-    const wanted = expectation(record)
-    expect({ record, outcome }).toEqual({
-      record,
-      outcome: wanted === 'accepted' && outcome !== 'refused' ? outcome : wanted,
+  const suiteCases = () =>
+    ['tests.json', 'spec_tests.json'].flatMap((file) =>
+      (readDataJson('third-party', 'kubernetes-merge', 'json-patch-tests', file) as readonly JsonObject[])
+        .filter((record) => record['disabled'] !== true)
+        .map((record, i) => ({
+          name: `${file} ${i}: ${String(record['comment'] ?? record['error'] ?? '')}`,
+          record,
+        })),
+    )
+
+  describeData('cases of json-patch-tests', { minimum: 100, read: suiteCases }, (cases) => {
+    test.each(cases)('$name', ({ record }) => {
+      const doc = deepFreeze(record['doc'] as JsonValue)
+      const apply = (): JsonValue => applyJsonPatch(doc, record['patch'] as JsonValue)
+      const outcome = run(apply)
+      const wanted = expectation(record)
+      expect({ record, outcome }).toEqual({
+        record,
+        outcome: wanted === 'accepted' && outcome !== 'refused' ? outcome : wanted,
+      })
     })
   })
 
@@ -449,8 +450,8 @@ function comparable(object: JsonObject): JsonObject {
   return { ...object, metadata: Object.fromEntries(metadata) }
 }
 
-describe.skipIf(sharedIsAbsent)('strategic merge as recorded', () => {
-  const cases = (sharedIsAbsent ? [] : recordings('patch')).flatMap(({ name, steps }) => {
+const recordedStrategicMerges = () =>
+  recordings('patch').flatMap(({ name, steps }) => {
     let live: JsonObject | undefined
     return steps.flatMap(({ request, response }, i) => {
       const before = live
@@ -462,6 +463,7 @@ describe.skipIf(sharedIsAbsent)('strategic merge as recorded', () => {
     })
   })
 
+describeData('strategic merge as recorded', { minimum: 30, read: recordedStrategicMerges }, (cases) => {
   test.each(cases)('$name', ({ before, patch, status, body }) => {
     const schema = builtInSchema(String(before['apiVersion']), String(before['kind']))
     const apply = (): JsonObject => applyStrategicMerge(deepFreeze(before), deepFreeze(patch), schema)
@@ -477,17 +479,16 @@ describe.skipIf(sharedIsAbsent)('strategic merge as recorded', () => {
   })
 })
 
-describe.skipIf(sharedIsAbsent)('patches that kubectl edit sends', () => {
+const patchesOfKubectlEdit = () => {
   const root = ['third-party', 'kubernetes-merge', 'kubectl', 'pkg', 'cmd', 'edit', 'testdata']
-  const cases = (
-    sharedIsAbsent ? [] : readdirSync(sharedPath(...root)).filter((name) => name.startsWith('testcase-'))
-  ).flatMap((name) => {
+  const folders = readdirSync(dataPath(...root)).filter((name) => name.startsWith('testcase-'))
+  return folders.flatMap((name) => {
     const file = (base: JsonValue | undefined): JsonObject | undefined => {
-      if (typeof base !== 'string' || !existsSync(join(sharedPath(...root), name, base))) return undefined
-      const text = readShared(...root, name, base)
+      if (typeof base !== 'string' || !existsSync(dataPath(...root, name, base))) return undefined
+      const text = readData(...root, name, base)
       return text.trim().startsWith('{') ? (parseJson(text) as JsonObject) : undefined
     }
-    const { steps } = parseYaml(readShared(...root, name, 'test.yaml')) as { steps: readonly JsonObject[] }
+    const { steps } = parseYaml(readData(...root, name, 'test.yaml')) as { steps: readonly JsonObject[] }
     const live = new Map<string, JsonObject>()
     return steps.flatMap((step, i) => {
       const path = String(step['expectedPath']).replace(/\?.*/, '')
@@ -511,8 +512,10 @@ describe.skipIf(sharedIsAbsent)('patches that kubectl edit sends', () => {
       ]
     })
   })
+}
 
-  test('there are some of both kinds', () => {
+describeData('patches that kubectl edit sends', { minimum: 18, read: patchesOfKubectlEdit }, (cases) => {
+  test('include strategic merge patches and merge patches', () => {
     expect(cases.filter(({ strategic }) => strategic).length).toBeGreaterThan(10)
     expect(cases.filter(({ strategic }) => !strategic).length).toBeGreaterThan(4)
   })

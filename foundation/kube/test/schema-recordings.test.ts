@@ -1,7 +1,5 @@
 // What a real kube-apiserver answered to custom resources (shared/kubernetes/recordings), held against the schema walkers alone.
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type {
   EmbeddedObjectError,
   FieldError,
@@ -16,7 +14,6 @@ import {
   coerceEmbeddedMetadata,
   decodeObjectMeta,
   fieldErrorBody,
-  parseJson,
   prune,
   stringifyJson,
   structuralSchema,
@@ -25,9 +22,7 @@ import {
   validateListTypes,
   validateValue,
 } from '@fairlead/kube'
-
-const shared = process.env['FAIRLEAD_SHARED'] ?? join(import.meta.dirname, '../../../../shared')
-const recordings = join(shared, 'kubernetes/recordings')
+import { describeData, recordings } from '../../../test/support/conformance-data.ts'
 
 interface Step {
   readonly request?: { readonly method: string; readonly path: string; readonly body?: JsonObject }
@@ -44,7 +39,7 @@ interface Scenario {
 }
 
 function scenarios(area: string): readonly Scenario[] {
-  return parseJson(readFileSync(join(recordings, `${area}.json`))) as unknown as readonly Scenario[]
+  return recordings(area) as unknown as readonly Scenario[]
 }
 
 /** Posts of instances whose CRD has the schema that the scenario's first request declares. */
@@ -121,8 +116,8 @@ function isForeign({ field, message }: Cause): boolean {
   )
 }
 
-describe.skipIf(!existsSync(recordings))('schemas against recordings', () => {
-  test.each(existsSync(recordings) ? creations() : [])('$title', ({ title, schema, step }) => {
+describeData('custom resources against their schemas as recorded', { minimum: 130, read: creations }, (cases) => {
+  test.each(cases)('$title', ({ title, schema, step }) => {
     const body = step.request!.body!
     if (step.response.status === 400) {
       expect(`Widget in version "v1" cannot be handled as a Widget: ${refusal(body, schema)}`).toBe(

@@ -9,7 +9,7 @@ import {
   parseLabelSelector,
   selectorFrom,
 } from '@fairlead/kube'
-import { recordings, sharedIsAbsent } from './support/shared.ts'
+import { describeData, recordings } from '../../../test/support/conformance-data.ts'
 
 const labelValueText =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
@@ -83,20 +83,22 @@ describe('parseLabelSelector', () => {
   })
 })
 
-describe.skipIf(sharedIsAbsent)('selectors of the recordings', () => {
+const recordedSelectors = () => {
   const requests = ['list/label-selectors-bad', 'list/field-selectors'].flatMap((name) =>
     recordings('list')
       .filter((recording) => recording.name === name)
       .flatMap((recording) => recording.steps),
   )
-  const cases = requests.flatMap(({ request, response }) => {
+  return requests.flatMap(({ request, response }) => {
     const query = new URL(request?.path ?? '/', 'http://server').searchParams
     const text = query.get('labelSelector') ?? query.get('fieldSelector')
     if (text === null || response === undefined) return []
     const parse = query.has('labelSelector') ? parseLabelSelector : parseFieldSelector
     return [{ text, parse, status: response.status, message: response.body?.['message'] }]
   })
+}
 
+describeData('selectors of the recordings', { minimum: 25, read: recordedSelectors }, (cases) => {
   test.each(cases)('$text', ({ text, parse, status, message }) => {
     if (status === 200 || String(message).includes('is not a known field selector')) {
       expect(() => parse(text)).not.toThrow()

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { builtinTables } from './generate/builtin-tables.ts'
+import { builtinTables, offlineTables } from './generate/builtin-tables.ts'
 import { crdModules } from './generate/crd-module.ts'
 import { outdated, writeGenerated } from './generate/generated-file.ts'
 
@@ -17,7 +17,10 @@ const factsArePresent = existsSync(join(shared, 'kubernetes', 'schemas.json'))
 const changed = [
   ...crdModules(join(root, 'capabilities')).flatMap((module) => take(module.folder, module.files)),
   ...(factsArePresent
-    ? take(join(root, 'foundation/builtin-kinds/src/generated'), builtinTables(join(shared, 'kubernetes')))
+    ? [
+        ...take(join(root, 'foundation/builtin-kinds/src/generated'), builtinTables(join(shared, 'kubernetes'))),
+        ...take(join(root, 'foundation/offline/src/generated'), offlineTables(join(shared, 'kubernetes'))),
+      ]
     : []),
 ]
 // The pages read the modules that have just been written.

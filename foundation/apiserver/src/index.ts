@@ -88,7 +88,7 @@ export { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, protobufCodec } fr
 export { ProtobufError } from './protobuf/protobuf-error.ts'
 
 // parts of the server: custom resources
-export { compareVersions, customResourceStrategy, resourceDefinitionFrom } from './custom/index.ts'
+export { customResourceStrategy, resourceDefinitionFrom } from './custom/index.ts'
 export type { CompiledRules, RuleEngine } from './custom/index.ts'
 
 // parts of the server: certificates and kubeconfig

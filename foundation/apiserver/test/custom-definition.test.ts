@@ -1,10 +1,10 @@
 // From a CRD to a served resource, and the decisions about its life: pure functions.
 import { describe, expect, test } from 'vitest'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { formatFieldError } from '@fairlead/kube'
+import { compareVersions, formatFieldError } from '@fairlead/kube'
 import type { RuleEngine } from '@fairlead/apiserver'
 import type { WriteContext } from '@fairlead/builtin-kinds'
-import { compareVersions, customResourceStrategy, nextStep, resourceDefinitionFrom } from '@fairlead/apiserver'
+import { customResourceStrategy, nextStep, resourceDefinitionFrom } from '@fairlead/apiserver'
 
 const now = '2026-01-01T00:00:00Z'
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }

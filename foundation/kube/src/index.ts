@@ -15,6 +15,7 @@ export type { GoTime } from './go-time.ts'
 
 // names, selectors, JSONPath
 export * from './names.ts'
+export * from './version-order.ts'
 export * from './selector.ts'
 export * from './field-selector.ts'
 export * from './jsonpath.ts'

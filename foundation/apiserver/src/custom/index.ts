@@ -2,4 +2,3 @@
 export { customResourceStrategy } from './custom-strategy.ts'
 export { resourceDefinitionFrom } from './resource-definition.ts'
 export type { CompiledRules, RuleEngine } from './validation-rules.ts'
-export { compareVersions } from './version-order.ts'

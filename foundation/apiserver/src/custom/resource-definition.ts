@@ -1,6 +1,6 @@
 // From a CRD to what the registry serves.
 import type { CustomResourceDefinition, DefinitionVersion, KubeObject } from '@fairlead/kube'
-import { asCustomResourceDefinition, asJson, formatGoValue, parseColumnPath } from '@fairlead/kube'
+import { compareVersions, asCustomResourceDefinition, asJson, formatGoValue, parseColumnPath } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 import { celRules } from './cel-rules.ts'
 import { conversionOf } from './conversion-webhook.ts'
@@ -8,7 +8,6 @@ import type { ConversionSource } from './conversion-webhook.ts'
 import { customPrinter } from './custom-printer.ts'
 import { customResourceStrategy, schemaOfVersion } from './custom-strategy.ts'
 import type { RuleEngine } from './validation-rules.ts'
-import { compareVersions } from './version-order.ts'
 
 /** In the order that discovery shows. */
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']

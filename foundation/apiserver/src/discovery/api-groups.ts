@@ -1,6 +1,6 @@
 // What discovery and OpenAPI speak of: the served groups, their versions and resources, in the order in which clients see them.
 import { builtinGroups } from '@fairlead/builtin-kinds'
-import { compareVersions } from '../custom/version-order.ts'
+import { compareVersions } from '@fairlead/kube'
 import type { RegistryReader } from '../registry/registry.ts'
 import type { ResourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 

@@ -1,0 +1,20 @@
+// Public API of @fairlead/offline: what commands need without a server.
+export { CommandError, exitCode, usageError } from './command-error.ts'
+
+// manifests
+export { ManifestError } from './manifest-error.ts'
+export { manifestFiles } from './manifest-files.ts'
+export { parseDocuments, readDocuments } from './documents.ts'
+export type { Document, SyntaxHint } from './documents.ts'
+export { manifestsOf, readManifests } from './manifests.ts'
+export type { Manifest, ReadOptions } from './manifests.ts'
+
+// kinds and schemas
+export { KindCatalog, UnknownKindError } from './kind-catalog.ts'
+export type { ResourceKind } from './kind-catalog.ts'
+export { pluralOf } from './plural.ts'
+export { CrdSchemas, validManifests } from './crd-schemas.ts'
+
+// plans
+export { formatPlan, planFormats, planReference, printPlan } from './plan.ts'
+export type { Plan, PlanAction, PlanFormat, PlanReference } from './plan.ts'

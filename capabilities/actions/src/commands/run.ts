@@ -2,8 +2,7 @@
 import type { CommandContext } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import { jobState } from '../engine/runs/job.ts'
-import { Job } from '../engine/runs/run.ts'
+import { Job, jobState } from '../engine/runs/job.ts'
 import { actionsClient } from './actions-client.ts'
 import { parseResource, reported } from './resource-argument.ts'
 

@@ -4,7 +4,7 @@ import { stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { KindActionMappingObject } from '../api.ts'
 import { defaultMapping } from '../defaults/default-objects.ts'
-import { catalogOf } from '../runtime/live-catalog.ts'
+import { fixedCatalog } from '../engine/catalog.ts'
 import { whyOf } from '../engine/menu.ts'
 import type { Why, WhyCandidate } from '../engine/menu.ts'
 import { actionsClient } from './actions-client.ts'
@@ -65,7 +65,10 @@ async function offline(context: CommandContext, files: readonly string[]): Promi
     }
     const mappings = objects.filter(({ kind }) => kind === 'KindActionMapping') as KindActionMappingObject[]
     const configMaps = objects.filter(({ kind }) => kind === 'ConfigMap')
-    const source = catalogOf(mappings.length > 0 ? mappings : [defaultMapping as KindActionMappingObject], configMaps)
+    const source = fixedCatalog(
+      mappings.length > 0 ? mappings : [defaultMapping as KindActionMappingObject],
+      configMaps,
+    )
     print(
       context,
       whyOf(source.catalog().resolve(resource), resource, () => true),

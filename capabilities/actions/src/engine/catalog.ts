@@ -1,5 +1,6 @@
 // All mappings and maps at hand, and what they mean for a resource. Reads nothing by itself: whoever keeps objects tells where a map is.
 import type { KubeObject } from '@fairlead/kube'
+import type { MapObject } from './data/map-data.ts'
 import { parseActionMap } from './maps/action-map.ts'
 import type { ActionMap } from './maps/action-map.ts'
 import { parseMapping } from './mapping/mapping.ts'
@@ -15,14 +16,19 @@ import type { StatusMap } from './maps/status-map.ts'
 import { targetOf } from './mapping/target.ts'
 import type { Target } from './mapping/target.ts'
 
-/** A ConfigMap as the catalog needs it. */
-export type MapObject = Pick<KubeObject, 'metadata'> & { readonly data?: unknown }
-
 /** A KindActionMapping as the catalog needs it. */
 export type MappingObject = Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }
 
 /** Where maps are. The same object must come until it changes. */
 export type FindMap = (namespace: string, name: string) => MapObject | undefined
+
+/** A catalog, and the ConfigMaps beside it: the port of the service to a cluster, or to a list of objects. */
+export interface CatalogSource {
+  /** Returns the catalog as it is now. Throws ActionError 503 while it is not known. */
+  catalog(): Catalog
+  /** Returns a ConfigMap as it is now, or undefined when it does not exist. */
+  configMap(namespace: string, name: string): MapObject | undefined
+}
 
 /** What mapping, lookup and merge give for a resource. */
 export interface Resolution extends Candidates {
@@ -121,6 +127,14 @@ export class Catalog {
     this.#merged.clear()
     this.#asked.clear()
   }
+}
+
+/** Returns the source of a fixed list of objects: read from files, or listed once. */
+export function fixedCatalog(mappings: readonly MappingObject[], maps: readonly MapObject[]): CatalogSource {
+  const byKey = new Map(maps.map((map) => [`${map.metadata.namespace ?? ''}/${map.metadata.name ?? ''}`, map]))
+  const configMap = (namespace: string, name: string): MapObject | undefined => byKey.get(`${namespace}/${name}`)
+  const catalog = new Catalog(mappings, configMap)
+  return { catalog: () => catalog, configMap }
 }
 
 const parsedMapping: (object: MappingObject) => Mapping = onceEach(parseMapping)

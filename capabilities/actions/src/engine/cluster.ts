@@ -1,8 +1,8 @@
-// What functions of patterns read from a cluster: with the rights of whoever asks.
+// The port of pattern functions: objects that they read, with the rights of the caller. runtime/ and offline/ implement it.
 import type { KubeObject, LabelSelector, ObjectKey } from '@fairlead/kube'
 
-/** A kind that a reader knows. */
-export interface ReadKind {
+/** A kind that the cluster serves. */
+export interface ResourceKind {
   readonly apiVersion: string
   readonly kind: string
   readonly group: string
@@ -10,20 +10,20 @@ export interface ReadKind {
   readonly namespaced: boolean
 }
 
-/** Which objects a list wants. */
-export interface ReadScope {
+/** Selects the objects of a list. */
+export interface ListScope {
   /** All namespaces when left out. */
   readonly namespace?: string | undefined
   readonly labelSelector?: LabelSelector | string | undefined
   readonly fieldSelector?: string | undefined
 }
 
-/** A cluster, or objects at hand. */
-export interface ClusterReader {
-  /** The kind that kubectl's TYPE names (`pods`, `po`, `Pod`, `deployments.apps`); undefined when there is none. */
-  kindOf(type: string): Promise<ReadKind | undefined>
-  /** An object; undefined when it is not there. Rejects with StatusError when it may not be read. */
-  find(kind: Pick<ReadKind, 'apiVersion' | 'kind'>, key: ObjectKey): Promise<KubeObject | undefined>
-  /** Objects in the order of namespace and name. */
-  list(kind: Pick<ReadKind, 'apiVersion' | 'kind'>, scope: ReadScope): Promise<readonly KubeObject[]>
+/** Reads a cluster, or a list of objects. */
+export interface Cluster {
+  /** Returns the kind that kubectl's TYPE names (`pods`, `po`, `Pod`, `deployments.apps`), or undefined. */
+  kindOf(type: string): Promise<ResourceKind | undefined>
+  /** Returns an object, or undefined when it does not exist. Rejects with StatusError when it may not be read. */
+  find(kind: Pick<ResourceKind, 'apiVersion' | 'kind'>, key: ObjectKey): Promise<KubeObject | undefined>
+  /** Returns objects ordered by namespace and name. */
+  list(kind: Pick<ResourceKind, 'apiVersion' | 'kind'>, scope: ListScope): Promise<readonly KubeObject[]>
 }

@@ -2,8 +2,8 @@
 import type { KubeObject } from '@fairlead/kube'
 import { dns1123Subdomain, isJsonObject, ownValue } from '@fairlead/kube'
 import { apiVersion } from '../api.ts'
-import { MapData, asData } from './maps/action-map.ts'
-import type { MapObject } from './catalog.ts'
+import { MapData, asData } from './data/map-data.ts'
+import type { MapObject } from './data/map-data.ts'
 import type { Problem } from './data/problem.ts'
 
 /** Key of the data of an action map under which mappings may stand. */

@@ -4,7 +4,7 @@ import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { applicationApi, componentNamespaces, isApplication, selectorOf } from './application.ts'
 import { PatternError } from './patterns/pattern.ts'
 import type { CallFunction } from './patterns/pattern-resolver.ts'
-import type { ClusterReader } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
 import { kubectlGet } from './kubectl-get.ts'
 
 const deployments = { apiVersion: 'apps/v1', kind: 'Deployment' }
@@ -13,19 +13,21 @@ const replicaSets = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
 
 const revisionAnnotation = 'deployment.kubernetes.io/revision'
 
-/** The functions for one target, reading with the rights of `reader`. */
-export function functionsFor(resource: KubeObject, reader: ClusterReader): CallFunction {
+/** The functions for one target, reading with the rights of `cluster`. */
+export function functionsFor(resource: KubeObject, cluster: Cluster): CallFunction {
   const namespace = resource.metadata.namespace ?? 'default'
   return async (name, args) => {
     switch (name) {
       case 'podlist':
-        return podsJson(await podsOf(await contextOf(name, args, resource, reader, deployments), reader))
+        return podsJson(await podsOf(await contextOf(name, args, resource, cluster, deployments), cluster))
       case 'apppodlist':
-        return podsJson(await podsOfApplication(await contextOf(name, args, resource, reader, applicationApi), reader))
+        return podsJson(
+          await podsOfApplication(await contextOf(name, args, resource, cluster, applicationApi), cluster),
+        )
       case 'replicaset':
-        return newestReplicaSet(await contextOf(name, args, resource, reader, deployments), reader)
+        return newestReplicaSet(await contextOf(name, args, resource, cluster, deployments), cluster)
       case 'kubectlGet':
-        return kubectlGet(args, namespace, reader)
+        return kubectlGet(args, namespace, cluster)
       default:
         throw failed(name, 'there is no such function; there are podlist, apppodlist, replicaset and kubectlGet')
     }
@@ -37,7 +39,7 @@ async function contextOf(
   name: string,
   args: readonly string[],
   resource: KubeObject,
-  reader: ClusterReader,
+  cluster: Cluster,
   kind: { readonly apiVersion: string; readonly kind: string },
 ): Promise<KubeObject> {
   const [namespace, object, ...more] = args
@@ -54,25 +56,25 @@ async function contextOf(
   }
   if (object === undefined || more.length > 0)
     throw failed(name, `it takes no arguments or two, ${name}(NAMESPACE,NAME), not ${args.length}`)
-  const found = await reader.find(kind, { namespace, name: object })
+  const found = await cluster.find(kind, { namespace, name: object })
   if (found === undefined) throw failed(name, `there is no ${kind.kind} ${namespace}/${object}`)
   return found
 }
 
-async function podsOf(deployment: KubeObject, reader: ClusterReader): Promise<readonly KubeObject[]> {
-  return reader.list(pods, {
+async function podsOf(deployment: KubeObject, cluster: Cluster): Promise<readonly KubeObject[]> {
+  return cluster.list(pods, {
     namespace: deployment.metadata.namespace ?? 'default',
     labelSelector: selectorIn(deployment),
   })
 }
 
-async function podsOfApplication(application: KubeObject, reader: ClusterReader): Promise<readonly KubeObject[]> {
+async function podsOfApplication(application: KubeObject, cluster: Cluster): Promise<readonly KubeObject[]> {
   const labelSelector = selectorOf(application)
   if (labelSelector === undefined) return []
   const found = new Map<string, KubeObject>()
   for (const namespace of componentNamespaces(application)) {
-    for (const deployment of await reader.list(deployments, { namespace, labelSelector })) {
-      for (const pod of await podsOf(deployment, reader))
+    for (const deployment of await cluster.list(deployments, { namespace, labelSelector })) {
+      for (const pod of await podsOf(deployment, cluster))
         found.set(`${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}`, pod)
     }
   }
@@ -80,8 +82,8 @@ async function podsOfApplication(application: KubeObject, reader: ClusterReader)
 }
 
 /** Name of the ReplicaSet with the highest revision; of those that the Deployment owns, where owners are known. */
-async function newestReplicaSet(deployment: KubeObject, reader: ClusterReader): Promise<string> {
-  const selected = await reader.list(replicaSets, {
+async function newestReplicaSet(deployment: KubeObject, cluster: Cluster): Promise<string> {
+  const selected = await cluster.list(replicaSets, {
     namespace: deployment.metadata.namespace ?? 'default',
     labelSelector: selectorIn(deployment),
   })

@@ -2,7 +2,7 @@
 import { parseJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { PatternError } from './patterns/pattern.ts'
-import type { ClusterReader, ReadKind } from './cluster.ts'
+import type { Cluster, ResourceKind } from './cluster.ts'
 
 interface Request {
   readonly type: string
@@ -28,19 +28,19 @@ const options: Readonly<Record<string, 'namespace' | 'labelSelector' | 'fieldSel
 const flags: readonly string[] = ['-A', '--all-namespaces']
 
 /** Answers. `namespace` is where it looks unless told. Rejects with PatternError, or with the API server's refusal. */
-export async function kubectlGet(args: readonly string[], namespace: string, reader: ClusterReader): Promise<string> {
+export async function kubectlGet(args: readonly string[], namespace: string, cluster: Cluster): Promise<string> {
   const request = parseArguments(args)
-  const kind = await reader.kindOf(request.type)
+  const kind = await cluster.kindOf(request.type)
   if (kind === undefined) throw failed(`the server has no resource type "${request.type}"`)
   const where = kind.namespaced ? (request.namespace ?? namespace) : ''
   if (request.name !== undefined) {
     if (request.allNamespaces) throw failed('a resource cannot be retrieved by name across all namespaces')
-    const found = await reader.find(kind, { namespace: where, name: request.name })
+    const found = await cluster.find(kind, { namespace: where, name: request.name })
     if (found === undefined) throw failed(`${kind.plural} "${request.name}" not found`)
     return print(request.output, kind, [found], found as unknown as JsonObject)
   }
   const { labelSelector, fieldSelector } = request
-  const items = await reader.list(kind, {
+  const items = await cluster.list(kind, {
     namespace: kind.namespaced && !request.allNamespaces ? where : undefined,
     labelSelector,
     fieldSelector,
@@ -104,7 +104,7 @@ function spelled(argument: string): { readonly option: string; readonly attached
   return { option: argument.slice(0, 2), attached: rest === '' ? undefined : rest.replace(/^=/, '') }
 }
 
-function print(output: string, kind: ReadKind, items: readonly KubeObject[], whole: JsonObject): string {
+function print(output: string, kind: ResourceKind, items: readonly KubeObject[], whole: JsonObject): string {
   if (output === 'json') return stringifyJson(whole)
   if (output === 'yaml') return stringifyYaml(whole)
   if (output === 'name')

@@ -1,9 +1,10 @@
 // Everything that can be told of a map without a resource: its form, its patterns, what its actions refer to.
 import type { JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
-import { MapData, actionTypes, asData, parseActionMap } from './maps/action-map.ts'
+import { actionTypes, parseActionMap } from './maps/action-map.ts'
+import { MapData, asData } from './data/map-data.ts'
 import type { Action, ActionMap } from './maps/action-map.ts'
-import type { MapObject } from './catalog.ts'
+import type { MapObject } from './data/map-data.ts'
 import { splitCommandLine } from './runs/command-line.ts'
 import { kamDefsKey } from './embedded-mapping.ts'
 import { expressionProblem } from './enablement.ts'

@@ -1,42 +1,52 @@
-// A ClusterReader over objects at hand: for files and for tests.
+// A Cluster of objects from files.
 import { builtinKinds } from '@fairlead/client'
 import { parseFieldSelector, parseApiVersion, parseLabelSelector, selectorFrom } from '@fairlead/kube'
 import type { JsonValue, KubeObject, ObjectKey, Selector } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
-import type { ClusterReader, ReadKind, ReadScope } from '../engine/cluster.ts'
+import type { Cluster, ListScope, ResourceKind } from '../engine/cluster.ts'
 
-/** Reads from a list of objects. */
-export function objectsReader(objects: readonly KubeObject[]): ClusterReader {
-  const kinds = kindsOf(objects)
-  const ofKind = (kind: Pick<ReadKind, 'apiVersion' | 'kind'>): KubeObject[] => {
+/** Reads a list of objects. */
+export class FileCluster implements Cluster {
+  readonly #objects: readonly KubeObject[]
+  readonly #kinds: readonly ResourceKind[]
+
+  constructor(objects: readonly KubeObject[]) {
+    this.#objects = objects
+    this.#kinds = kindsOf(objects)
+  }
+
+  async kindOf(type: string): Promise<ResourceKind | undefined> {
+    const [name = '', ...rest] = type.toLowerCase().split('.')
+    const group = rest.join('.')
+    return this.#kinds.find(
+      (kind) => [kind.kind.toLowerCase(), kind.plural].includes(name) && (group === '' || kind.group === group),
+    )
+  }
+
+  async find(
+    kind: Pick<ResourceKind, 'apiVersion' | 'kind'>,
+    { namespace, name }: ObjectKey,
+  ): Promise<KubeObject | undefined> {
+    return this.#ofKind(kind).find(
+      ({ metadata }) => metadata.name === name && (namespace === '' || (metadata.namespace ?? '') === namespace),
+    )
+  }
+
+  async list(kind: Pick<ResourceKind, 'apiVersion' | 'kind'>, scope: ListScope): Promise<readonly KubeObject[]> {
+    return this.#ofKind(kind).filter(matcher(scope)).toSorted(byKey)
+  }
+
+  /** The objects of a kind, in any version of its group. */
+  #ofKind(kind: Pick<ResourceKind, 'apiVersion' | 'kind'>): readonly KubeObject[] {
     const { group } = parseApiVersion(kind.apiVersion)
-    return objects.filter(
+    return this.#objects.filter(
       (object) => object.kind === kind.kind && parseApiVersion(object.apiVersion ?? '').group === group,
     )
   }
-  return {
-    async kindOf(type) {
-      const [name, ...rest] = type.toLowerCase().split('.')
-      const group = rest.join('.')
-      return kinds.find(
-        (kind) => [kind.kind.toLowerCase(), kind.plural].includes(name!) && (group === '' || kind.group === group),
-      )
-    },
-    async find(kind, { namespace, name }: ObjectKey) {
-      return ofKind(kind).find(
-        (object) =>
-          object.metadata.name === name && (namespace === '' || (object.metadata.namespace ?? '') === namespace),
-      )
-    },
-    async list(kind, scope) {
-      const matches = matcher(scope)
-      return ofKind(kind).filter(matches).toSorted(byKey)
-    },
-  }
 }
 
-/** Whether an object is in a scope. */
-export function matcher({ namespace, labelSelector, fieldSelector }: ReadScope): (object: KubeObject) => boolean {
+/** Returns a predicate: the object is in the scope. */
+function matcher({ namespace, labelSelector, fieldSelector }: ListScope): (object: KubeObject) => boolean {
   const labels: Selector | undefined =
     labelSelector === undefined
       ? undefined
@@ -47,10 +57,10 @@ export function matcher({ namespace, labelSelector, fieldSelector }: ReadScope):
   return (object) =>
     (namespace === undefined || object.metadata.namespace === namespace) &&
     (labels === undefined || labels.matches(object.metadata.labels ?? {})) &&
-    fields.every(({ field, operator, value }) => (textAt(object, field) === value) === (operator !== '!='))
+    fields.every(({ field, operator, value }) => (stringAt(object, field) === value) === (operator !== '!='))
 }
 
-function textAt(object: KubeObject, path: string): string {
+function stringAt(object: KubeObject, path: string): string {
   const value = path
     .split('.')
     .reduce<JsonValue | undefined>(
@@ -60,15 +70,15 @@ function textAt(object: KubeObject, path: string): string {
   return value === undefined || value === null || typeof value === 'object' ? '' : String(value)
 }
 
-function kindsOf(objects: readonly KubeObject[]): readonly ReadKind[] {
-  const known = builtinKinds.map((kind): ReadKind => ({
+function kindsOf(objects: readonly KubeObject[]): readonly ResourceKind[] {
+  const known = builtinKinds.map((kind): ResourceKind => ({
     apiVersion: kind.apiVersion,
     kind: kind.kind,
     group: kind.group,
     plural: kind.plural ?? `${kind.kind.toLowerCase()}s`,
     namespaced: kind.namespaced ?? true,
   }))
-  const seen = objects.map((object): ReadKind => ({
+  const seen = objects.map((object): ResourceKind => ({
     apiVersion: object.apiVersion,
     kind: object.kind,
     group: parseApiVersion(object.apiVersion ?? '').group,

@@ -2,39 +2,13 @@
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Controller, Logger, Manager } from '@fairlead/controller'
-import {
-  condition,
-  formatTime,
-  isJsonArray,
-  isJsonObject,
-  isNotFound,
-  isTerminating,
-  ownerReferenceTo,
-} from '@fairlead/kube'
-import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { asData } from '../engine/maps/action-map.ts'
-import { jobState } from '../engine/runs/job.ts'
-import { Job } from '../engine/runs/run.ts'
-import { launch } from './launch.ts'
-import type { RunMode } from './launch.ts'
-import { LogBook } from './pod-logs.ts'
-
-/** How Jobs are run. */
-export interface JobRunnerOptions {
-  readonly mode: RunMode
-  /** A kubeconfig with the rights of a service account; pods get none when left out. Rejects when there is no such account. */
-  readonly kubeconfigFor?: (namespace: string, serviceAccount: string) => Promise<string>
-}
-
-/** Bytes that one pod may print. */
-const maxOutput = 4 * 1024 * 1024
-/** Seconds that a Job may take that sets no limit itself. */
-const defaultDeadline = 3600
-/** Milliseconds before the second attempt; doubled for each further one, as Kubernetes does it. */
-const firstBackoff = 10_000
-const longestBackoff = 360_000
-/** The node that pods say they run on. */
-const nodeName = 'fairlead'
+import { isNotFound, isTerminating } from '@fairlead/kube'
+import type { Clock } from '@fairlead/kube'
+import { asData } from '../engine/data/map-data.ts'
+import { Job, jobState } from '../engine/runs/job.ts'
+import { JobRun, nodeName } from './job-run.ts'
+import type { JobRunnerOptions } from './job-run.ts'
+import { PodLogs } from './pod-logs.ts'
 
 interface RunningJob {
   readonly stop: AbortController
@@ -43,17 +17,18 @@ interface RunningJob {
 
 /** The runner. Its `logs` are what the API server's `podLogs` asks. */
 export class JobRunner implements AsyncDisposable {
-  readonly logs: LogBook['read']
+  readonly logs: PodLogs['read']
   readonly #options: JobRunnerOptions
-  readonly #book = new LogBook()
+  readonly #podLogs = new PodLogs()
+  /** By the uid of the Job. */
   readonly #running = new Map<string, RunningJob>()
-  /** What ends the command of a pod, by the pod's uid, while it runs. */
-  readonly #pods = new Map<string, AbortController>()
+  /** Aborts the command of a running pod, by the uid of the pod. */
+  readonly #commands = new Map<string, AbortController>()
 
   /** A runner that runs nothing until it is set up. */
   constructor(options: JobRunnerOptions) {
     this.#options = options
-    this.logs = this.#book.read
+    this.logs = this.#podLogs.read
   }
 
   /** Begins to run Jobs. */
@@ -92,10 +67,10 @@ export class JobRunner implements AsyncDisposable {
   }
 
   /** A pod that is being deleted waits for its kubelet, and that is us: end its command, then let it go. */
-  async #endDeleted(pod: KubeObject, client: Client): Promise<void> {
+  async #endDeleted(pod: Pod, client: Client): Promise<void> {
     const { metadata } = pod
     if (!isTerminating(pod) || asData(pod.spec)['nodeName'] !== nodeName) return
-    const command = this.#pods.get(metadata.uid!)
+    const command = this.#commands.get(metadata.uid!)
     // Its status, written when the command has ended, wakes us again.
     if (command !== undefined) return command.abort()
     try {
@@ -113,10 +88,18 @@ export class JobRunner implements AsyncDisposable {
     for (const [uid, { stop }] of this.#running) if (!present.has(uid)) stop.abort()
   }
 
-  #start(job: KubeObject, client: Client, clock: Clock, log: Logger): void {
+  #start(job: Job, client: Client, clock: Clock, log: Logger): void {
     const uid = job.metadata.uid!
     const stop = new AbortController()
-    const run = new JobRun({ job, client, clock, stop, options: this.#options, book: this.#book, pods: this.#pods })
+    const run = new JobRun({
+      job,
+      client,
+      clock,
+      stop,
+      options: this.#options,
+      podLogs: this.#podLogs,
+      commands: this.#commands,
+    })
     const done = run
       .run()
       .catch((error: unknown) => {
@@ -126,226 +109,4 @@ export class JobRunner implements AsyncDisposable {
       .finally(() => void this.#running.delete(uid))
     this.#running.set(uid, { stop, done })
   }
-}
-
-interface JobRunParts {
-  readonly job: KubeObject
-  readonly client: Client
-  readonly clock: Clock
-  readonly stop: AbortController
-  readonly options: JobRunnerOptions
-  readonly book: LogBook
-  readonly pods: Map<string, AbortController>
-}
-
-/** One Job from its first attempt to its end. */
-class JobRun {
-  readonly #parts: JobRunParts
-  readonly #spec: JsonObject
-  readonly #key: { readonly namespace: string; readonly name: string }
-  #succeeded = 0
-  #failed = 0
-  #attempt = 0
-  #isLate = false
-
-  constructor(parts: JobRunParts) {
-    this.#parts = parts
-    this.#spec = asData(parts.job.spec)
-    this.#key = { namespace: parts.job.metadata.namespace!, name: parts.job.metadata.name! }
-  }
-
-  async run(): Promise<void> {
-    const { clock, stop, job } = this.#parts
-    const started = formatTime(Date.parse(String(asData(job.status)['startTime'] ?? '')) || clock.now())
-    await this.#takeOver()
-    await this.#report({ startTime: started, active: 0 })
-    const deadline = numberOf(this.#spec['activeDeadlineSeconds'], defaultDeadline) * 1000
-    using _timer = clock.timer(Math.max(0, Date.parse(started) + deadline - clock.now()), () => {
-      this.#isLate = true
-      stop.abort()
-    })
-    const completions = numberOf(this.#spec['completions'], 1)
-    const limit = numberOf(this.#spec['backoffLimit'], 6)
-    while (this.#succeeded < completions && this.#failed <= limit && !stop.signal.aborted) {
-      if (this.#failed > 0 && this.#attempt > 0)
-        await clock.sleep(Math.min(firstBackoff * 2 ** (this.#failed - 1), longestBackoff), stop.signal).catch(() => {})
-      if (!stop.signal.aborted) await this.#runPod()
-    }
-    if (this.#succeeded >= completions)
-      return this.#finish('Complete', 'CompletionsReached', 'Reached expected number of succeeded pods')
-    if (this.#isLate) return this.#finish('Failed', 'DeadlineExceeded', 'Job was active longer than specified deadline')
-    if (this.#failed > limit)
-      return this.#finish('Failed', 'BackoffLimitExceeded', 'Job has reached the specified backoff limit')
-  }
-
-  /** Pods that an earlier runner left: those that ended count, those that did not are lost with it. */
-  async #takeOver(): Promise<void> {
-    const { client, job } = this.#parts
-    const { items } = await client.list(Pod, {
-      namespace: this.#key.namespace,
-      labelSelector: { matchLabels: { 'batch.kubernetes.io/controller-uid': job.metadata.uid! } },
-    })
-    for (const pod of items) {
-      const phase = asData(pod.status)['phase']
-      if (phase === 'Succeeded') this.#succeeded++
-      else {
-        this.#failed++
-        if (phase !== 'Failed')
-          await this.#podStatus(pod, {
-            phase: 'Failed',
-            reason: 'RunnerRestarted',
-            message: 'The runner was restarted while the pod ran',
-          })
-      }
-    }
-    this.#attempt = items.length
-  }
-
-  async #runPod(): Promise<void> {
-    const { client, clock, stop, options, book, pods } = this.#parts
-    const pod = await client.create(this.#podFor(this.#attempt++))
-    const uid = pod.metadata.uid!
-    const container = containerOf(pod)
-    const startedAt = formatTime(clock.now())
-    book.begin(uid)
-    const running = {
-      name: container['name'] ?? '',
-      image: container['image'] ?? '',
-      imageID: '',
-      ready: true,
-      started: true,
-      restartCount: 0,
-      state: { running: { startedAt } },
-    }
-    await this.#podStatus(pod, {
-      phase: 'Running',
-      startTime: startedAt,
-      conditions: podConditions(true, startedAt),
-      containerStatuses: [running],
-    })
-    await this.#report({ active: 1, ready: 1 })
-    const late = new AbortController()
-    pods.set(uid, late)
-    const print = (chunk: Buffer): void => {
-      if (late.signal.aborted || book.add(uid, chunk) <= maxOutput) return
-      late.abort()
-      book.add(uid, Buffer.from(`\nEnded: it printed more than ${maxOutput} bytes.\n`))
-    }
-    const exitCode = await this.#exitCode(pod, container, options, print, AbortSignal.any([stop.signal, late.signal]))
-    book.end(uid)
-    pods.delete(uid)
-    const finishedAt = formatTime(clock.now())
-    const terminated = { exitCode, startedAt, finishedAt, reason: exitCode === 0 ? 'Completed' : 'Error' }
-    if (exitCode === 0) this.#succeeded++
-    else this.#failed++
-    const left = {
-      phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-      conditions: podConditions(false, finishedAt),
-      containerStatuses: [{ ...running, ready: false, started: false, state: { terminated } }],
-    }
-    try {
-      await this.#podStatus(pod, left)
-    } catch (error) {
-      if (!isNotFound(error)) throw error
-    }
-    if (!stop.signal.aborted) await this.#report({ active: 0, ready: 0 })
-  }
-
-  async #exitCode(
-    pod: KubeObject,
-    container: JsonObject,
-    { mode, kubeconfigFor }: JobRunnerOptions,
-    print: (chunk: Buffer) => void,
-    signal: AbortSignal,
-  ): Promise<number> {
-    const account = String(asData(pod.spec)['serviceAccountName'] ?? 'default')
-    let kubeconfig: string | undefined
-    try {
-      kubeconfig = await kubeconfigFor?.(this.#key.namespace, account)
-    } catch (error) {
-      print(
-        Buffer.from(`Service account ${this.#key.namespace}/${account} cannot be used: ${(error as Error).message}\n`),
-      )
-      return 1
-    }
-    return launch({ mode, name: pod.metadata.name!, container, kubeconfig, print, signal })
-  }
-
-  #podFor(attempt: number): KubeObject {
-    const { job } = this.#parts
-    const template = asData(this.#spec['template'])
-    const { labels, annotations } = asData(template['metadata'])
-    return {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: {
-        namespace: this.#key.namespace,
-        name: `${this.#key.name.slice(0, 240)}-${attempt}`,
-        labels: { ...asData(labels) } as Record<string, string>,
-        ...(isJsonObject(annotations as JsonValue) ? { annotations: annotations as Record<string, string> } : {}),
-        ownerReferences: [ownerReferenceTo(job, { controller: true, blockOwnerDeletion: true })],
-      },
-      spec: { ...asData(template['spec']), nodeName },
-    }
-  }
-
-  async #finish(type: 'Complete' | 'Failed', reason: string, message: string): Promise<void> {
-    const now = formatTime(this.#parts.clock.now())
-    // The API server takes the end of a Job only together with what led to it.
-    const cause = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget'
-    const conditions = [cause, type].map((name) => ({
-      ...condition(name, true, { reason, message }),
-      lastProbeTime: now,
-      lastTransitionTime: now,
-    }))
-    await this.#report({
-      active: 0,
-      ready: 0,
-      ...(type === 'Complete' ? { completionTime: now } : {}),
-      conditions: conditions as unknown as JsonValue,
-    })
-  }
-
-  async #report(status: JsonObject): Promise<void> {
-    const counts = {
-      ...(this.#succeeded > 0 ? { succeeded: this.#succeeded } : {}),
-      ...(this.#failed > 0 ? { failed: this.#failed } : {}),
-    }
-    await this.#parts.client.patch(
-      Job,
-      this.#key,
-      { merge: { status: { ...counts, ...status } } },
-      { subresource: 'status' },
-    )
-  }
-
-  async #podStatus({ metadata }: KubeObject, status: JsonObject): Promise<void> {
-    await this.#parts.client.patch(
-      Pod,
-      { namespace: metadata.namespace!, name: metadata.name! },
-      { merge: { status } },
-      { subresource: 'status' },
-    )
-  }
-}
-
-function podConditions(isReady: boolean, now: string): JsonValue {
-  return ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
-    type,
-    status: isReady || type === 'Initialized' || type === 'PodScheduled' ? 'True' : 'False',
-    ...(isReady ? {} : { reason: 'PodCompleted' }),
-    lastProbeTime: null,
-    lastTransitionTime: now,
-  }))
-}
-
-/** Only the first container runs; Jobs of actions have one. */
-function containerOf(pod: KubeObject): JsonObject {
-  const { containers } = asData(pod.spec)
-  const [first] = isJsonArray(containers) ? containers : []
-  return asData(first)
-}
-
-function numberOf(value: JsonValue | undefined, otherwise: number): number {
-  return typeof value === 'number' ? value : otherwise
 }

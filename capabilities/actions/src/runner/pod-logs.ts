@@ -19,7 +19,7 @@ interface Log {
 }
 
 /** Logs by the uid of their pod. */
-export class LogBook {
+export class PodLogs {
   readonly #logs = new Map<string, Log>()
 
   /** Begins the log of a pod. */

@@ -14,32 +14,33 @@ import {
   selectorOf,
 } from '../engine/application.ts'
 import type { ActionType } from '../engine/maps/action-map.ts'
-import type { Resolution } from '../engine/catalog.ts'
+import type { CatalogSource, Resolution } from '../engine/catalog.ts'
 import { planCommand, textField } from '../engine/runs/command.ts'
 import { isAvailable } from '../engine/enablement.ts'
-import { jobTypeLabel } from '../engine/runs/job.ts'
+import { Job, jobTypeLabel } from '../engine/runs/job.ts'
 import { findAction } from '../engine/maps/merge.ts'
 import type { MergedAction } from '../engine/maps/merge.ts'
 import { PatternError } from '../engine/patterns/pattern.ts'
 import { PatternResolver } from '../engine/patterns/pattern-resolver.ts'
-import type { PatternScope, RunSnippet } from '../engine/patterns/pattern-resolver.ts'
+import type { PatternScope } from '../engine/patterns/pattern-resolver.ts'
+import type { RunSnippet } from '../engine/maps/snippet.ts'
 import type { Section } from '../engine/maps/section-map.ts'
 import { evaluateStatus, unknownStatus } from '../engine/maps/status-map.ts'
 import type { ResourceStatus } from '../engine/maps/status-map.ts'
 import { targetOf } from '../engine/mapping/target.ts'
 import type { Target } from '../engine/mapping/target.ts'
-import type { ReadKind } from '../engine/cluster.ts'
+import type { ResourceKind } from '../engine/cluster.ts'
+import { asData } from '../engine/data/map-data.ts'
 import { functionsFor } from '../engine/functions.ts'
-import type { CatalogSource } from './live-catalog.ts'
-import { clientReader } from './live-cluster.ts'
-import { Job, runSelector, runsOf } from '../engine/runs/run.ts'
+import { LiveCluster } from './live-cluster.ts'
+import { runSelector, runsOf } from '../engine/runs/run.ts'
 import type { Run, RunFilter } from '../engine/runs/run.ts'
 import type { KindTable } from './kind-table.ts'
 import { menuOf, whyOf } from '../engine/menu.ts'
 import type { Menu, Why } from '../engine/menu.ts'
 import { runRight } from './rights.ts'
 import type { Caller, Rights } from './rights.ts'
-import { dataOf, jobSettings, kappnavNamespace, unknownWord } from '../engine/runs/settings.ts'
+import { configName, jobSettings, kappnavNamespace, unknownWord } from '../engine/runs/settings.ts'
 
 /** A resource by its name. Without apiVersion the kind is looked up by its name. */
 export interface ResourceRef {
@@ -114,7 +115,7 @@ export class ActionService {
 
   /** Where Jobs are made for targets of a namespace. */
   jobNamespace(namespace = 'default'): string {
-    return jobSettings(this.#options.source, namespace).namespace
+    return jobSettings(this.#config(), namespace).namespace
   }
 
   /** Whether a caller may see the maps of a namespace: it may read ConfigMaps or mappings there. Throws StatusError 403. */
@@ -159,7 +160,7 @@ export class ActionService {
       { target, user: caller.user.name, application: options.application, body: options.inputs },
       {
         merged,
-        settings: jobSettings(this.#options.source, target.namespace),
+        settings: jobSettings(this.#config(), target.namespace),
         scope: this.#scope(caller, resource, resolution),
         newUid: randomUUID,
       },
@@ -176,7 +177,7 @@ export class ActionService {
 
   /** The Jobs of all runs that the caller may see: of all namespaces, or of the one that Jobs are made in. */
   async jobs(caller: Caller): Promise<readonly KubeObject[]> {
-    const { namespace } = jobSettings(this.#options.source, '')
+    const { namespace } = jobSettings(this.#config(), '')
     const scope = namespace === '' ? {} : { namespace }
     return (await caller.client.list(Job, { ...scope, labelSelector: runSelector })).items
   }
@@ -277,7 +278,7 @@ export class ActionService {
       source.catalog().statusMapOf(targetOf(resource)),
       resource,
       runSnippet,
-      unknownStatus(unknownWord(source)),
+      unknownStatus(unknownWord(this.#config())),
     )
   }
 
@@ -296,7 +297,7 @@ export class ActionService {
     return { resource }
   }
 
-  async #kindOf({ apiVersion, kind }: ResourceRef): Promise<ReadKind> {
+  async #kindOf({ apiVersion, kind }: ResourceRef): Promise<ResourceKind> {
     const found = await this.#options.kinds.kindOf(apiVersion === undefined ? kind : typeName(apiVersion, kind))
     if (found === undefined)
       throw new ActionError(
@@ -305,6 +306,11 @@ export class ActionService {
         `the server has no kind "${kind}"${apiVersion === undefined ? '' : ` in ${apiVersion}`}`,
       )
     return apiVersion === undefined ? found : { ...found, apiVersion: apiVersion.replace(/^\//, '') }
+  }
+
+  /** Data of kAppNav's configuration; empty when there is none. */
+  #config(): JsonObject {
+    return asData(this.#options.source.configMap(kappnavNamespace, configName)?.data)
   }
 
   #find(resolution: Resolution, resource: KubeObject, name: string, type: ActionType): MergedAction {
@@ -330,10 +336,10 @@ export class ActionService {
       merged,
       globalMap: async (name) => {
         const map = source.configMap(kappnavNamespace, name)
-        return map && dataOf(map)
+        return map && asData(map.data)
       },
       runSnippet,
-      callFunction: functionsFor(resource, clientReader(caller.client, kinds)),
+      callFunction: functionsFor(resource, new LiveCluster(caller.client, kinds)),
     }
   }
 

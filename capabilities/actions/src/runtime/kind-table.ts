@@ -1,9 +1,9 @@
 // Kinds by the names that people use for them: `pods`, `po`, `Pod`, `deployments.apps`, `deployments.v1.apps`.
 import type { Client } from '@fairlead/client'
 import type { JsonObject } from '@fairlead/kube'
-import type { ReadKind } from '../engine/cluster.ts'
+import type { ResourceKind } from '../engine/cluster.ts'
 
-interface Named extends ReadKind {
+interface Named extends ResourceKind {
   readonly names: readonly string[]
 }
 
@@ -21,7 +21,7 @@ export class KindTable {
   }
 
   /** The kind of a name; of the core group first, then of the group that comes first by name. */
-  async kindOf(type: string): Promise<ReadKind | undefined> {
+  async kindOf(type: string): Promise<ResourceKind | undefined> {
     const [name = '', ...rest] = type.toLowerCase().split('.')
     const found = pick(await this.#load(), name, rest)
     if (found !== undefined || this.#client.clock.monotonic() - this.#asked < lookAgainAfter) return found

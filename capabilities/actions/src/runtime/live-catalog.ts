@@ -1,20 +1,13 @@
-// Where the service has mappings and maps from: shared caches that follow a cluster, or a picture taken once.
+// The catalog of a cluster: kept up to date by shared caches (LiveCatalog), or listed once (listCatalog).
 import { ConfigMap } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { InformerUse, Manager } from '@fairlead/controller'
 import { kindActionMapping } from '../api.ts'
 import type { KindActionMappingObject } from '../api.ts'
 import { ActionError } from '../engine/action-error.ts'
-import { Catalog } from '../engine/catalog.ts'
-import type { MapObject } from '../engine/catalog.ts'
-
-/** A catalog, and the ConfigMaps beside it. */
-export interface CatalogSource {
-  /** The catalog as it is now. Throws ActionError 503 while it is not known. */
-  catalog(): Catalog
-  /** A ConfigMap as it is now. */
-  configMap(namespace: string, name: string): MapObject | undefined
-}
+import { Catalog, fixedCatalog } from '../engine/catalog.ts'
+import type { CatalogSource } from '../engine/catalog.ts'
+import type { MapObject } from '../engine/data/map-data.ts'
 
 /** Follows a cluster with the controller's rights. A change shows with the event that brings it. */
 export class LiveCatalog implements CatalogSource, Disposable {
@@ -73,16 +66,8 @@ export class LiveCatalog implements CatalogSource, Disposable {
   }
 }
 
-/** What a list of objects holds: for files, and for a cluster whose server does not serve actions. */
-export function catalogOf(mappings: readonly KindActionMappingObject[], maps: readonly MapObject[]): CatalogSource {
-  const byKey = new Map(maps.map((map) => [`${map.metadata.namespace ?? ''}/${map.metadata.name ?? ''}`, map]))
-  const configMap = (namespace: string, name: string): MapObject | undefined => byKey.get(`${namespace}/${name}`)
-  const catalog = new Catalog(mappings, configMap)
-  return { catalog: () => catalog, configMap }
-}
-
-/** A picture of a cluster, taken with the client's rights. */
-export async function takeCatalog(client: Client): Promise<CatalogSource> {
+/** Lists mappings and ConfigMaps once, with the client's rights. */
+export async function listCatalog(client: Client): Promise<CatalogSource> {
   const [mappings, maps] = await Promise.all([client.list(kindActionMapping), client.list(ConfigMap)])
-  return catalogOf(mappings.items, maps.items)
+  return fixedCatalog(mappings.items, maps.items)
 }

@@ -1,12 +1,12 @@
 // Cases of the area command: one command action of one resource, planned as the server plans it.
 import {
   ActionError,
+  FileCluster,
   actionsFrom,
   asActionError,
   findAction,
   functionsFor,
   mergeMaps,
-  objectsReader,
   planCommand,
   targetOf,
 } from '@fairlead/actions'
@@ -98,7 +98,7 @@ async function jobsOf(input: Case['input']): Promise<readonly KubeObject[]> {
         merged,
         globalMap: async () => undefined,
         runSnippet: sandbox.run,
-        callFunction: functionsFor(resource, objectsReader([resource])),
+        callFunction: functionsFor(resource, new FileCluster([resource])),
       },
       newUid: () => String(++uid),
     },

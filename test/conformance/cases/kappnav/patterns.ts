@@ -1,12 +1,5 @@
 // Cases of the area pattern: one request, its patterns resolved one after another.
-import {
-  PatternError,
-  PatternResolver,
-  functionsFor,
-  mergeMaps,
-  objectsReader,
-  parseActionMap,
-} from '@fairlead/actions'
+import { FileCluster, PatternError, PatternResolver, functionsFor, mergeMaps, parseActionMap } from '@fairlead/actions'
 import type { ActionMap } from '@fairlead/actions'
 import { StatusError, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
@@ -41,7 +34,7 @@ export async function playPatterns(input: Case['input'], want: Case['want']): Pr
     },
     inputs: values,
     runSnippet: sandbox.run,
-    callFunction: functionsFor(resource, objectsReader(objects)),
+    callFunction: functionsFor(resource, new FileCluster(objects)),
   })
   const results: unknown[] = []
   for (const { pattern, definedIn } of input.patterns as readonly PatternOf[]) {

@@ -1,7 +1,7 @@
 // A KindActionMapping as the engine sees it: checked rules, and the problems of all others.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, ownValue } from '@fairlead/kube'
-import { asData } from '../maps/action-map.ts'
+import { asData } from '../data/map-data.ts'
 import type { Problem } from '../data/problem.ts'
 import { parseRule } from './rule.ts'
 import type { Rule } from './rule.ts'

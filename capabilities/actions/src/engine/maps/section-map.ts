@@ -1,7 +1,8 @@
 // Section maps: labels and annotations of a resource that are shown with its details (originals/kappnav.md §4).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
-import { MapData, policyAnnotation } from './action-map.ts'
+import { MapData } from '../data/map-data.ts'
+import { policyAnnotation } from './action-map.ts'
 import type { Problem } from '../data/problem.ts'
 
 /** A section map, read. */

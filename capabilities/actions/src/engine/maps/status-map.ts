@@ -1,10 +1,10 @@
 // Status maps: what the status of a resource means, in one word and a sentence (originals/kappnav.md §4).
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { isJsonObject, ownValue, parseJsonPath } from '@fairlead/kube'
-import { MapData, asData } from './action-map.ts'
+import { MapData, asData } from '../data/map-data.ts'
 import type { Candidate } from '../mapping/mapping-index.ts'
 import type { Problem } from '../data/problem.ts'
-import type { RunSnippet } from '../patterns/pattern-resolver.ts'
+import type { RunSnippet } from './snippet.ts'
 
 /** Name of the map of kinds that have none; looked for where the candidates are. */
 export const unregisteredStatusMap = 'kappnav.status-mapping-unregistered'

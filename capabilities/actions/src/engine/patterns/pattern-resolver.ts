@@ -2,13 +2,11 @@
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import type { ActionMap } from '../maps/action-map.ts'
+import type { RunSnippet } from '../maps/snippet.ts'
 import { partFor } from '../maps/merge.ts'
 import type { MergedMap } from '../maps/merge.ts'
 import { PatternError, parsePattern } from './pattern.ts'
 import type { Pattern, PatternPart } from './pattern.ts'
-
-/** Runs the source of a snippet: the first function in it, with texts. Rejects with an Error whose message says why it gave nothing. */
-export type RunSnippet = (source: string, args: readonly string[]) => Promise<string>
 
 /** Answers a built-in function. Rejects with PatternError or with an error of the API server. */
 export type CallFunction = (name: string, args: readonly string[]) => Promise<string>

@@ -1,7 +1,7 @@
 // What a user puts in for an action, checked as the server must (originals/kappnav.md §1.4).
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
-import type { RunSnippet } from '../patterns/pattern-resolver.ts'
+import type { RunSnippet } from '../maps/snippet.ts'
 
 /**
  * A refusal. `kind` is the word that clients know: a field that is missing, unknown or invalid, or a value that does not fit.

@@ -1,7 +1,23 @@
 // The Jobs that run command actions: their form is kAppNav's (originals/kappnav.md §3.2), with limits and least rights.
-import { labelValue, longLabelValue } from '@fairlead/kube'
-import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { kind } from '@fairlead/client'
+import type { Kind } from '@fairlead/client'
+import { isConditionTrue, labelValue, longLabelValue } from '@fairlead/kube'
+import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import type { Target } from '../mapping/target.ts'
+
+/** `batch/v1 Job`, with the fields of its status that are read here. */
+export interface Job extends KubeObject {
+  readonly status?: {
+    readonly active?: number
+    readonly succeeded?: number
+    readonly failed?: number
+    readonly startTime?: string
+    readonly completionTime?: string
+    readonly conditions?: readonly Condition[]
+  }
+}
+/** `batch/v1 Job`, for clients. */
+export const Job: Kind<Job> = kind<Job>('batch/v1', 'Job', { plural: 'jobs', namespaced: true })
 
 /** How Jobs are made; from kAppNav's configuration. */
 export interface JobSettings {
@@ -118,18 +134,14 @@ export function jobFor(request: JobRequest, settings: JobSettings, uid: string):
   }
 }
 
+/** The states of a Job, in one word. */
+export type JobState = 'Succeeded' | 'Failed' | 'Running' | 'Waiting'
+
 /** Where a Job stands, in one word. A Job that succeeded in the end has succeeded, whatever failed before. */
-export function jobState(job: KubeObject): 'Succeeded' | 'Failed' | 'Running' | 'Waiting' {
-  const status = (job.status ?? {}) as {
-    succeeded?: number
-    active?: number
-    conditions?: readonly { type: string; status: string }[]
-  }
-  const holds = (type: string): boolean =>
-    status.conditions?.some((one) => one.type === type && one.status === 'True') ?? false
-  if (holds('Complete')) return 'Succeeded'
-  if (holds('Failed')) return 'Failed'
-  return (status.active ?? 0) > 0 ? 'Running' : 'Waiting'
+export function jobState({ status }: Job): JobState {
+  if (isConditionTrue(status?.conditions, 'Complete')) return 'Succeeded'
+  if (isConditionTrue(status?.conditions, 'Failed')) return 'Failed'
+  return (status?.active ?? 0) > 0 ? 'Running' : 'Waiting'
 }
 
 /** A label's value: long ones are shortened with a hash, and what no label may hold is replaced. */

@@ -1,11 +1,7 @@
 // Runs of command actions: the Jobs that kAppNav's labels mark, read with the caller's rights.
-import { kind } from '@fairlead/client'
-import type { Kind } from '@fairlead/client'
-import type { KubeObject } from '@fairlead/kube'
+import { findCondition } from '@fairlead/kube'
+import type { Job, JobState } from './job.ts'
 import { jobKeys, jobState, jobTypeLabel, labelOf } from './job.ts'
-
-/** `batch/v1 Job`: what command actions become. */
-export const Job: Kind = kind('batch/v1', 'Job', { plural: 'jobs', namespaced: true })
 
 /** One run of a command action. */
 export interface Run {
@@ -21,7 +17,7 @@ export interface Run {
   }
   readonly application?: { readonly namespace: string; readonly name: string }
   readonly user: string
-  readonly state: ReturnType<typeof jobState>
+  readonly state: JobState
   readonly created: string
   readonly finished?: string
 }
@@ -39,23 +35,14 @@ export interface RunFilter {
 export const runSelector: string = `${jobTypeLabel}=command`
 
 /** What a Job tells of the action behind it. */
-export function runOf(job: KubeObject): Run {
+export function runOf(job: Job): Run {
   const labels = job.metadata.labels ?? {}
   const annotations = job.metadata.annotations ?? {}
   const value = (key: string): string => annotations[key] ?? labels[key] ?? ''
   const isApplication = value(jobKeys.applicationScope) === 'true'
   const applicationName = value(jobKeys.applicationName)
-  const finished =
-    (job.status as
-      | {
-          completionTime?: string
-          conditions?: readonly { type: string; status: string; lastTransitionTime?: string }[]
-        }
-      | undefined) ?? {}
-  const end =
-    finished.completionTime ??
-    finished.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True')?.lastTransitionTime
   const subkind = value(jobKeys.subkind)
+  const finished = finishTime(job)
   return {
     job: job.metadata.name ?? '',
     namespace: job.metadata.namespace ?? '',
@@ -75,12 +62,18 @@ export function runOf(job: KubeObject): Run {
     user: value(jobKeys.user),
     state: jobState(job),
     created: job.metadata.creationTimestamp ?? '',
-    ...(end === undefined ? {} : { finished: end }),
+    ...(finished === undefined ? {} : { finished }),
   }
 }
 
+/** Returns when a Job completed or failed; undefined while it has not. */
+function finishTime({ status }: Job): string | undefined {
+  const failed = findCondition(status?.conditions, 'Failed')
+  return status?.completionTime ?? (failed?.status === 'True' ? failed.lastTransitionTime : undefined)
+}
+
 /** The runs among Jobs that fit, newest first. */
-export function runsOf(jobs: readonly KubeObject[], filter: RunFilter = {}): readonly Run[] {
+export function runsOf(jobs: readonly Job[], filter: RunFilter = {}): readonly Run[] {
   const fits = (wanted: string | undefined, found: string): boolean =>
     wanted === undefined || wanted === found || labelOf(wanted) === found
   return jobs

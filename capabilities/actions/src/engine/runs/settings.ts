@@ -1,19 +1,21 @@
 // The configuration of kAppNav: ConfigMap `kappnav-config` in its namespace (originals/kappnav.md §4), with keys of our own for Jobs.
 import type { JsonObject } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
-import { asData } from '../maps/action-map.ts'
-import type { MapObject } from '../catalog.ts'
-import { defaultDeadlineSeconds, defaultTtlSeconds } from './job.ts'
 import type { JobSettings } from './job.ts'
+import { defaultDeadlineSeconds, defaultTtlSeconds } from './job.ts'
 import { LenientJsonError, parseLenientJson } from '../data/lenient-json.ts'
-import type { CatalogSource } from '../../runtime/live-catalog.ts'
 
 /** kAppNav's namespace: where `builtin`, `kappnav-config` and the maps of the default mapping are. */
 export const kappnavNamespace = 'kappnav'
 
-/** How Jobs of a target in `namespace` are made. `job-namespace: ${namespace}` puts them beside their targets. */
-export function jobSettings(source: CatalogSource, namespace: string): JobSettings {
-  const config = dataOf(source.configMap(kappnavNamespace, 'kappnav-config'))
+/** Name of the ConfigMap with kAppNav's configuration. */
+export const configName = 'kappnav-config'
+
+/**
+ * Returns the settings of Jobs for targets in `namespace`; `config` is the data of the configuration.
+ * `job-namespace: ${namespace}` creates Jobs in the namespace of their targets.
+ */
+export function jobSettings(config: JsonObject, namespace: string): JobSettings {
   const wanted = text(config, 'job-namespace') ?? kappnavNamespace
   return {
     namespace: wanted === '${namespace}' ? namespace : wanted,
@@ -24,14 +26,9 @@ export function jobSettings(source: CatalogSource, namespace: string): JobSettin
   }
 }
 
-/** The word for a status that cannot be told. */
-export function unknownWord(source: CatalogSource): string {
-  return text(dataOf(source.configMap(kappnavNamespace, 'kappnav-config')), 'status-unknown') ?? 'Unknown'
-}
-
-/** Data of a ConfigMap. */
-export function dataOf(map: MapObject | undefined): JsonObject {
-  return asData(map?.data)
+/** Returns the value of an unknown status; `config` is the data of the configuration. */
+export function unknownWord(config: JsonObject): string {
+  return text(config, 'status-unknown') ?? 'Unknown'
 }
 
 function text(config: JsonObject, key: string): string | undefined {

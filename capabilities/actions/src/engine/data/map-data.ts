@@ -1,0 +1,92 @@
+// Reads the data keys of ConfigMaps as JSON, each on its own: a key that cannot be read is a problem and nothing else.
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
+import { LenientJsonError, parseLenientJson } from './lenient-json.ts'
+import type { Problem } from './problem.ts'
+
+/** A ConfigMap as far as maps need it. */
+export type MapObject = Pick<KubeObject, 'metadata'> & { readonly data?: unknown }
+
+/** A ConfigMap may not be larger; what comes from files is held to the same. Bytes are counted as UTF-16 units, which is never more. */
+const maxLength = 1_048_576
+
+/** Reads the data keys of a ConfigMap as JSON, each for itself: one that cannot be read is a problem and nothing else. */
+export class MapData {
+  readonly problems: Problem[] = []
+  readonly #data: JsonObject
+
+  constructor(object: { readonly data?: unknown }) {
+    const data = asData(object.data)
+    const length = Object.values(data).reduce(
+      (sum: number, text) => sum + (typeof text === 'string' ? text.length : 0),
+      0,
+    )
+    const isTooLarge = length > maxLength
+    if (isTooLarge) {
+      this.problems.push({
+        code: 'MapTooLarge',
+        field: 'data',
+        message: `the map holds ${length} characters, a ConfigMap at most ${maxLength}; nothing of it is used`,
+      })
+    }
+    this.#data = isTooLarge ? {} : data
+  }
+
+  /** The value of a key; undefined when the key is absent or cannot be read. */
+  read(key: string): JsonValue | undefined {
+    const text = ownValue(this.#data, key)
+    if (text === undefined || text === null) return undefined
+    const field = `data.${key}`
+    if (typeof text !== 'string') {
+      this.problems.push({
+        code: 'InvalidMap',
+        field,
+        message: 'data of a ConfigMap are texts; write the JSON as a text (|)',
+      })
+      return undefined
+    }
+    try {
+      const { value, deviations } = parseLenientJson(text)
+      if (deviations.length > 0)
+        this.problems.push({
+          code: 'LenientJson',
+          field,
+          message: `strict JSON would refuse: ${deviations.join(', ')}`,
+        })
+      return value
+    } catch (error) {
+      if (!(error instanceof LenientJsonError)) throw error
+      this.problems.push({ code: 'InvalidJson', field, message: `${error.message}; the whole key is left out` })
+      return undefined
+    }
+  }
+
+  /** The list of a key; empty when there is none. */
+  list(key: string): readonly JsonValue[] {
+    const value = this.read(key)
+    if (value === undefined || isJsonArray(value)) return value ?? []
+    this.problems.push({
+      code: 'InvalidMap',
+      field: `data.${key}`,
+      message: 'should be a list [ … ]; the whole key is left out',
+    })
+    return []
+  }
+
+  /** The object of a key; empty when there is none. */
+  object(key: string): JsonObject {
+    const value = this.read(key)
+    if (value === undefined || isJsonObject(value)) return value ?? {}
+    this.problems.push({
+      code: 'InvalidMap',
+      field: `data.${key}`,
+      message: 'should be an object { … }; the whole key is left out',
+    })
+    return {}
+  }
+}
+
+/** An object's part that should be an object; an empty one when it is something else. */
+export function asData(value: unknown): JsonObject {
+  return isJsonObject(value as JsonValue) ? (value as JsonObject) : {}
+}

@@ -24,7 +24,7 @@ export { memory } from './storage/memory.ts'
 export { sqlite } from './storage/sqlite.ts'
 export { journaled } from './storage/storage.ts'
 export type { Storage } from './storage/storage.ts'
-export type { Forgotten, Journal, JournalBatch, JournalRecord, JournalState, StoredRecord } from './storage/journal.ts'
+export type { Compaction, Journal, JournalBatch, JournalRecord, JournalState, StoredRecord } from './storage/journal.ts'
 export type { StoreOptions } from './storage/versioned-store.ts'
 export type { Window } from './storage/resource-table.ts'
 

@@ -252,7 +252,7 @@ export class ApiServer implements AsyncDisposable {
         issuerRoute(tokens),
         healthRoute([
           { name: 'ping', check: () => undefined },
-          { name: 'etcd', check: () => store.trouble },
+          { name: 'etcd', check: () => store.lastError },
         ]),
         versionRoute(serverVersion),
         metricsRoute({ requests: metrics, registry, store, version: serverVersion }),

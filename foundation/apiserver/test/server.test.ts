@@ -41,9 +41,9 @@ test('a verbose health answer names its checks', async () => {
 })
 
 test('a server whose writes cannot be stored is not ready, by the name that probes know, until one is stored', async () => {
-  let trouble: string | undefined
+  let lastError: string | undefined
   const store = await memory().open({ clock: systemClock })
-  Object.defineProperty(store, 'trouble', { get: () => trouble })
+  Object.defineProperty(store, 'lastError', { get: () => lastError })
   await using server = await ApiServer.start({ storage: store, controllers: false })
   const ready = async (path: string): Promise<readonly [number, string]> => {
     const user = { name: 'admin', groups: ['system:masters'] }
@@ -51,9 +51,9 @@ test('a server whose writes cannot be stored is not ready, by the name that prob
     return [status, body]
   }
   expect(await ready('/readyz/etcd')).toEqual([200, 'ok'])
-  trouble = 'disk full'
+  lastError = 'disk full'
   expect(await ready('/readyz')).toEqual([500, expect.stringContaining('[-]etcd failed')])
-  trouble = undefined
+  lastError = undefined
   expect(await ready('/readyz')).toEqual([200, 'ok'])
 })
 

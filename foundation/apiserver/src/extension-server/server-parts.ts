@@ -167,7 +167,7 @@ async function listenOn(host: string | undefined, options: ListenOptions): Promi
  * remember: they list again instead of missing changes.
  */
 function revisionCounter(clock: Clock): ReturnType<typeof journaled> {
-  return journaled({ ...noJournal, open: async () => ({ revision: clock.now(), floors: new Map() }) })
+  return journaled({ ...noJournal, open: async () => ({ revision: clock.now(), compactedRevisions: new Map() }) })
 }
 
 function servedVersions(registry: Registry): readonly GroupVersion[] {

@@ -82,7 +82,7 @@ async function readPage(
     ...(start.token === undefined ? {} : { after: start.base + start.token.after }),
     ...(start.revision === undefined ? {} : { revision: start.revision }),
   }
-  if (store.cutsPages(name)) {
+  if (store.paginates(name)) {
     const page = await read(first)
     const found = await views.all(page.entries, resource)
     return { ...page, views: found.filter(({ object }) => selection.matches(object)), last: page.next }

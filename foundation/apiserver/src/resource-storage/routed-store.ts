@@ -44,8 +44,8 @@ export class RoutedStore implements ServedStore {
     return table === undefined ? this.#store.list(resource, range) : table.list(range, origin)
   }
 
-  cutsPages(resource: string): boolean {
-    return this.#tables.get(resource)?.cutsPages ?? false
+  paginates(resource: string): boolean {
+    return this.#tables.get(resource)?.paginates ?? false
   }
 
   count(resource: string, prefix?: string): number {

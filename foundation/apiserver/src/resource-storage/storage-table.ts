@@ -72,7 +72,7 @@ export class StorageTable implements Disposable {
   }
 
   /** Whether the storage selects and cuts pages itself. */
-  get cutsPages(): boolean {
+  get paginates(): boolean {
     return this.#storage.page !== undefined
   }
 
@@ -90,7 +90,7 @@ export class StorageTable implements Disposable {
     await this.#told
     this.#checkRevision(revision)
     const at = revision ?? this.#store.revision
-    if (this.cutsPages) return this.#page(prefix, after, at, origin)
+    if (this.paginates) return this.#page(prefix, after, at, origin)
     const objects = (await this.#storage.list?.(namespaceOf(prefix), this.#signal(origin?.signal))) ?? []
     const entries = objects
       .map((object) => this.#entry(object))

@@ -1,16 +1,16 @@
-// Writes on their way into the journal: those of one turn of the event loop form a batch, and while a batch is being committed the next one gathers.
-// Only this file knows what is pending.
-import type { Forgotten, Journal } from './journal.ts'
+// The queue of writes in front of the journal: the writes of one iteration of the event loop form a batch, and the next
+// batch collects while one is being committed. Only this file knows the pending writes.
+import type { Compaction, Journal } from './journal.ts'
 import { StoreError } from './store.ts'
 import type { Entry } from './store.ts'
 
-/** A write that has its revision and waits for its commit. */
+/** A write with an assigned revision that waits for its commit. */
 export interface PendingWrite {
   readonly entry: Entry
   readonly deleted: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The pending write of the same key that this one builds on, for as long as that may still fail. */
+  /** The pending write of the same key that this one builds on, while that may still fail. */
   base: PendingWrite | undefined
   /** Writes of one group are committed together or not at all. */
   readonly group: object | undefined
@@ -18,60 +18,60 @@ export interface PendingWrite {
   readonly reject: (error: StoreError) => void
 }
 
-/** What the queue needs from the store around it. */
+/** The interface of the store that the queue calls. */
 export interface CommitTarget {
   /** The newest visible revision. */
   readonly revision: number
-  /** Makes a committed write visible; answers how many were told. Called in revision order. */
+  /** Makes a committed write visible and returns the number of notified listeners. Called in revision order. */
   publish(write: PendingWrite): number
-  /** What the journal may forget with the next commit; undefined when it is not worth it yet. */
-  takeForgotten(force: boolean): Forgotten | undefined
+  /** Returns the versions to delete with the next commit; undefined while there are too few. */
+  takeCompaction(force: boolean): Compaction | undefined
 }
 
 const batchLimit = 1000
-/** After so many listeners have been told, everybody else gets a turn. */
-const tellingLimit = 20_000
+/** Number of notified listeners after which the queue yields to the event loop. */
+const notificationLimit = 20_000
 
 /** Commits writes in order, a batch at a time. */
 export class CommitQueue {
   readonly #journal: Journal
   readonly #target: CommitTarget
   readonly #heads = new Map<string, PendingWrite>()
-  #gathering: PendingWrite[] = []
+  #pending: PendingWrite[] = []
   #running: Promise<void> | undefined
-  #forget = false
-  /** Why the last commit failed; some of it may be in the journal all the same. */
-  #trouble: string | undefined
+  #compact = false
+  /** The error of the last commit; some of its records may be in the journal all the same. */
+  #lastError: string | undefined
 
   constructor(journal: Journal, target: CommitTarget) {
     this.#journal = journal
     this.#target = target
   }
 
-  /** Why the last commit failed; undefined when it did not. */
-  get trouble(): string | undefined {
-    return this.#trouble
+  /** The error of the last commit; undefined when it succeeded. */
+  get lastError(): string | undefined {
+    return this.#lastError
   }
 
-  /** The newest pending write of a key. */
+  /** Returns the newest pending write of a key. */
   head(resource: string, key: string): PendingWrite | undefined {
     return this.#heads.size === 0 ? undefined : this.#heads.get(headKey(resource, key))
   }
 
   add(write: PendingWrite): void {
     this.#heads.set(headKey(write.entry.resource, write.entry.key), write)
-    this.#gathering.push(write)
+    this.#pending.push(write)
     this.#start()
   }
 
-  /** Resolves when everything added so far has been committed or has failed. */
+  /** Resolves when every write added so far has been committed or has failed. */
   async drain(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }
 
-  /** Lets the journal forget now, with the next commit or with one of its own. */
-  async forget(): Promise<void> {
-    this.#forget = true
+  /** Compacts the journal now, with the next commit or one of its own. */
+  async compact(): Promise<void> {
+    this.#compact = true
     this.#start()
     await this.drain()
   }
@@ -81,39 +81,39 @@ export class CommitQueue {
   }
 
   async #run(): Promise<void> {
-    while (this.#gathering.length > 0 || this.#forget) {
-      // The rest of this turn may still write, and so may those whose writes were just answered.
+    while (this.#pending.length > 0 || this.#compact) {
+      // More writes may come in this iteration, also from callers whose writes just resolved.
       await nextTurn()
-      await this.#commit(this.#gathering.splice(0, batchLength(this.#gathering)))
+      await this.#commit(this.#pending.splice(0, batchLength(this.#pending)))
     }
     this.#running = undefined
   }
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {
-    // What these build on has been committed or is among them; keys that are always pending must not drag all their past along.
+    // Their bases are committed or in this batch; keys that are always pending must not retain their whole history.
     for (const write of batch) write.base = undefined
-    const forgotten = this.#target.takeForgotten(this.#forget)
-    this.#forget = false
+    const compaction = this.#target.takeCompaction(this.#compact)
+    this.#compact = false
     const records = batch.map(({ entry, deleted, at }) => ({ ...entryFields(entry), deleted, at }))
     try {
       await this.#journal.commit({
         records,
-        forgotten,
-        dropAbove: this.#trouble === undefined ? undefined : this.#target.revision,
+        compaction,
+        dropAbove: this.#lastError === undefined ? undefined : this.#target.revision,
       })
     } catch (error) {
-      this.#trouble = error instanceof Error ? error.message : String(error)
-      this.#fail(batch, this.#trouble, error)
+      this.#lastError = error instanceof Error ? error.message : String(error)
+      this.#fail(batch, this.#lastError, error)
       return
     }
-    this.#trouble = undefined
-    let told = 0
+    this.#lastError = undefined
+    let notified = 0
     for (const write of batch) {
       this.#settle(write)
-      told += this.#target.publish(write)
+      notified += this.#target.publish(write)
       write.resolve(write.entry)
-      if (told < tellingLimit) continue
-      told = 0
+      if (notified < notificationLimit) continue
+      notified = 0
       await nextTurn()
     }
   }
@@ -121,11 +121,11 @@ export class CommitQueue {
   #fail(batch: readonly PendingWrite[], reason: string, cause: unknown): void {
     const failed = new Set(batch)
     const surviving: PendingWrite[] = []
-    for (const write of this.#gathering) {
+    for (const write of this.#pending) {
       if (write.base !== undefined && failed.has(write.base)) failed.add(write)
       else surviving.push(write)
     }
-    this.#gathering = surviving
+    this.#pending = surviving
     for (const write of failed) {
       this.#settle(write)
       const { resource, key } = write.entry
@@ -141,7 +141,7 @@ export class CommitQueue {
   }
 }
 
-/** How many writes the next batch takes: it never ends within a group. */
+/** Returns the number of writes of the next batch: it never splits a group. */
 function batchLength(writes: readonly PendingWrite[]): number {
   let length = Math.min(batchLimit, writes.length)
   const group = writes[length - 1]?.group

@@ -1,9 +1,10 @@
-// What the journal's two sides say to each other. Types only: the worker must load nothing but itself and Node.
+// The messages between the store's thread and the journal worker. Types only: the worker must load nothing but itself
+// and Node.
 
 /** A row of the journal: revision, resource, key, deleted, milliseconds since the epoch, the object's JSON. */
 export type Row = readonly [revision: number, resource: string, key: string, deleted: 0 | 1, at: number, object: string]
 
-/** What the worker is asked for; answered in order, each with its id. */
+/** A request to the worker; it replies in order, with the request's id. */
 export type JournalRequest = { readonly id: number } & (
   | {
       readonly kind: 'open'
@@ -15,18 +16,18 @@ export type JournalRequest = { readonly id: number } & (
   | {
       readonly kind: 'commit'
       readonly rows: readonly Row[]
-      readonly forget:
-        | { readonly revisions: readonly number[]; readonly floors: ReadonlyMap<string, number> }
+      readonly compaction:
+        | { readonly revisions: readonly number[]; readonly compactedRevisions: ReadonlyMap<string, number> }
         | undefined
       readonly dropAbove: number | undefined
     }
   | { readonly kind: 'close' }
 )
 
-/** What the worker answers. Rows come before the answer to `open`. */
+/** A reply of the worker. Rows precede the reply to `open`. */
 export type JournalReply = { readonly id: number } & (
   | { readonly kind: 'rows'; readonly rows: readonly Row[] }
-  | { readonly kind: 'opened'; readonly revision: number; readonly floors: ReadonlyMap<string, number> }
+  | { readonly kind: 'opened'; readonly revision: number; readonly compactedRevisions: ReadonlyMap<string, number> }
   | { readonly kind: 'done' }
   | {
       readonly kind: 'failed'

@@ -1,4 +1,4 @@
-// The thread in which the journal is written, so that a slow disk holds up nobody who reads. Answers requests in order.
+// The thread that writes the journal, so that a slow disk does not block readers. Replies to requests in order.
 import { parentPort } from 'node:worker_threads'
 import { JournalFile, JournalFileError } from './journal-file.ts'
 import type { JournalReply, JournalRequest } from './journal-messages.ts'
@@ -11,17 +11,17 @@ function reply(message: JournalReply): void {
   port.postMessage(message)
 }
 
-function answer(request: JournalRequest): void {
+function handle(request: JournalRequest): void {
   const { id } = request
   switch (request.kind) {
     case 'open': {
       file = new JournalFile(request.folder, request.startedAt, request.firstRevision)
       if (request.load) for (const rows of file.rows()) reply({ id, kind: 'rows', rows })
-      reply({ id, kind: 'opened', revision: file.revision, floors: file.floors() })
+      reply({ id, kind: 'opened', revision: file.revision, compactedRevisions: file.compactedRevisions() })
       break
     }
     case 'commit': {
-      file!.commit(request.rows, request.forget, request.dropAbove)
+      file!.commit(request.rows, request.compaction, request.dropAbove)
       reply({ id, kind: 'done' })
       scheduleCheckpoint()
       break
@@ -36,7 +36,7 @@ function answer(request: JournalRequest): void {
   }
 }
 
-/** Behind the commits that wait already. */
+/** Schedules a checkpoint after the commits that are already queued. */
 function scheduleCheckpoint(): void {
   if (checkpointDue) return
   checkpointDue = true
@@ -45,14 +45,14 @@ function scheduleCheckpoint(): void {
     try {
       file?.checkpoint()
     } catch {
-      // The log keeps everything; the next commit tells whether the disk is in trouble.
+      // The log keeps every record; the next commit reports a disk error.
     }
   })
 }
 
 port.on('message', (request: JournalRequest) => {
   try {
-    answer(request)
+    handle(request)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     reply({

@@ -1,8 +1,8 @@
-// What makes a store durable: it is handed batches of changes in revision order, and tells them again when the store opens.
-// `memory()` has none of it, `sqlite()` a file that a worker writes.
+// The durable log behind a store: it commits batches of changes in revision order and returns them when the store
+// opens. `memory()` keeps none, `sqlite()` a file that a worker thread writes.
 import type { JsonObject } from '@fairlead/kube'
 
-/** A change on its way into the journal. Of a delete `object` is the last object. */
+/** A change to commit. The `object` of a delete is the last object. */
 export interface JournalRecord {
   readonly revision: number
   readonly resource: string
@@ -13,46 +13,56 @@ export interface JournalRecord {
   readonly object: JsonObject
 }
 
-/** A change as it comes back. The object is read when it is first looked at, so that opening does not parse what nobody asks for. */
+/**
+ * A change read back. Its object is parsed on first access, so that opening does not parse objects that are never read.
+ */
 export interface StoredRecord extends Omit<JournalRecord, 'object'> {
   readonly object: () => JsonObject
 }
 
-/** Versions that nobody can read any more. */
-export interface Forgotten {
+/** Versions to delete because they are no longer readable. */
+export interface Compaction {
   readonly revisions: readonly number[]
-  /** By resource: the oldest revision that can still be read. */
-  readonly floors: ReadonlyMap<string, number>
+  /** By resource: the oldest readable revision. */
+  readonly compactedRevisions: ReadonlyMap<string, number>
 }
 
-/** What is committed as one. */
+/** The contents of one commit. */
 export interface JournalBatch {
   readonly records: readonly JournalRecord[]
-  readonly forgotten: Forgotten | undefined
-  /** Set after a commit whose outcome is unknown: whatever is there above this revision was never acknowledged and has to go. */
+  readonly compaction: Compaction | undefined
+  /**
+   * Set after a commit with an unknown outcome: records above this revision were never acknowledged and are deleted.
+   */
   readonly dropAbove: number | undefined
 }
 
-/** Where a journal stands when it has been read. */
+/** The state of a journal after it was read. */
 export interface JournalState {
   readonly revision: number
-  readonly floors: ReadonlyMap<string, number>
+  readonly compactedRevisions: ReadonlyMap<string, number>
 }
 
-/** Durable memory of a store. Only one commit is under way at a time. */
+/** The durable log of a store. At most one commit runs at a time. */
 export interface Journal extends AsyncDisposable {
-  /** Hands over everything that is kept, in revision order, and says where it ends. Throws StoreLocked, FormatTooNew, OpenFailed. */
+  /**
+   * Passes every record to `load`, in revision order, and returns the state after the last. Throws StoreLocked,
+   * FormatTooNew, OpenFailed.
+   */
   open(load: (records: readonly StoredRecord[]) => void): Promise<JournalState>
-  /** Resolves when the whole batch would survive a power cut; rejects when nothing of it is kept, or when that is not known. */
+  /**
+   * Resolves when the whole batch would survive a power cut; rejects when none of it is persisted or the outcome is
+   * unknown.
+   */
   commit(batch: JournalBatch): Promise<void>
 }
 
-/** The revision of a store that has never been written to. */
+/** The revision of a store without writes. */
 export const firstRevision = 1000
 
-/** Keeps nothing: the store is gone with its process. */
+/** Persists nothing: the data of the store ends with its process. */
 export const noJournal: Journal = {
-  open: () => Promise.resolve({ revision: firstRevision, floors: new Map<string, number>() }),
+  open: () => Promise.resolve({ revision: firstRevision, compactedRevisions: new Map<string, number>() }),
   commit: () => Promise.resolve(),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 }

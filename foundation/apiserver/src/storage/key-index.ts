@@ -1,13 +1,15 @@
-// The keys of one resource in the order of etcd: bytewise by UTF-8. A chunked sorted array: inserts move at most one chunk, and a page of a list
-// is a walk over neighbours.
+// An index of the keys of one resource in etcd's order: bytewise by UTF-8. A chunked sorted array: an insert moves at
+// most one chunk, and a page of a list reads neighbouring items.
 
-/** Something kept under a key. `live` items count; the others are remains of deleted objects that reads in the past still need. */
+/**
+ * An item with a key. `live` items are counted; the others are deleted objects that reads at past revisions still need.
+ */
 export interface Indexed {
   readonly key: string
   readonly live: boolean
 }
 
-/** A stretch of keys. */
+/** A range of keys. */
 export interface KeyRange {
   /** Only keys that start with it. */
   readonly prefix?: string
@@ -25,17 +27,18 @@ interface Position {
   readonly item: number
 }
 
-/** Chunks are split in two when they grow beyond this. */
+/** Size beyond which a chunk is split in two. */
 const chunkLimit = 512
 
 /**
- * Items by key, in order. Whoever changes `live` of an item that is in the index must do it through {@link KeyIndex.set}, which keeps the counts.
+ * Items by key, in order. `live` of an item in the index may only change through {@link KeyIndex.set}, which updates
+ * the counts.
  */
 export class KeyIndex<Item extends Indexed> {
   readonly #byKey = new Map<string, Item>()
   #chunks: Chunk<Item>[] = []
   #live = 0
-  /** Code units order as UTF-8 does until a key holds a surrogate or a character above them. */
+  /** Code units sort like UTF-8 until a key contains a surrogate or a character above them. */
   #before: (left: string, right: string) => boolean = unitsBefore
 
   /** Number of live items. */
@@ -52,7 +55,7 @@ export class KeyIndex<Item extends Indexed> {
     return this.#byKey.get(key)
   }
 
-  /** Puts `item` where an item of the same key stood, or inserts it. */
+  /** Replaces the item of the same key, or inserts it. */
   set(item: Item): void {
     if (this.#before === unitsBefore && isWide(item.key)) this.#before = codePointsBefore
     const old = this.#byKey.get(item.key)
@@ -69,7 +72,7 @@ export class KeyIndex<Item extends Indexed> {
     this.#insert(at, item, gain)
   }
 
-  /** Takes the item of a key out. */
+  /** Removes the item of a key. */
   delete(key: string): void {
     const item = this.#byKey.get(key)
     if (item === undefined) return
@@ -85,7 +88,7 @@ export class KeyIndex<Item extends Indexed> {
     else this.#joinWithNext(at.chunk)
   }
 
-  /** The items of a range in order, live or not; stops when `visit` says false. */
+  /** Visits the items of a range in order, live or not; stops when `visit` returns false. */
   scan(range: KeyRange, visit: (item: Item) => boolean): void {
     const end = this.#end(range)
     for (
@@ -101,7 +104,7 @@ export class KeyIndex<Item extends Indexed> {
     }
   }
 
-  /** Number of live items in a range; whole chunks are not walked. */
+  /** Returns the number of live items in a range; whole chunks are not walked. */
   count(range: KeyRange): number {
     if (range.prefix === undefined && range.after === undefined) return this.#live
     const start = this.#start(range)
@@ -125,14 +128,14 @@ export class KeyIndex<Item extends Indexed> {
     )
   }
 
-  /** The place behind the last key of the range. */
+  /** Returns the position after the last key of the range. */
   #end(range: KeyRange): Position {
     const { prefix } = range
     if (prefix === undefined || prefix === '') return { chunk: this.#chunks.length, item: 0 }
     return this.#first((key) => !this.#before(key, prefix) && !key.startsWith(prefix))
   }
 
-  /** The first place whose key passes; `passes` is false for a beginning of the keys and true for the rest. */
+  /** Returns the first position whose key passes; `passes` is false for a prefix of the keys and true for the rest. */
   #first(passes: (key: string) => boolean): Position {
     const chunk = partitionPoint(this.#chunks.length, (index) => passes(this.#chunks[index]!.items.at(-1)!.key))
     const items = this.#chunks[chunk]?.items
@@ -141,7 +144,7 @@ export class KeyIndex<Item extends Indexed> {
   }
 
   #insert(at: Position, item: Item, gain: number): void {
-    // Behind the last key: the last chunk grows.
+    // After the last key: the last chunk grows.
     const index = Math.min(at.chunk, this.#chunks.length - 1)
     const chunk = this.#chunks[index]
     if (chunk === undefined) {
@@ -152,7 +155,7 @@ export class KeyIndex<Item extends Indexed> {
     else chunk.items.push(item)
     chunk.live += gain
     if (chunk.items.length <= chunkLimit) return
-    // Keys often arrive in order; then the left part stays full and the right one grows.
+    // Keys often arrive in order; then the left part stays full and the right part grows.
     const cut = index === at.chunk ? chunk.items.length >> 1 : chunkLimit
     const right = chunk.items.splice(cut)
     const rightLive = countLive(right)
@@ -176,7 +179,7 @@ function countLive(items: readonly Indexed[]): number {
   return live
 }
 
-/** The first index below `length` that passes, or `length`. */
+/** Returns the first index below `length` that passes, or `length`. */
 function partitionPoint(length: number, passes: (index: number) => boolean): number {
   let low = 0
   let high = length
@@ -192,7 +195,7 @@ function unitsBefore(left: string, right: string): boolean {
   return left < right
 }
 
-/** UTF-8 orders as code points do; UTF-16 code units put surrogates before U+E000 to U+FFFF. */
+/** Compares by code point, as UTF-8 sorts; UTF-16 code units sort surrogates before U+E000 to U+FFFF. */
 function codePointsBefore(left: string, right: string): boolean {
   const length = Math.min(left.length, right.length)
   for (let index = 0; index < length; index++) {
@@ -200,7 +203,7 @@ function codePointsBefore(left: string, right: string): boolean {
     const b = right.charCodeAt(index)
     if (a === b) continue
     if (isSurrogate(a) === isSurrogate(b)) return a < b
-    // A surrogate stands for a code point above all others.
+    // A surrogate is half of a code point above all others.
     return isSurrogate(b)
   }
   return left.length < right.length

@@ -1,15 +1,15 @@
-// Objects as the journal writes them.
+// The encoding of objects in the journal.
 import { deepFreeze, parseJson, stringifyJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 
-/** The text of an object. */
+/** Encodes an object as JSON. */
 export function encodeObject(object: JsonObject): string {
   return stringifyJson(object)
 }
 
-/** The object of a text, frozen. */
-export function decodeObject(text: string): JsonObject {
-  // Only integers of sixteen digits and more can be too large for a double; the scanner that keeps them is slower.
-  const value = /\d{16}/.test(text) ? parseJson(text) : (JSON.parse(text) as unknown)
+/** Decodes an object and freezes it. */
+export function decodeObject(json: string): JsonObject {
+  // Only integers of sixteen digits and more can be too large for a double; the parser that keeps them is slower.
+  const value = /\d{16}/.test(json) ? parseJson(json) : (JSON.parse(json) as unknown)
   return deepFreeze(value as JsonObject)
 }

@@ -1,11 +1,12 @@
-// Everything a store knows of one resource: keys in order, their versions, the changes that can be replayed, and who listens.
+// One resource in a store: its keys in order, their versions, the log of changes that can be replayed, and its
+// watchers.
 import { KeyIndex } from './key-index.ts'
 import { StoreError } from './store.ts'
 import type { Change, ChangeListener, Entry, Page, Range } from './store.ts'
 import { versionAt } from './version.ts'
 import type { Version } from './version.ts'
 
-/** How much of the past stays readable: whichever bound is reached first. */
+/** The history that stays readable: whichever bound is reached first. */
 export interface Window {
   readonly milliseconds: number
   readonly changes: number
@@ -30,20 +31,20 @@ interface Watcher {
   readonly listener: ChangeListener
 }
 
-/** One resource. All methods are synchronous and work on committed state. */
+/** One resource. All methods are synchronous and read committed state. */
 export class ResourceTable {
   readonly name: string
   /** The oldest revision that can be read or resumed from. */
-  floor: number
+  compactedRevision: number
   readonly #slots = new KeyIndex<Slot>()
   readonly #watchers = new Set<Watcher>()
-  /** Versions whose changes can be replayed, oldest first; those before `#logStart` are gone already. */
+  /** Versions whose changes can be replayed, oldest first; those before `#logStart` are compacted. */
   #log: Version[] = []
   #logStart = 0
 
-  constructor(name: string, floor: number) {
+  constructor(name: string, compactedRevision: number) {
     this.name = name
-    this.floor = floor
+    this.compactedRevision = compactedRevision
   }
 
   newest(key: string): Version | undefined {
@@ -54,14 +55,14 @@ export class ResourceTable {
     return this.#slots.count({ prefix })
   }
 
-  /** The entry of a key at a revision. */
+  /** Returns the entry of a key at a revision. */
   at(key: string, revision: number): Entry | undefined {
     this.#assertReadable(revision)
     const version = versionAt(this.newest(key), revision)
     return version === undefined || version.deleted ? undefined : version.entry
   }
 
-  /** A page as of `revision`; `now` says that nothing newer exists. */
+  /** Returns a page as of `revision`; `now` = it is the newest revision. */
   list(range: Range, revision: number, now: boolean): Page {
     this.#assertReadable(revision)
     const limit = range.limit === undefined || range.limit <= 0 ? Infinity : range.limit
@@ -75,13 +76,13 @@ export class ResourceTable {
       else remaining++
       return true
     })
-    // Now, chunks know how many live keys they hold; in the past they have to be walked.
+    // Chunks count their live keys of now; past revisions have to be walked.
     if (now && entries.length === limit)
       remaining = this.#slots.count({ prefix: range.prefix, after: entries.at(-1)!.key })
     return { entries, revision, remaining }
   }
 
-  /** All that exists now, in order. */
+  /** Returns the existing entries in key order. */
   entries(): Entry[] {
     const entries: Entry[] = []
     this.#slots.scan({}, ({ newest }) => {
@@ -91,7 +92,7 @@ export class ResourceTable {
     return entries
   }
 
-  /** Takes a change in, without telling anybody. */
+  /** Applies a change without notifying watchers. */
   apply(entry: Entry, deleted: boolean, at: number): Change {
     const slot = this.#slots.get(entry.key)
     const older = slot?.newest
@@ -107,63 +108,65 @@ export class ResourceTable {
     return change
   }
 
-  /** How many watch. */
-  get audience(): number {
+  /** Number of watchers. */
+  get watcherCount(): number {
     return this.#watchers.size
   }
 
-  /** Tells those who watch. */
+  /** Notifies the watchers. */
   publish(change: Change): void {
     for (const watcher of this.#watchers) {
-      // One that was added by a listener of this very change has had it from the log.
+      // A watcher added by a listener of this very change has already received it from the log.
       if (watcher.seen >= change.entry.revision) continue
       watcher.seen = change.entry.revision
-      tell(watcher.listener, change)
+      notify(watcher.listener, change)
     }
   }
 
-  /** Replays what came after `since`, then stays. */
+  /** Replays the changes after `since`, then follows new ones. */
   watch(since: number, listener: ChangeListener): Disposable {
-    if (since < this.floor) throw this.#expired(since)
+    if (since < this.compactedRevision) throw this.#expired(since)
     const watcher: Watcher = { seen: since, listener }
     for (let index = this.#firstAfter(since); index < this.#log.length; index++) {
       const change = this.#log[index]!.change!
       watcher.seen = change.entry.revision
-      tell(listener, change)
+      notify(listener, change)
     }
     this.#watchers.add(watcher)
     return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) }
   }
 
   /**
-   * Forgets the changes that have left the window, or that are not newer than `upTo`.
-   * Adds the revisions of versions that nobody can read any more to `gone`.
+   * Drops the changes outside the window, and those not newer than `upTo`. Appends the revisions of unreadable versions
+   * to `dropped`.
    */
-  trim(window: Window, now: number, gone: number[], upTo = 0): void {
+  trim(window: Window, now: number, dropped: number[], upTo = 0): void {
     const oldest = now - window.milliseconds
     while (this.#logStart < this.#log.length) {
       const version = this.#log[this.#logStart]!
       const { revision } = version.entry
       if (revision > upTo && version.at >= oldest && this.#log.length - this.#logStart <= window.changes) break
       this.#logStart++
-      this.floor = revision
-      this.#forget(version, gone)
+      this.compactedRevision = revision
+      this.#drop(version, dropped)
     }
     if (this.#logStart > 1024 && this.#logStart * 2 > this.#log.length) {
       this.#log = this.#log.slice(this.#logStart)
       this.#logStart = 0
     }
-    if (upTo > this.floor) this.floor = upTo
+    if (upTo > this.compactedRevision) this.compactedRevision = upTo
   }
 
-  /** A version that every read from now on may start at: what is behind it can go, and a delete with nothing after it goes itself. */
-  #forget(version: Version, gone: number[]): void {
-    if (version.older !== undefined) gone.push(version.older.entry.revision)
+  /**
+   * Drops the versions older than the oldest readable one, and that one itself when it is a delete without a successor.
+   */
+  #drop(version: Version, dropped: number[]): void {
+    if (version.older !== undefined) dropped.push(version.older.entry.revision)
     version.older = undefined
     version.change = undefined
     if (version.deleted && this.newest(version.entry.key) === version) {
       this.#slots.delete(version.entry.key)
-      gone.push(version.entry.revision)
+      dropped.push(version.entry.revision)
     }
   }
 
@@ -179,22 +182,23 @@ export class ResourceTable {
   }
 
   #assertReadable(revision: number): void {
-    if (revision < this.floor) throw this.#expired(revision)
+    if (revision < this.compactedRevision) throw this.#expired(revision)
   }
 
   #expired(revision: number): StoreError {
     return new StoreError(
       'RevisionExpired',
-      `Revision ${revision} of ${this.name} has been forgotten; the oldest that can be read is ${this.floor}. List again.`,
-      {
-        oldest: this.floor,
-      },
+      `Revision ${revision} of ${this.name} has been compacted; the oldest readable revision is ${this.compactedRevision}. List again.`,
+      { oldest: this.compactedRevision },
     )
   }
 }
 
-/** Tells one listener. If it throws, that is a bug of its own: the store and the other listeners go on, and the bug stays loud. */
-export function tell(listener: ChangeListener, change: Change): void {
+/**
+ * Calls one listener. A listener that throws has a bug: the store and the other listeners go on, and the error surfaces
+ * as uncaught.
+ */
+export function notify(listener: ChangeListener, change: Change): void {
   try {
     listener(change)
   } catch (error) {

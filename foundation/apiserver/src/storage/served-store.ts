@@ -1,9 +1,9 @@
-// The store as endpoints see it: a call says on whose behalf it is made. The store of the server itself does not care, storages of delegated resources
-// do.
+// The store as handlers call it: each call carries the origin of its request. The server's own store ignores the
+// origin, resource storages receive it.
 import type { FieldSelector, Selector, UserInfo } from '@fairlead/kube'
 import type { Entry, Page, Range, Store, Write } from './store.ts'
 
-/** On whose behalf a write is made. */
+/** The request behind a write. */
 export interface WriteOrigin {
   readonly user: UserInfo
   readonly subresource: string
@@ -11,27 +11,27 @@ export interface WriteOrigin {
   readonly warnings: string[]
 }
 
-/** What a list looks for, for storages that select themselves. */
+/** The request behind a list, for storages that apply selectors themselves. */
 export interface ListOrigin {
   readonly signal: AbortSignal
   readonly labels?: Selector
   readonly fields?: FieldSelector
-  /** Objects that are wanted; `limit` of the range is left out where the endpoint selects. 0: all. */
+  /** Maximum number of objects; `limit` of the range is left out where the handler applies the selectors. 0: all. */
   readonly wanted?: number
 }
 
-/** A page, with how it goes on where the storage has cut it. */
+/** A page, with its continuation when the storage paginates. */
 export interface ServedPage extends Page {
-  /** The key after which the next page begins; present where the storage cut this one itself. */
+  /** The key after which the next page begins; set when the storage paginates. */
   readonly next?: string | undefined
 }
 
-/** A store that takes the origin of calls; every {@link Store} is one. */
+/** A store that takes the origin of a call; every {@link Store} is one. */
 export interface ServedStore extends Store {
   get(resource: string, key: string, revision?: number, signal?: AbortSignal): Promise<Entry | undefined>
   head(resource: string, key: string, signal?: AbortSignal): Promise<Entry | undefined>
   list(resource: string, range?: Range, origin?: ListOrigin): Promise<ServedPage>
-  /** Whether lists of a resource are selected and cut by its storage. */
-  cutsPages(resource: string): boolean
+  /** Returns true when the storage of a resource applies selectors and paginates itself. */
+  paginates(resource: string): boolean
   write(write: Write, origin?: WriteOrigin): Promise<Entry>
 }

@@ -1,4 +1,4 @@
-// A store that survives: memory in front of a journal in a folder.
+// A durable store: memory in front of a journal in a folder.
 import { resolve } from 'node:path'
 import { systemClock } from '@fairlead/client'
 import type { Storage } from './storage.ts'
@@ -7,9 +7,9 @@ import type { StoreOptions } from './versioned-store.ts'
 import { WorkerJournal } from './worker-journal.ts'
 
 /**
- * Objects in `folder`/objects.sqlite, which is made when it is missing. A write that was answered survives `kill -9` and a power cut.
- * One process at a time: `open` throws StoreLocked when the folder is in use, FormatTooNew when a newer version wrote it, OpenFailed when it
- * cannot be read.
+ * Stores objects in `folder`/objects.sqlite, which is created when missing. An acknowledged write survives `kill -9`
+ * and a power cut. One process at a time: `open` throws StoreLocked when the folder is in use, FormatTooNew when a
+ * newer version wrote it, OpenFailed when it cannot be read.
  */
 export function sqlite(folder: string, options: StoreOptions = {}): Storage {
   const path = resolve(folder)

@@ -1,19 +1,19 @@
-// Versions of objects: what a store keeps under a key, newest first.
+// Versions of an object: the history of one key, newest first.
 import type { JsonObject } from '@fairlead/kube'
 import type { Change, Entry } from './store.ts'
 
-/** One version. The chain of `older` ones ends where the store has forgotten. */
+/** One version. The chain of `older` ones ends at the oldest readable version. */
 export interface Version {
   readonly entry: Entry
   readonly deleted: boolean
-  /** When it was written, milliseconds since the epoch. */
+  /** Time of the write, milliseconds since the epoch. */
   readonly at: number
   older: Version | undefined
-  /** What listeners are told; kept while the change can be replayed. */
+  /** The change for listeners; kept while it can be replayed. */
   change: Change | undefined
 }
 
-/** An entry whose object is read from the journal's text when first looked at. */
+/** An entry whose object is decoded from the journal on first access. */
 export class StoredEntry implements Entry {
   readonly resource: string
   readonly key: string
@@ -37,7 +37,7 @@ export class StoredEntry implements Entry {
   }
 }
 
-/** The version that was newest at `revision`, a delete too; undefined when the key did not exist yet. */
+/** Returns the version that was newest at `revision`, also a delete; undefined when the key did not exist yet. */
 export function versionAt(newest: Version | undefined, revision: number): Version | undefined {
   let version = newest
   while (version !== undefined && version.entry.revision > revision) version = version.older

@@ -1,21 +1,24 @@
-// The store: all live objects and a window of their past in memory, in front of a journal. Start with `write` and `#publish`.
+// The store: all live objects and a window of their history in memory, in front of a journal. Start with `write` and
+// `#publish`.
 import { systemClock } from '@fairlead/client'
 import { deepFreeze } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import { CommitQueue } from './commit-queue.ts'
 import type { PendingWrite } from './commit-queue.ts'
-import type { Forgotten, Journal, StoredRecord } from './journal.ts'
+import type { Compaction, Journal, StoredRecord } from './journal.ts'
 import { firstRevision } from './journal.ts'
-import { ResourceTable, tell } from './resource-table.ts'
+import { notify, ResourceTable } from './resource-table.ts'
 import type { Window } from './resource-table.ts'
 import { StoreError } from './store.ts'
 import type { ChangeListener, Entry, Page, Range, Store, Write } from './store.ts'
 import { StoredEntry } from './version.ts'
 
-/** What every store takes. */
+/** Options of every store. */
 export interface StoreOptions {
   readonly clock?: Pick<Clock, 'now'>
-  /** How much of the past stays readable per resource. Default: five minutes or 10,000 changes, whichever is reached first. */
+  /**
+   * The history that stays readable per resource. Default: five minutes or 10,000 changes, whichever is reached first.
+   */
   readonly window?: Partial<Window>
 }
 
@@ -26,12 +29,12 @@ interface Waiter {
 }
 
 const defaultWindow: Window = { milliseconds: 5 * 60_000, changes: 10_000 }
-/** How often tables that nobody writes to are looked through for what has left the window. */
+/** Milliseconds between sweeps that compact tables without writes. */
 const sweepEvery = 30_000
-/** The journal forgets in portions, so that its pages are not rewritten for every version that goes. */
-const forgetPortion = 1000
+/** The journal deletes versions in batches, so that its pages are not rewritten for each of them. */
+const compactionBatch = 1000
 
-/** Opens a store over a journal: reads everything that it kept. */
+/** Opens a store over a journal and loads its records. */
 export async function openStore(journal: Journal, options: StoreOptions): Promise<Store> {
   const store = new VersionedStore(journal, options)
   await store.load()
@@ -46,10 +49,10 @@ class VersionedStore implements Store {
   readonly #tables = new Map<string, ResourceTable>()
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
-  #floors: ReadonlyMap<string, number> = new Map()
+  #compactedRevisions: ReadonlyMap<string, number> = new Map()
   #visible = firstRevision
   #assigned = firstRevision
-  #gone: number[] = []
+  #dropped: number[] = []
   #swept: number
   #closed = false
 
@@ -64,7 +67,7 @@ class VersionedStore implements Store {
         return visible()
       },
       publish: (write) => this.#publish(write),
-      takeForgotten: (force) => this.#takeForgotten(force),
+      takeCompaction: (force) => this.#takeCompaction(force),
     })
   }
 
@@ -72,21 +75,21 @@ class VersionedStore implements Store {
     return this.#visible
   }
 
-  get trouble(): string | undefined {
-    return this.#queue.trouble
+  get lastError(): string | undefined {
+    return this.#queue.lastError
   }
 
-  /** Reads the journal. Called once, before anything else. */
+  /** Loads the journal. Called once, before any other method. */
   async load(): Promise<void> {
     const records: StoredRecord[][] = []
     const state = await this.#journal.open((chunk) => records.push([...chunk]))
-    this.#floors = state.floors
+    this.#compactedRevisions = state.compactedRevisions
     this.#visible = this.#assigned = state.revision
     for (const chunk of records) {
       for (const { resource, key, revision, deleted, at, object } of chunk) {
         this.#table(resource).apply(new StoredEntry(resource, key, revision, object), deleted, at)
       }
-      // Loading may take a second; timers and sockets of the process go on meanwhile.
+      // Loading may take a second; let timers and sockets of the process run meanwhile.
       await new Promise((resolve) => setImmediate(resolve))
     }
     this.#sweep()
@@ -140,7 +143,7 @@ class VersionedStore implements Store {
   }
 
   watchAll(listener: ChangeListener): Disposable {
-    // The same function may listen twice.
+    // The same function may be registered twice.
     const own: ChangeListener = (change) => listener(change)
     this.#listeners.add(own)
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) }
@@ -151,22 +154,22 @@ class VersionedStore implements Store {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted()
       if (this.#closed) throw closedError()
-      const leave = (): void => {
+      const unsubscribe = (): void => {
         this.#waiters.delete(waiter)
         signal.removeEventListener('abort', abort)
       }
       const abort = (): void => {
-        leave()
+        unsubscribe()
         reject(signal.reason as Error)
       }
       const waiter: Waiter = {
         revision,
         resolve: () => {
-          leave()
+          unsubscribe()
           resolve()
         },
         reject: (error) => {
-          leave()
+          unsubscribe()
           reject(error)
         },
       }
@@ -178,7 +181,7 @@ class VersionedStore implements Store {
   async compact(revision?: number): Promise<void> {
     if (this.#closed) throw closedError()
     this.#sweep(revision === undefined ? undefined : this.#readable(revision))
-    await this.#queue.forget()
+    await this.#queue.compact()
   }
 
   async *snapshot(): AsyncIterable<Entry> {
@@ -217,7 +220,7 @@ class VersionedStore implements Store {
     })
   }
 
-  /** Throws Conflict unless every write of a group may follow those before it. */
+  /** Throws Conflict unless every write of a group is valid after those before it. */
   #assertGroup(writes: readonly Write[]): void {
     const deleted = new Map<string, boolean>()
     for (const write of writes) {
@@ -239,7 +242,7 @@ class VersionedStore implements Store {
   #table(resource: string): ResourceTable {
     let table = this.#tables.get(resource)
     if (table === undefined) {
-      table = new ResourceTable(resource, this.#floors.get(resource) ?? firstRevision)
+      table = new ResourceTable(resource, this.#compactedRevisions.get(resource) ?? firstRevision)
       this.#tables.set(resource, table)
     }
     return table
@@ -249,24 +252,27 @@ class VersionedStore implements Store {
     const table = this.#table(entry.resource)
     const change = table.apply(entry, deleted, at)
     this.#visible = entry.revision
-    for (const listener of this.#listeners) tell(listener, change)
+    for (const listener of this.#listeners) notify(listener, change)
     table.publish(change)
-    table.trim(this.#window, at, this.#gone)
+    table.trim(this.#window, at, this.#dropped)
     for (const waiter of this.#waiters) if (waiter.revision <= this.#visible) waiter.resolve()
     if (at - this.#swept >= sweepEvery) this.#sweep()
-    return table.audience + this.#listeners.size
+    return table.watcherCount + this.#listeners.size
   }
 
   #sweep(upTo?: number): void {
     this.#swept = this.#clock.now()
-    for (const table of this.#tables.values()) table.trim(this.#window, this.#swept, this.#gone, upTo)
+    for (const table of this.#tables.values()) table.trim(this.#window, this.#swept, this.#dropped, upTo)
   }
 
-  #takeForgotten(force: boolean): Forgotten | undefined {
-    if (!force && this.#gone.length < forgetPortion) return undefined
-    const revisions = this.#gone
-    this.#gone = []
-    return { revisions, floors: new Map([...this.#tables.values()].map(({ name, floor }) => [name, floor])) }
+  #takeCompaction(force: boolean): Compaction | undefined {
+    if (!force && this.#dropped.length < compactionBatch) return undefined
+    const revisions = this.#dropped
+    this.#dropped = []
+    const compactedRevisions = new Map(
+      [...this.#tables.values()].map(({ name, compactedRevision }) => [name, compactedRevision]),
+    )
+    return { revisions, compactedRevisions }
   }
 
   #readable(revision: number | undefined): number {

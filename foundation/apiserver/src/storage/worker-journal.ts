@@ -1,4 +1,4 @@
-// The journal as the store sees it: requests to the worker thread that owns the file.
+// The journal on the store's side: sends requests to the worker thread that owns the file.
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -11,17 +11,20 @@ import { StoreError } from './store.ts'
 
 type RequestOf<Kind extends JournalRequest['kind']> = Omit<Extract<JournalRequest, { kind: Kind }>, 'id'>
 
-interface Expected {
+interface PendingReply {
   readonly resolve: (reply: JournalReply) => void
   readonly reject: (error: Error) => void
   readonly rows: ((rows: readonly Row[]) => void) | undefined
 }
 
-/** A journal in `folder`/objects.sqlite, written by a worker thread. A worker that dies fails its commit and is replaced at the next one. */
+/**
+ * A journal in `folder`/objects.sqlite, written by a worker thread. When a worker dies, its commit fails and the next
+ * commit starts another.
+ */
 export class WorkerJournal implements Journal {
   readonly #folder: string
   readonly #clock: Pick<Clock, 'now'>
-  readonly #expected = new Map<number, Expected>()
+  readonly #pending = new Map<number, PendingReply>()
   #worker: Worker | undefined
   #nextId = 1
 
@@ -32,8 +35,8 @@ export class WorkerJournal implements Journal {
 
   async open(load: (records: readonly StoredRecord[]) => void): Promise<JournalState> {
     const opened = await this.#start((rows) => load(rows.map(storedRecord)))
-    if (opened.kind !== 'opened') throw new Error(`The journal answered ${opened.kind} instead of opening.`)
-    return { revision: opened.revision, floors: opened.floors }
+    if (opened.kind !== 'opened') throw new Error(`The journal replied ${opened.kind} to open.`)
+    return { revision: opened.revision, compactedRevisions: opened.compactedRevisions }
   }
 
   async commit(batch: JournalBatch): Promise<void> {
@@ -46,18 +49,18 @@ export class WorkerJournal implements Journal {
       encodeObject(object),
     ])
     if (this.#worker === undefined) await this.#start(undefined)
-    await this.#ask<'commit'>({ kind: 'commit', rows, forget: batch.forgotten, dropAbove: batch.dropAbove })
+    await this.#request<'commit'>({ kind: 'commit', rows, compaction: batch.compaction, dropAbove: batch.dropAbove })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const worker = this.#worker
     if (worker === undefined) return
-    await this.#ask<'close'>({ kind: 'close' })
+    await this.#request<'close'>({ kind: 'close' })
     this.#worker = undefined
     await worker.terminate()
   }
 
-  async #start(rows: Expected['rows']): Promise<JournalReply> {
+  async #start(rows: PendingReply['rows']): Promise<JournalReply> {
     const worker = new Worker(pathToFileURL(createRequire(import.meta.url).resolve('#journal-worker')), {
       name: 'fairlead-journal',
     })
@@ -68,7 +71,7 @@ export class WorkerJournal implements Journal {
     worker.unref()
     const startedAt = new Date(this.#clock.now()).toISOString()
     try {
-      return await this.#ask<'open'>(
+      return await this.#request<'open'>(
         { kind: 'open', folder: this.#folder, startedAt, firstRevision, load: rows !== undefined },
         rows,
       )
@@ -79,32 +82,35 @@ export class WorkerJournal implements Journal {
     }
   }
 
-  #ask<Kind extends JournalRequest['kind']>(request: RequestOf<Kind>, rows?: Expected['rows']): Promise<JournalReply> {
+  #request<Kind extends JournalRequest['kind']>(
+    request: RequestOf<Kind>,
+    rows?: PendingReply['rows'],
+  ): Promise<JournalReply> {
     return new Promise((resolve, reject) => {
       const worker = this.#worker!
       const id = this.#nextId++
-      this.#expected.set(id, { resolve, reject, rows })
-      // The thread keeps the process alive only while someone waits for it.
+      this.#pending.set(id, { resolve, reject, rows })
+      // The thread keeps the process alive only while a reply is pending.
       worker.ref()
       worker.postMessage({ ...request, id })
     })
   }
 
   #receive(reply: JournalReply): void {
-    const expected = this.#expected.get(reply.id)
-    if (expected === undefined) return
-    if (reply.kind === 'rows') return expected.rows?.(reply.rows)
-    this.#expected.delete(reply.id)
-    if (this.#expected.size === 0) this.#worker?.unref()
-    if (reply.kind === 'failed') expected.reject(new StoreError(reply.code, reply.message))
-    else expected.resolve(reply)
+    const pending = this.#pending.get(reply.id)
+    if (pending === undefined) return
+    if (reply.kind === 'rows') return pending.rows?.(reply.rows)
+    this.#pending.delete(reply.id)
+    if (this.#pending.size === 0) this.#worker?.unref()
+    if (reply.kind === 'failed') pending.reject(new StoreError(reply.code, reply.message))
+    else pending.resolve(reply)
   }
 
   #lose(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return
     this.#worker = undefined
-    for (const { reject } of this.#expected.values()) reject(error)
-    this.#expected.clear()
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
   }
 }
 

@@ -11,8 +11,8 @@ class HeldJournal implements Journal {
   readonly #held: { resolve: () => void; reject: (error: Error) => void }[] = []
   #arrived: (() => void) | undefined
 
-  open(): Promise<{ revision: number; floors: ReadonlyMap<string, number> }> {
-    return Promise.resolve({ revision: 1000, floors: new Map() })
+  open(): Promise<{ revision: number; compactedRevisions: ReadonlyMap<string, number> }> {
+    return Promise.resolve({ revision: 1000, compactedRevisions: new Map() })
   }
 
   commit(batch: JournalBatch): Promise<void> {
@@ -133,7 +133,7 @@ test('fails the batch of a failed commit and whatever was built on it, and nothi
   expect((await store.list(resource)).entries.map(({ key }) => key)).toEqual(['a', 'b', 'old'])
 })
 
-test('hands what it has forgotten to the journal in portions, and at once when it is compacted', async () => {
+test('passes dropped versions to the journal in batches, and at once on compact()', async () => {
   const journal = new HeldJournal()
   const store = await journaled(journal, { window: { changes: 1 } }).open()
   let revision = 0
@@ -143,14 +143,14 @@ test('hands what it has forgotten to the journal in portions, and at once when i
     journal.pass()
     revision = (await writing).revision
   }
-  expect(journal.batches.map(({ forgotten }) => forgotten)).toEqual([undefined, undefined, undefined])
+  expect(journal.batches.map(({ compaction }) => compaction)).toEqual([undefined, undefined, undefined])
   const compacting = store.compact()
   await journal.arrived(4)
   journal.pass()
   await compacting
   expect(journal.batches[3]).toEqual({
     records: [],
-    forgotten: { revisions: [1001], floors: new Map([[resource, 1002]]) },
+    compaction: { revisions: [1001], compactedRevisions: new Map([[resource, 1002]]) },
     dropAbove: undefined,
   })
 })

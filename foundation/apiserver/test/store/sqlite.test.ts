@@ -288,7 +288,7 @@ test.skipIf(!canLimitFiles)(
         stored: string[]
         failure?: { code: string; message: string }
         readable?: string[]
-        trouble?: string
+        lastError?: string
       }> => JSON.parse((await lines.next()).value as string) as never
       const full = await next()
       expect(full.failure).toMatchObject({
@@ -297,11 +297,11 @@ test.skipIf(!canLimitFiles)(
       })
       expect(full.stored.length).toBeGreaterThan(10)
       expect(full.readable).toEqual(full.stored)
-      expect(full.failure?.message).toContain(full.trouble)
+      expect(full.failure?.message).toContain(full.lastError)
       execFileSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited'])
       child.stdin.write('go on\n')
       const after = await next()
-      expect([after.failure, after.trouble, after.stored.length]).toEqual([undefined, undefined, 20])
+      expect([after.failure, after.lastError, after.stored.length]).toEqual([undefined, undefined, 20])
       child.kill('SIGKILL')
       await once(child, 'exit')
       await using store = await sqlite(folder).open()

@@ -8,7 +8,7 @@ import {
   checkValue,
   compareValues,
   decodeFieldSet,
-  decodeOwners,
+  decodeManagers,
   deepFreeze,
   differenceOf,
   emptyFieldSet,
@@ -111,8 +111,8 @@ function update(live: KubeObject | undefined, manager: string, spec: JsonObject)
 
 function ownedBy(object: KubeObject, manager: string): FieldSet {
   return (
-    [...decodeOwners(object.metadata.managedFields).values()].find((owner) => owner.manager === manager)?.fields ??
-    emptyFieldSet
+    [...decodeManagers(object.metadata.managedFields).values()].find((candidate) => candidate.name === manager)
+      ?.fields ?? emptyFieldSet
   )
 }
 
@@ -275,7 +275,7 @@ describe('server-side apply', () => {
         for (const { manager, spec, isApply } of acts)
           live = isApply ? apply(live, manager, spec) : update(live, manager, spec)
         const all = existing(asJson(live!))
-        for (const owner of decodeOwners(live!.metadata.managedFields).values()) {
+        for (const owner of decodeManagers(live!.metadata.managedFields).values()) {
           expect(pathsOf(differenceOf(owner.fields, all))).toEqual([])
         }
       }),

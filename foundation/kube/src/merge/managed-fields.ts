@@ -1,37 +1,37 @@
 // metadata.managedFields of an object that is written: `trackUpdate` for POST, PUT and PATCH, `applyServerSide` for server-side apply.
-// Both take whole objects and return whole objects; everything else in this folder serves them. Source of the rules: the recordings
-// (area apply), KEP-555, and the chain of field managers in apimachinery's util/managedfields.
+// Both take and return whole objects; they are the entry points of this folder. Sources of the rules: the recordings (area
+// apply), KEP-555, and the chain of field managers in apimachinery's util/managedfields.
 import type { JsonObject, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../object.ts'
 import { asJson, asObject, parseApiVersion } from '../object.ts'
 import { jsonEqual } from '../json.ts'
 import type { TypeSchema } from '../schema/schema-node.ts'
 import { badRequest, unknownError } from '../status.ts'
-import { foldOldUpdates } from './ancient-changes.ts'
-import { conflictStatus, ConflictsFound, disputedFields, withoutFields } from './apply-conflict.ts'
+import { capUpdateManagers } from './ancient-changes.ts'
+import { conflictingFields, conflictStatus, ConflictsFound, withoutFields } from './apply-conflict.ts'
 import { checkValue, joinFindings } from './check-value.ts'
 import { zeroBeside } from './empty-object.ts'
 import { differenceOf, emptyFieldSet, equalFieldSets, fieldSetOfPaths, unionOf } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsStillAsLastApplied, withLastApplied } from './last-applied.ts'
 import { objectTypeOf } from './merge-type.ts'
-import { decodeOwners, encodeOwners, ownerId } from './owners.ts'
-import type { Owner, Owners } from './owners.ts'
+import { decodeManagers, encodeManagers, managerIdentifier } from './managers.ts'
+import type { Manager, Managers } from './managers.ts'
 import { fieldElement, FieldsV1Error } from './path-element.ts'
-import { applyConfig, updateOwners } from './updater.ts'
+import { apply, update } from './updater.ts'
 import type { Actor, Typed, UpdaterContext } from './updater.ts'
 
-/** What both kinds of writes need to know. */
+/** The inputs that both kinds of writes share. */
 export interface ManagedFieldsRequest {
   /** The object as it is now, in the version of the request and with defaults; undefined when the write creates it. */
   readonly live: KubeObject | undefined
-  /** The schema of the kind in a version; undefined when that version is gone, or for the request's own when the kind is free-form. */
+  /** The schema of the kind in a version; undefined when that version is not served, or for the request's own when the kind is free-form. */
   schemaFor(apiVersion: string): TypeSchema | undefined
   /** The field manager ({@link fieldManagerOf}); '' is `unknown`. */
   readonly manager: string
   readonly subresource?: string
   /** RFC 3339, whole seconds. */
   readonly now: string
-  /** Fields that the endpoint does not let this request change ({@link resetFieldsOf}), as paths of member names. */
+  /** Fields that the endpoint does not let this request change ({@link resetFieldsOf}), as paths of field names. */
   readonly resetFields?: readonly (readonly string[])[]
   /** The object in another served version; undefined when it has none. Default: only apiVersion differs. */
   convert?(object: KubeObject, apiVersion: string): KubeObject | undefined
@@ -39,40 +39,40 @@ export interface ManagedFieldsRequest {
 
 /** A create, update or patch. */
 export interface UpdateRequest extends ManagedFieldsRequest {
-  /** The object as the request wants it, with defaults, before the strategy takes back what the endpoint resets. */
+  /** The object as the request sets it, with defaults, before the strategy restores the reset fields. */
   readonly updated: KubeObject
 }
 
 /** A server-side apply. */
 export interface ApplyRequest extends ManagedFieldsRequest {
-  /** The body, as sent: without defaults. */
+  /** The request body, without defaults. */
   readonly applied: KubeObject
-  /** Take over fields of other managers instead of failing. */
+  /** Take ownership of conflicting fields instead of failing. */
   readonly force: boolean
 }
 
 /**
- * `updated` with its managedFields: fields that the request added or changed belong to its manager, removed ones to nobody.
- * managedFields that the client sent replace the stored ones when they can be read, `[]` and `[{}]` clear them, others are ignored.
- * An object that nobody owns anything of stays so.
+ * Returns `updated` with its managedFields: the request's manager owns the fields that it added or changed; removed fields
+ * have no manager. managedFields in the request body replace the stored ones when they decode; `[]` and `[{}]` clear them;
+ * others are ignored. An object without managers stays without.
  */
 export function trackUpdate(request: UpdateRequest): KubeObject {
   const { live, updated } = request
-  const known = ownersBefore(request)
+  const known = managersBefore(request)
   const object = withoutManagedFields(updated)
   if (known.size === 0 && live?.metadata.uid !== undefined) return object
   const context = contextOf(request, updated.apiVersion)
   const before = live === undefined ? emptyObject(request, updated) : withoutManagedFields(live)
-  return withOwners(
+  return withManagers(
     object,
     track(asJson(before), asJson(object), known, actorOf(request, 'Update', updated.apiVersion), request.now, context),
   )
 }
 
 /**
- * The object after the apply, with its managedFields. When the apply changes nothing at all, `live` itself.
- * Throws StatusError: 409 Conflict with causes (unless `force`), 500 for a body that does not fit the schema, 400 for one of another kind
- * or version, or with managedFields.
+ * Returns the object after the apply, with its managedFields; `live` itself when the apply changes nothing.
+ * @throws StatusError 409 Conflict with causes (unless `force`), 500 for a body that does not match the schema, 400 for a body
+ * of another kind or version, or one with managedFields
  */
 export function applyServerSide(request: ApplyRequest): KubeObject {
   const { live, applied } = request
@@ -106,98 +106,98 @@ class Apply {
 
   run(): KubeObject {
     const { live, applied, manager, now } = this.#request
-    const known = this.#knownOwners()
+    const known = this.#knownManagers()
     const result = this.#merge(known)
-    const owners = new Map(result.owners)
-    const id = ownerId(this.#actor)
+    const managers = new Map(result.managers)
+    const id = managerIdentifier(this.#actor)
     const unchanged = result.object === asJson(this.#before)
-    const own = owners.get(id)
+    const own = managers.get(id)
     if (own !== undefined) {
       const fields = differenceOf(own.fields, strippedFields)
-      if (fields.size === 0) owners.delete(id)
-      else owners.set(id, sameOwner(known.get(id), { ...own, fields, time: unchanged ? own.time : now }))
+      if (fields.size === 0) managers.delete(id)
+      else managers.set(id, sameManager(known.get(id), { ...own, fields, time: unchanged ? own.time : now }))
     }
     const object = asObject(manager === 'kubectl' ? withLastApplied(result.object, asJson(applied)) : result.object)
-    if (object === this.#before && live !== undefined && sameOwners(known, owners)) return live
-    return withOwners(object, owners)
+    if (object === this.#before && live !== undefined && sameManagers(known, managers)) return live
+    return withManagers(object, managers)
   }
 
-  /** An object that nobody owns anything of yet gets an owner for all that was there before the first apply. */
-  #knownOwners(): Owners {
+  /** Returns the live managers. An object without managers gets `before-first-apply`, which owns every field that it has. */
+  #knownManagers(): Managers {
     const { live, now } = this.#request
-    let owners: Owners
+    let managers: Managers
     try {
-      owners = decodeOwners(live?.metadata.managedFields)
+      managers = decodeManagers(live?.metadata.managedFields)
     } catch (error) {
       if (error instanceof FieldsV1Error) throw unknownError(`failed to decode managed fields: ${error.message}`)
       throw error
     }
-    if (owners.size > 0 || live === undefined) return owners
-    const before: Actor = { ...this.#actor, manager: 'before-first-apply', operation: 'Update' }
-    return track(asJson(emptyObject(this.#request, live)), asJson(this.#before), owners, before, now, this.#context)
+    if (managers.size > 0 || live === undefined) return managers
+    const before: Actor = { ...this.#actor, name: 'before-first-apply', operation: 'Update' }
+    return track(asJson(emptyObject(this.#request, live)), asJson(this.#before), managers, before, now, this.#context)
   }
 
-  #merge(known: Owners): { readonly object: JsonObject; readonly owners: Owners } {
+  #merge(known: Managers): { readonly object: JsonObject; readonly managers: Managers } {
     const { applied, force, manager } = this.#request
-    const attempt = (forced: boolean): { readonly object: JsonObject; readonly owners: Owners } =>
-      applyConfig(asJson(this.#before), asJson(applied), known, this.#actor, forced, this.#context)
+    const attempt = (forced: boolean): { readonly object: JsonObject; readonly managers: Managers } =>
+      apply(asJson(this.#before), asJson(applied), known, this.#actor, forced, this.#context)
     try {
       return attempt(force)
     } catch (error) {
       if (!(error instanceof ConflictsFound)) throw error
-      // kubectl takes over what its own client-side apply has written
-      const settled =
+      // kubectl takes over the fields of its own client-side apply
+      const resolved =
         manager === 'kubectl'
           ? fieldsStillAsLastApplied(this.#before, objectTypeOf(this.#request.schemaFor(applied.apiVersion)))
           : undefined
-      if (settled === undefined) throw conflictStatus(error.conflicts)
-      if (differenceOf(disputedFields(error.conflicts), settled).size > 0) {
-        throw conflictStatus(withoutFields(error.conflicts, settled))
+      if (resolved === undefined) throw conflictStatus(error.conflicts)
+      if (differenceOf(conflictingFields(error.conflicts), resolved).size > 0) {
+        throw conflictStatus(withoutFields(error.conflicts, resolved))
       }
       return attempt(true)
     }
   }
 }
 
-/** Runs an update of the owners; what the actor took joins its entry and moves its time. */
+/** Updates the managers; the fields that the actor changed are added to its entry with the time `now`. */
 function track(
   before: JsonObject,
   after: JsonObject,
-  known: Owners,
+  known: Managers,
   actor: Actor,
   now: string,
   context: UpdaterContext,
-): Owners {
-  const { owners, taken } = updateOwners(before, after, known, context)
-  const fresh = differenceOf(taken, strippedFields)
+): Managers {
+  const { managers, changed } = update(before, after, known, context)
+  const fresh = differenceOf(changed, strippedFields)
   if (fresh.size > 0) {
-    const id = ownerId(actor)
-    const earlier = owners.get(id)?.fields ?? emptyFieldSet
-    owners.set(id, { ...actor, time: now, fields: unionOf(earlier, fresh) })
+    const id = managerIdentifier(actor)
+    const earlier = managers.get(id)?.fields ?? emptyFieldSet
+    managers.set(id, { ...actor, time: now, fields: unionOf(earlier, fresh) })
   }
-  return foldOldUpdates(owners)
+  return capUpdateManagers(managers)
 }
 
-/** The owners to start from: those the client sent if they can be read, else those of the live object. */
-function ownersBefore({ live, updated, subresource = '' }: UpdateRequest): Owners {
+/** Returns the managers before the update: those of the request body if they decode, else those of the live object. */
+function managersBefore({ live, updated, subresource = '' }: UpdateRequest): Managers {
   const sent = updated.metadata.managedFields
   const stored = live?.metadata.managedFields
   // a patched object carries a copy of the stored entries
   if (subresource === '' && sent !== undefined && sent !== null && !jsonEqual(sent, stored)) {
     if (isReset(sent)) return new Map()
-    const owners = readableOwners(sent)
-    if (owners !== undefined && owners.size > 0) return owners
+    const managers = readableManagers(sent)
+    if (managers !== undefined && managers.size > 0) return managers
   }
-  return readableOwners(stored) ?? new Map()
+  return readableManagers(stored) ?? new Map()
 }
 
 function isReset(sent: readonly ManagedFieldsEntry[]): boolean {
   return sent.length === 0 || (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0)
 }
 
-function readableOwners(entries: ObjectMeta['managedFields']): Owners | undefined {
+function readableManagers(entries: ObjectMeta['managedFields']): Managers | undefined {
   try {
-    return decodeOwners(entries)
+    return decodeManagers(entries)
   } catch (error) {
     if (error instanceof FieldsV1Error) return undefined
     throw error
@@ -205,15 +205,15 @@ function readableOwners(entries: ObjectMeta['managedFields']): Owners | undefine
 }
 
 /**
- * The fields that an endpoint takes back: `spec` on `/status`, and `status` on all others of kinds that have that subresource.
- * (Labels and annotations sent to `/status` are owned though they are not stored; the real server does so too.)
+ * Returns the fields that an endpoint resets: `spec` on `/status`, and `status` elsewhere for kinds with that subresource.
+ * (A manager owns the labels and annotations that it sent to `/status` although they are not stored, as in the real server.)
  */
 export function resetFieldsOf(subresource: string, hasStatus: boolean): readonly (readonly string[])[] {
   if (subresource === 'status') return [['spec']]
   return hasStatus ? [['status']] : []
 }
 
-/** Fields that the server sets or that name the object; nobody owns them. */
+/** Fields that the server sets or that name the object; no manager owns them (apimachinery's stripmeta.go). */
 const strippedFields: FieldSet = fieldSetOfPaths([
   [fieldElement('apiVersion')],
   [fieldElement('kind')],
@@ -259,14 +259,14 @@ function contextOf(request: ManagedFieldsRequest, apiVersion: string): UpdaterCo
 }
 
 function actorOf(request: ManagedFieldsRequest, operation: 'Apply' | 'Update', apiVersion: string): Actor {
-  return { manager: request.manager || 'unknown', operation, apiVersion, subresource: request.subresource ?? '' }
+  return { name: request.manager || 'unknown', operation, apiVersion, subresource: request.subresource ?? '' }
 }
 
 function bare(object: KubeObject): KubeObject {
   return { apiVersion: object.apiVersion, kind: object.kind, metadata: {} }
 }
 
-/** What the server compares a new object with: nothing for custom resources, the kind's zero value for built-in ones. */
+/** Returns the object that a new one is compared with: an empty one for custom resources, the kind's zero value for built-in ones. */
 function emptyObject(request: ManagedFieldsRequest, object: KubeObject): KubeObject {
   const { apiVersion, kind } = object
   const schema = request.schemaFor(apiVersion)
@@ -279,25 +279,27 @@ function withoutManagedFields(object: KubeObject): KubeObject {
   return { ...object, metadata }
 }
 
-function withOwners(object: KubeObject, owners: Owners): KubeObject {
-  const managedFields = encodeOwners(owners)
+function withManagers(object: KubeObject, managers: Managers): KubeObject {
+  const managedFields = encodeManagers(managers)
   if (managedFields === undefined) return withoutManagedFields(object)
   return { ...object, metadata: { ...object.metadata, managedFields } }
 }
 
-/** The known owner if the other says the same, so that its entry is kept as it is. */
-function sameOwner(known: Owner | undefined, owner: Owner): Owner {
-  if (known === undefined || !equalFieldSets(known.fields, owner.fields)) return owner
-  return known.time === owner.time && known.apiVersion === owner.apiVersion ? known : { ...owner, fields: known.fields }
+/** Returns the known manager if the other equals it, so that its entry stays the same object. */
+function sameManager(known: Manager | undefined, manager: Manager): Manager {
+  if (known === undefined || !equalFieldSets(known.fields, manager.fields)) return manager
+  return known.time === manager.time && known.apiVersion === manager.apiVersion
+    ? known
+    : { ...manager, fields: known.fields }
 }
 
-function sameOwners(a: Owners, b: Owners): boolean {
+function sameManagers(a: Managers, b: Managers): boolean {
   if (a.size !== b.size) return false
-  for (const [id, owner] of a) if (b.get(id) !== owner) return false
+  for (const [id, manager] of a) if (b.get(id) !== manager) return false
   return true
 }
 
-/** `namespace/name; group/version, Kind=Kind`, as Go prints an object's key and kind. */
+/** Returns `namespace/name; group/version, Kind=Kind`, as Go prints an object's key and kind. */
 function describe(object: KubeObject): string {
   const { namespace = '', name = '' } = object.metadata ?? {}
   return `${namespace}/${name}; ${formatKind(object)}`

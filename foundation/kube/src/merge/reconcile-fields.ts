@@ -1,4 +1,5 @@
-// Adapts what managers own to a schema that has changed since: where a list or map became atomic, its owners own it as a whole.
+// Reconciles owned fields with a schema that changed: managers of a list or map that became atomic own it as a whole
+// (structured-merge-diff's typed/reconcile_schema.go).
 import type { FieldNode, FieldSet } from './field-set.ts'
 import { deducedType, memberType } from './merge-type.ts'
 import type { MergeType } from './merge-type.ts'
@@ -6,7 +7,7 @@ import type { PathElement } from './path-element.ts'
 
 const known = new WeakMap<FieldSet, WeakMap<MergeType, FieldSet>>()
 
-/** The set in terms of the type as it is now; the set itself when nothing changed. */
+/** Returns the set in terms of the current type; the set itself when nothing changed. */
 export function reconcileFields(set: FieldSet, type: MergeType): FieldSet {
   if (type === deducedType) return set
   let byType = known.get(set)
@@ -32,7 +33,7 @@ function reconcileLevel(set: FieldSet, type: MergeType): FieldSet {
   return out ?? set
 }
 
-/** The type of what an element leads to; undefined where owners are left as they are. */
+/** Returns the type below an element; undefined where field sets are not reconciled. */
 function typeBelow(type: MergeType, element: PathElement): MergeType | undefined {
   if (type.map !== undefined) {
     if (type.map.deduced || element[0] !== 'f') return undefined

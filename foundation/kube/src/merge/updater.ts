@@ -1,5 +1,5 @@
-// The heart of server-side apply: who owns what after an object was updated or applied. Mirrors the rules of structured-merge-diff's
-// merge.Updater; objects here carry no managedFields.
+// Ownership of fields after an update or an apply: the rules of structured-merge-diff's merge/update.go. Objects here carry no
+// managedFields. Start with `update` and `apply`.
 import type { JsonObject, JsonValue } from '../object.ts'
 import { jsonEqual } from '../json.ts'
 import { ConflictsFound } from './apply-conflict.ts'
@@ -7,137 +7,136 @@ import { compareValues } from './compare-values.ts'
 import type { Comparison } from './compare-values.ts'
 import { differenceOf, emptyFieldSet, intersectionOf, isSubset, recursiveDifferenceOf, unionOf } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
+import { managerIdentifier } from './managers.ts'
+import type { Manager, Managers } from './managers.ts'
 import { mergeValues } from './merge-values.ts'
 import type { MergeType } from './merge-type.ts'
-import { ownerId } from './owners.ts'
-import type { Owner, Owners } from './owners.ts'
 import { reconcileFields } from './reconcile-fields.ts'
-import { removeFields, withNamedFields } from './remove-fields.ts'
+import { ensureNamedFieldsAreMembers, removeItems } from './remove-items.ts'
 import { fieldsOfValue } from './value-fields.ts'
 
-/** An object in one version, with the type that it has there. */
+/** An object in one version, with its type in that version. */
 export interface Typed {
   readonly value: JsonObject
   readonly type: MergeType
 }
 
-/** What the rules need to know of the resource. */
+/** The version and the converter of an update (`Updater` of structured-merge-diff). */
 export interface UpdaterContext {
   /** The version of the request. */
   readonly apiVersion: string
-  /** The object as it reads in another version; undefined when that version is gone. */
+  /** Converts the object to another version; undefined when that version is not served. */
   convert(value: JsonObject, apiVersion: string): Typed | undefined
-  /** Fields that the endpoint resets, which hence change for nobody; with all that is below them. */
+  /** Fields that the endpoint resets, with all fields below them; changes to them are ignored. */
   readonly ignored: FieldSet
 }
 
-/** Who a request acts as. */
-export type Actor = Pick<Owner, 'manager' | 'operation' | 'apiVersion' | 'subresource'>
+/** The manager that a request acts as. */
+export type Actor = Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>
 
 /**
- * Who owns what after `live` was replaced by `updated`: what changed is `taken` by the one who did it, from all `owners` (the same
- * manager's earlier entry among them); what is gone belongs to nobody.
+ * Updates ownership after `updated` replaced `live` (`Updater.Update`): every manager, the acting one included, loses the
+ * fields that were changed or removed. `changed` are the fields that the acting manager now owns.
  */
-export function updateOwners(
+export function update(
   live: JsonObject,
   updated: JsonObject,
-  owners: Owners,
+  managers: Managers,
   context: UpdaterContext,
-): { readonly owners: Map<string, Owner>; readonly taken: FieldSet } {
-  const { owners: rest, comparison } = shareChanges(
-    live,
-    updated,
-    reconciled(live, owners, context),
-    undefined,
-    true,
-    context,
-  )
-  return { owners: rest, taken: unionOf(comparison.modified, comparison.added) }
+): { readonly managers: Map<string, Manager>; readonly changed: FieldSet } {
+  const reconciled = reconcileManagers(live, managers, context)
+  const { managers: rest, comparison } = updateManagers(live, updated, reconciled, undefined, true, context)
+  return { managers: rest, changed: unionOf(comparison.modified, comparison.added) }
 }
 
 /**
- * The object after `config` was applied over `live`, and its owners. `object` is `live` itself when the apply changes no field.
- * Throws ConflictsFound unless `force`.
+ * Applies `config` to `live` and returns the object with its managers (`Updater.Apply`). `object` is `live` itself when the
+ * apply changes no field.
+ * @throws ConflictsFound unless `force`
  */
-export function applyConfig(
+export function apply(
   live: JsonObject,
   config: JsonObject,
-  owners: Owners,
+  managers: Managers,
   actor: Actor,
   force: boolean,
   context: UpdaterContext,
-): { readonly object: JsonObject; readonly owners: Owners } {
-  const id = ownerId(actor)
+): { readonly object: JsonObject; readonly managers: Managers } {
+  const id = managerIdentifier(actor)
   const { type } = context.convert(live, context.apiVersion)!
-  const known = reconciled(live, owners, context)
+  const reconciled = reconcileManagers(live, managers, context)
   const merged = mergeValues(live, config, type) as JsonObject
-  const last = known.get(id)
+  const last = reconciled.get(id)
   const fields = withoutIgnored(fieldsOfValue(config, type), context.ignored)
-  known.set(id, { ...actor, time: last?.time, fields })
-  const pruned = prune(merged, known, last, fields, context)
-  const { owners: rest } = shareChanges(live, pruned, known, id, force, context)
-  return { object: jsonEqual(live, pruned) ? live : pruned, owners: rest }
+  reconciled.set(id, { ...actor, time: last?.time, fields })
+  const pruned = prune(merged, reconciled, last, fields, context)
+  const { managers: rest } = updateManagers(live, pruned, reconciled, id, force, context)
+  return { object: jsonEqual(live, pruned) ? live : pruned, managers: rest }
 }
 
 function withoutIgnored(fields: FieldSet, ignored: FieldSet): FieldSet {
   return recursiveDifferenceOf(fields, ignored)
 }
 
-function reconciled(live: JsonObject, owners: Owners, context: UpdaterContext): Map<string, Owner> {
-  const out = new Map<string, Owner>()
-  for (const [id, owner] of owners) {
-    const typed = context.convert(live, owner.apiVersion)
+/** Reconciles the owned fields with the current schema (`reconcileManagedFieldsWithSchemaChanges`). */
+function reconcileManagers(live: JsonObject, managers: Managers, context: UpdaterContext): Map<string, Manager> {
+  const out = new Map<string, Manager>()
+  for (const [id, manager] of managers) {
+    const typed = context.convert(live, manager.apiVersion)
     if (typed === undefined) continue
-    const fields = reconcileFields(owner.fields, typed.type)
-    out.set(id, fields === owner.fields ? owner : { ...owner, fields })
+    const fields = reconcileFields(manager.fields, typed.type)
+    out.set(id, fields === manager.fields ? manager : { ...manager, fields })
   }
   return out
 }
 
-/** Takes changed and removed fields away from all owners but `id`. Without `force`, changed fields of others are conflicts. */
-function shareChanges(
+/**
+ * Removes changed and removed fields from all managers but `applying` (`Updater.update`). Without `force`, changed fields that
+ * other managers own are conflicts.
+ */
+function updateManagers(
   before: JsonObject,
   after: JsonObject,
-  owners: Map<string, Owner>,
-  id: string | undefined,
+  managers: Map<string, Manager>,
+  applying: string | undefined,
   force: boolean,
   context: UpdaterContext,
-): { readonly owners: Map<string, Owner>; readonly comparison: Comparison } {
-  const byVersion = new Map<string, Comparison | undefined>()
+): { readonly managers: Map<string, Manager>; readonly comparison: Comparison } {
+  const versions = new Map<string, Comparison | undefined>()
   const compareIn = (apiVersion: string): Comparison | undefined => {
-    if (!byVersion.has(apiVersion)) {
+    if (!versions.has(apiVersion)) {
       const left = context.convert(before, apiVersion)
       const right = context.convert(after, apiVersion)
       const comparison = left && right && compareValues(left.value, right.value, left.type)
-      byVersion.set(apiVersion, comparison && withoutIgnoredFields(comparison, context.ignored))
+      versions.set(apiVersion, comparison && withoutIgnoredFields(comparison, context.ignored))
     }
-    return byVersion.get(apiVersion)
+    return versions.get(apiVersion)
   }
 
-  const conflicts = new Map<string, { owner: Owner; fields: FieldSet }>()
-  for (const [other, owner] of owners) {
-    if (other === id) continue
-    const comparison = compareIn(owner.apiVersion)
+  const conflicts = new Map<string, { manager: Manager; fields: FieldSet }>()
+  for (const [id, manager] of managers) {
+    if (id === applying) continue
+    const comparison = compareIn(manager.apiVersion)
     if (comparison === undefined) {
-      owners.delete(other)
+      managers.delete(id)
       continue
     }
-    const fields = intersectionOf(owner.fields, unionOf(comparison.modified, comparison.added))
-    if (fields.size > 0) conflicts.set(other, { owner, fields })
+    const fields = intersectionOf(manager.fields, unionOf(comparison.modified, comparison.added))
+    if (fields.size > 0) conflicts.set(id, { manager, fields })
   }
   if (!force && conflicts.size > 0) throw new ConflictsFound(conflicts)
 
-  for (const [other, owner] of owners) {
-    if (other === id) {
-      if (owner.fields.size === 0) owners.delete(other)
+  for (const [id, manager] of managers) {
+    if (id === applying) {
+      if (manager.fields.size === 0) managers.delete(id)
       continue
     }
-    const lost = conflicts.get(other)?.fields ?? emptyFieldSet
-    const fields = differenceOf(differenceOf(owner.fields, lost), compareIn(owner.apiVersion)!.removed)
-    if (fields.size === 0) owners.delete(other)
-    else if (fields !== owner.fields) owners.set(other, { ...owner, fields })
+    const conflicting = conflicts.get(id)?.fields ?? emptyFieldSet
+    const fields = differenceOf(differenceOf(manager.fields, conflicting), compareIn(manager.apiVersion)!.removed)
+    if (fields.size === 0) managers.delete(id)
+    else if (fields !== manager.fields) managers.set(id, { ...manager, fields })
   }
-  return { owners, comparison: compareIn(context.apiVersion)! }
+  return { managers, comparison: compareIn(context.apiVersion)! }
 }
 
 function withoutIgnoredFields(comparison: Comparison, ignored: FieldSet): Comparison {
@@ -150,54 +149,73 @@ function withoutIgnoredFields(comparison: Comparison, ignored: FieldSet): Compar
 }
 
 /**
- * Removes fields and items that the applying manager listed last time, lists no more, and nobody else owns.
- * `last` is its owner entry from before, `fields` what it lists now.
+ * Removes the fields and items that the applying manager applied before, does not apply now, and no other manager owns.
+ * `last` is its entry from the previous apply, `fields` are the fields that it applies now.
  */
 function prune(
   merged: JsonObject,
-  owners: Owners,
-  last: Owner | undefined,
+  managers: Managers,
+  last: Manager | undefined,
   fields: FieldSet,
   context: UpdaterContext,
 ): JsonObject {
   if (last === undefined || last.fields.size === 0) return merged
   const typed = context.convert(merged, last.apiVersion)
   if (typed === undefined) return merged
-  // what is listed again stays, and so does everything when nothing else was listed
+  // without a field that was applied before and is not applied now there is nothing to remove
   if (last.apiVersion === context.apiVersion && isSubset(last.fields, fields)) return merged
   const { value, type } = typed
-  const listed = withNamedFields(last.fields, type)
-  let kept = removeFields(value, listed, type) as JsonObject
-  let keptVersion = last.apiVersion
-  for (const [apiVersion, owned] of ownedByVersion(owners, last.apiVersion)) {
-    const whole = context.convert(merged, apiVersion)
-    const part = context.convert(inVersion(kept, keptVersion), apiVersion)
-    if (whole === undefined || part === undefined) continue
-    const wanted = unionOf(membersOf(part.value, whole.type), withNamedFields(owned, whole.type))
-    kept = removeFields(whole.value, differenceOf(membersOf(whole.value, whole.type), wanted), whole.type) as JsonObject
-    keptVersion = apiVersion
-  }
-  const final = context.convert(inVersion(kept, keptVersion), last.apiVersion)
+  const applied = ensureNamedFieldsAreMembers(last.fields, type)
+  const removed = removeItems(value, applied, type) as JsonObject
+  const kept = addBackOwnedItems(merged, removed, last.apiVersion, managers, context)
+  const final = context.convert(kept, last.apiVersion)
   if (final === undefined) return merged
-  const lost = intersectionOf(differenceOf(membersOf(value, type), membersOf(final.value, type)), listed)
-  const pruned = removeFields(value, lost, type) as JsonObject
+  const pruned = addBackDanglingItems(typed, final.value, applied)
   return context.convert(inVersion(pruned, last.apiVersion), context.apiVersion)?.value ?? merged
 }
 
-/** All owned fields by version, beginning with the version in which the removal happens. */
-function ownedByVersion(owners: Owners, first: string): readonly (readonly [string, FieldSet])[] {
+/** Adds back the items that some manager owns, in each version that a manager has applied or updated. */
+function addBackOwnedItems(
+  merged: JsonObject,
+  pruned: JsonObject,
+  prunedVersion: string,
+  managers: Managers,
+  context: UpdaterContext,
+): JsonObject {
+  let current = pruned
+  let currentVersion = prunedVersion
+  for (const [apiVersion, owned] of managedAtVersion(managers, prunedVersion)) {
+    const mergedThere = context.convert(merged, apiVersion)
+    const prunedThere = context.convert(inVersion(current, currentVersion), apiVersion)
+    if (mergedThere === undefined || prunedThere === undefined) continue
+    const { value, type } = mergedThere
+    const kept = unionOf(membersOf(prunedThere.value, type), ensureNamedFieldsAreMembers(owned, type))
+    current = removeItems(value, differenceOf(membersOf(value, type), kept), type) as JsonObject
+    currentVersion = apiVersion
+  }
+  return inVersion(current, currentVersion)
+}
+
+/** Adds back the items that the applying manager did not apply before: they are owned by no manager. */
+function addBackDanglingItems({ value, type }: Typed, pruned: JsonObject, applied: FieldSet): JsonObject {
+  const lost = differenceOf(membersOf(value, type), membersOf(pruned, type))
+  return removeItems(value, intersectionOf(lost, applied), type) as JsonObject
+}
+
+/** Returns all owned fields by version, first those of the version in which the fields are removed. */
+function managedAtVersion(managers: Managers, first: string): readonly (readonly [string, FieldSet])[] {
   const byVersion = new Map<string, FieldSet>()
-  for (const { apiVersion, fields } of owners.values()) {
+  for (const { apiVersion, fields } of managers.values()) {
     byVersion.set(apiVersion, unionOf(byVersion.get(apiVersion) ?? emptyFieldSet, fields))
   }
   return [...byVersion].toSorted(([a], [b]) => (a === first ? -1 : b === first ? 1 : 0))
 }
 
 function membersOf(value: JsonValue, type: MergeType): FieldSet {
-  return withNamedFields(fieldsOfValue(value, type), type)
+  return ensureNamedFieldsAreMembers(fieldsOfValue(value, type), type)
 }
 
-/** The object says which version it is in; removing fields may have taken that away. */
+/** Sets apiVersion, which removing fields may have removed. */
 function inVersion(value: JsonObject, apiVersion: string): JsonObject {
   return value.apiVersion === apiVersion ? value : { ...value, apiVersion }
 }

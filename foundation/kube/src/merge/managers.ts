@@ -1,0 +1,115 @@
+// The field managers of an object and the fields that each owns: metadata.managedFields, decoded (`ManagedFields` of
+// structured-merge-diff). Managers are immutable; an unchanged one encodes to the entry that it was decoded from.
+import type { ManagedFieldsEntry, ObjectMeta } from '../object.ts'
+import { goQuote } from '../go-text.ts'
+import { isJsonObject } from '../own-property.ts'
+import { decodeFieldSet, emptyFieldSet, encodeFieldSet } from './field-set.ts'
+import type { FieldSet } from './field-set.ts'
+import { compareText, FieldsV1Error } from './path-element.ts'
+
+/** One entry of managedFields, decoded. */
+export interface Manager {
+  readonly name: string
+  readonly operation: 'Apply' | 'Update'
+  readonly apiVersion: string
+  readonly subresource: string
+  /** When the manager last changed the object; undefined when it never did. */
+  readonly time: string | undefined
+  readonly fields: FieldSet
+}
+
+/** Managers by {@link managerIdentifier}. */
+export type Managers = ReadonlyMap<string, Manager>
+
+/**
+ * Returns the key of a manager within an object: name, operation and subresource, for updates apiVersion too
+ * (apimachinery's `BuildManagerIdentifier`). Identifiers sort as the real server's do.
+ */
+export function managerIdentifier({
+  name,
+  operation,
+  apiVersion,
+  subresource,
+}: Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>): string {
+  return JSON.stringify({
+    ...(name === '' ? {} : { manager: name }),
+    operation,
+    ...(operation === 'Apply' ? {} : { apiVersion }),
+    ...(subresource === '' ? {} : { subresource }),
+  })
+}
+
+const decoded = new WeakMap<ManagedFieldsEntry, Manager>()
+const encoded = new WeakMap<Manager, ManagedFieldsEntry>()
+
+/**
+ * Decodes metadata.managedFields.
+ * @throws FieldsV1Error for an entry that cannot be decoded
+ */
+export function decodeManagers(managedFields: ObjectMeta['managedFields']): Map<string, Manager> {
+  const out = new Map<string, Manager>()
+  if (managedFields === undefined || managedFields === null) return out
+  for (const [index, entry] of managedFields.entries()) {
+    const manager = decodeManager(entry, index)
+    out.set(managerIdentifier(manager), manager)
+  }
+  return out
+}
+
+function decodeManager(entry: ManagedFieldsEntry, index: number): Manager {
+  const known = decoded.get(entry)
+  if (known !== undefined) return known
+  const { manager: name = '', operation, apiVersion = '', subresource = '', time, fieldsType = '', fieldsV1 } = entry
+  if (operation !== 'Apply' && operation !== 'Update') throw new FieldsV1Error('operation must be `Apply` or `Update`')
+  if (apiVersion === '') throw new FieldsV1Error('apiVersion must not be empty')
+  if (fieldsType === '') throw new FieldsV1Error(`missing fieldsType in managed fields entry ${index}`)
+  if (fieldsType !== 'FieldsV1') {
+    throw new FieldsV1Error(`invalid fieldsType ${goQuote(fieldsType)} in managed fields entry ${index}`)
+  }
+  const fields = isJsonObject(fieldsV1) ? decodeFieldSet(fieldsV1) : emptyFieldSet
+  const manager: Manager = { name, operation, apiVersion, subresource, time: time ?? undefined, fields }
+  if (Object.isFrozen(entry) && (fieldsV1 === undefined || Object.isFrozen(fieldsV1))) {
+    decoded.set(entry, manager)
+    if (fieldsV1 !== undefined) encoded.set(manager, entry)
+  }
+  return manager
+}
+
+/** Encodes metadata.managedFields, ordered by operation, time, manager, apiVersion and subresource. Undefined without managers. */
+export function encodeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
+  return managers.size === 0 ? undefined : [...managers.values()].map(encodeManager).sort(compareEntries)
+}
+
+function encodeManager(manager: Manager): ManagedFieldsEntry {
+  const known = encoded.get(manager)
+  if (known !== undefined) return known
+  const { name, operation, apiVersion, subresource, time, fields } = manager
+  const entry: ManagedFieldsEntry = Object.freeze({
+    ...(name === '' ? {} : { manager: name }),
+    operation,
+    apiVersion,
+    ...(time === undefined ? {} : { time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: encodeFieldSet(fields),
+    ...(subresource === '' ? {} : { subresource }),
+  })
+  decoded.set(entry, manager)
+  encoded.set(manager, entry)
+  return entry
+}
+
+function compareEntries(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
+  return (
+    compareText(a.operation!, b.operation!) ||
+    secondsOf(a.time) - secondsOf(b.time) ||
+    compareText(a.manager ?? '', b.manager ?? '') ||
+    compareText(a.apiVersion!, b.apiVersion!) ||
+    compareText(a.subresource ?? '', b.subresource ?? '')
+  )
+}
+
+/** Returns a time as whole seconds since the epoch; 0 for none. */
+export function secondsOf(time: string | undefined): number {
+  const milliseconds = time === undefined ? 0 : Date.parse(time)
+  return Number.isNaN(milliseconds) ? 0 : Math.floor(milliseconds / 1000)
+}

@@ -1,8 +1,8 @@
 // Objects that every server has from its first start on: namespaces, and with RBAC the roles that Kubernetes ships.
 import { asJson, formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ManagedFieldsEntry, MutableJsonObject } from '@fairlead/kube'
-import type { Environment } from './handlers/environment.ts'
-import { timestamp } from './handlers/environment.ts'
+import type { Environment } from './handlers/server-dependencies.ts'
+import { timestamp } from './handlers/server-dependencies.ts'
 import { storedForm } from './objects/object-form.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
 import { StoreError } from './storage/store.ts'

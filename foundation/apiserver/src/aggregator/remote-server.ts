@@ -9,7 +9,7 @@ import type { KeyPair, UpgradedConnection } from '@fairlead/controller'
 import { encodeJsonEvent } from '../handlers/watch.ts'
 import type { UpgradeHandler } from '../http/route.ts'
 import type { ServedEvent, ServerRequest, ServerResponse } from '../http/message.ts'
-import { answerText } from '../request/response.ts'
+import { answerText } from '../response/response.ts'
 import { identityHeaders } from './front-proxy.ts'
 import type { RemoteApiService } from './remote-api-service.ts'
 

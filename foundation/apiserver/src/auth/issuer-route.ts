@@ -2,7 +2,7 @@
 import { methodNotAllowed } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../http/route.ts'
-import { isAcceptableRoute, routeNotAcceptable } from '../request/media-type.ts'
+import { isAcceptableRoute, routeNotAcceptable } from '../http/media-type.ts'
 import type { ServerResponse } from '../http/message.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 

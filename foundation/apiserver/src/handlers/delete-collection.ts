@@ -4,7 +4,7 @@ import type { ListOptions } from '../request/list-options.ts'
 import type { Selection } from '../request/selection.ts'
 import type { DeleteOptions } from '../request/write-options.ts'
 import { deleteObject } from './delete.ts'
-import type { Environment, ResourceCall } from './environment.ts'
+import type { Environment, ResourceCall } from './server-dependencies.ts'
 import { listObjects } from './list.ts'
 import type { ObjectList } from './list.ts'
 

@@ -3,13 +3,13 @@ import { notAcceptable } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import type { ProtobufDecoder } from '../request/body-decoder.ts'
-import type { Negotiated } from '../request/media-type.ts'
-import { negotiateObject, objectTypes, parseMediaType, protobufType } from '../request/media-type.ts'
-import { answerValue, answerView } from '../request/response.ts'
-import type { AnswerForm, ProtobufEncoder } from '../request/response.ts'
+import type { Negotiated } from '../http/media-type.ts'
+import { negotiateObject, objectTypes, parseMediaType, protobufType } from '../http/media-type.ts'
+import { answerValue, answerView } from '../response/response.ts'
+import type { AnswerForm, ProtobufEncoder } from '../response/response.ts'
 import { allowsTransform, transformObject } from '../views/transforms.ts'
 import type { View } from '../views/views.ts'
-import type { Environment, ResourceCall } from './environment.ts'
+import type { Environment, ResourceCall } from './server-dependencies.ts'
 
 /** What turns bytes of protobuf into JSON and back; left out, nothing is protobuf. */
 export interface ProtobufCodec {

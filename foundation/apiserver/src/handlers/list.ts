@@ -11,7 +11,7 @@ import type { ServedPage } from '../storage/served-store.ts'
 import type { View } from '../views/views.ts'
 import { decodeContinue, encodeContinue } from './continue-token.ts'
 import type { ContinueToken } from './continue-token.ts'
-import type { Environment, ResourceCall } from './environment.ts'
+import type { Environment, ResourceCall } from './server-dependencies.ts'
 
 /** A list as it is answered, before it gets its form. */
 export interface ObjectList {

@@ -5,8 +5,8 @@ import { builtinSchema } from '@fairlead/builtin-kinds'
 import { decodeObject, parseBody } from '../request/body-decoder.ts'
 import type { ExpectedKind } from '../request/body-decoder.ts'
 import type { WriteOptions } from '../request/write-options.ts'
-import { timestamp } from './environment.ts'
-import type { Environment } from './environment.ts'
+import { timestamp } from './server-dependencies.ts'
+import type { Environment } from './server-dependencies.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Decodes the body to an object whose metadata may be changed. @throws StatusError 400, 415 */

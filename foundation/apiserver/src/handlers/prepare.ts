@@ -23,10 +23,10 @@ import type { Draft, Strategy, WriteContext } from '@fairlead/builtin-kinds'
 import type { ServedResource } from '../registry/registry.ts'
 import { convertToStored } from '../views/views.ts'
 import { writeOptionsObject } from '../admission/options-object.ts'
-import type { Environment, ResourceCall } from './environment.ts'
-import { timestamp, writeContext } from './environment.ts'
+import type { Environment, ResourceCall } from './server-dependencies.ts'
+import { timestamp, writeContext } from './server-dependencies.ts'
 import { acrossVersions } from './across-versions.ts'
-import { resetFields, schemaOf } from './ownership.ts'
+import { resetFields, schemaOf } from './managed-fields.ts'
 
 /** Who writes, and whether it counts. */
 export interface WriteMode {

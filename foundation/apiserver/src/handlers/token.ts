@@ -4,9 +4,9 @@ import { answerTokenRequest, defaultTokenRequest } from '../auth/token-request.t
 import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts'
 import { messageOfKind, typedForm } from '@fairlead/builtin-kinds'
 import type { ExpectedKind } from '../request/body-decoder.ts'
-import { answerValue } from '../request/response.ts'
+import { answerValue } from '../response/response.ts'
 import { writeOptions } from '../request/write-options.ts'
-import type { SubresourceEndpoint } from './connect.ts'
+import type { SubresourceEndpoint } from './resource-handlers.ts'
 import { objectForm } from './exchange.ts'
 import { readPosted, withManagedFields } from './posted-object.ts'
 

@@ -3,7 +3,7 @@ import { asJson, asObject, failure, StatusError, stringifyJson, unknownError } f
 import type { KubeObject, Status } from '@fairlead/kube'
 import type { ServedEvent } from '../http/message.ts'
 import type { ListOptions } from '../request/list-options.ts'
-import type { Transform } from '../request/media-type.ts'
+import type { Transform } from '../http/media-type.ts'
 import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
 import type { Selection } from '../request/selection.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
@@ -13,7 +13,7 @@ import type { Change, Entry, Page } from '../storage/store.ts'
 import { includeObjectOf, partialMetadata, tableOf } from '../views/transforms.ts'
 import type { TableOptions } from '../views/transforms.ts'
 import type { View } from '../views/views.ts'
-import type { Environment, ResourceCall } from './environment.ts'
+import type { Environment, ResourceCall } from './server-dependencies.ts'
 
 /** Changes that may wait for a slow reader. */
 const maxQueuedChanges = 10_000

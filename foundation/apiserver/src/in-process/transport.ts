@@ -6,7 +6,7 @@ import type { JsonValue, UserInfo } from '@fairlead/kube'
 import { withAuthenticatedGroup } from '../auth/authenticators.ts'
 import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest, ServerResponse } from '../http/message.ts'
-import { jsonType } from '../request/media-type.ts'
+import { jsonType } from '../http/media-type.ts'
 import { laterTurn } from './later-turn.ts'
 
 /** A watch that has much to tell lets others have a turn after so many events. */

@@ -1,7 +1,7 @@
 // `/metrics`: for whoever may GET that path.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { Route } from '../http/route.ts'
-import { uncached } from '../request/response.ts'
+import { uncached } from '../response/response.ts'
 import type { Measured } from './exposition.ts'
 
 /** Answers in Prometheus' text form. */

@@ -3,7 +3,7 @@
 import type { ServerRequest } from '../http/message.ts'
 import type { RegistryReader } from '../registry/registry.ts'
 import { booleanParameter } from '../request/query.ts'
-import { parseRequestPath } from '../request/request-path.ts'
+import { parseRequestPath } from '../request/request-info.ts'
 
 /** Upper bounds of the duration histogram, in seconds: those of the real server. */
 export const durationBuckets: readonly number[] = [

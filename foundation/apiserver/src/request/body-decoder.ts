@@ -23,8 +23,8 @@ import { TypeMismatch } from '@fairlead/builtin-kinds'
 import type { RegistryReader, ServedResource } from '../registry/registry.ts'
 import { pruneCustomResource } from '../objects/custom-resource.ts'
 import type { FieldValidation } from './write-options.ts'
-import type { Encoding } from './media-type.ts'
-import { bodyEncoding, objectTypes, protobufType } from './media-type.ts'
+import type { Encoding } from '../http/media-type.ts'
+import { bodyEncoding, objectTypes, protobufType } from '../http/media-type.ts'
 
 /** The largest body in bytes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024

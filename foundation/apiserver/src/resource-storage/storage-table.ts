@@ -11,7 +11,7 @@ import {
   stringifyJson,
 } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
-import { Turns } from '../handlers/turns.ts'
+import { Turns } from '../handlers/keyed-mutex.ts'
 import { storedCustomForm } from '../objects/object-form.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'

@@ -5,7 +5,7 @@ import { requestEntityTooLarge } from '@fairlead/kube'
 import type { UserInfo } from '@fairlead/kube'
 import type { Route, UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
-import { answerValue } from '../request/response.ts'
+import { answerValue } from '../response/response.ts'
 
 /** Bytes that a body may have where a route says nothing. */
 const usualLimit = 1_048_576

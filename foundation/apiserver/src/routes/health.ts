@@ -1,7 +1,7 @@
 // Health, readiness and version: what probes and clients ask first.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
-import { answerText, answerValue } from '../request/response.ts'
+import { answerText, answerValue } from '../response/response.ts'
 import type { Route } from '../http/route.ts'
 
 /** One check behind `/readyz`; undefined = fine, else what is wrong. */

@@ -13,9 +13,9 @@ import {
   tooManyRequests,
 } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject } from '@fairlead/kube'
-import type { Environment, ResourceCall } from './environment.ts'
-import { timestamp } from './environment.ts'
-import { modifyObject } from './modify.ts'
+import type { Environment, ResourceCall } from '../server-dependencies.ts'
+import { timestamp } from '../server-dependencies.ts'
+import { modifyObject } from '../update.ts'
 
 const resource = 'poddisruptionbudgets.policy'
 const refusal = "Cannot evict pod as it would violate the pod's disruption budget."

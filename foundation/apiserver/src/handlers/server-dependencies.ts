@@ -4,9 +4,9 @@ import type { RequestAuthorizer } from '../identity/authorizer.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
 import type { Registry, ServedResource } from '../registry/registry.ts'
 import type { WriteContext } from '@fairlead/builtin-kinds'
-import type { SubresourceEndpoints } from './connect.ts'
+import type { SubresourceEndpoints } from './resource-handlers.ts'
 import type { ServedStore } from '../storage/served-store.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from './keyed-mutex.ts'
 import type { Views } from '../views/views.ts'
 
 /** The parts of the server that endpoints use. */

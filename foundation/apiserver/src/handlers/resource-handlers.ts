@@ -1,7 +1,7 @@
 // Subresources that are not the object itself: bindings, evictions, tokens, approvals. Each is an endpoint of its own that the server was given.
 import { formatGroupResource, resourceNotFound } from '@fairlead/kube'
 import type { ServerResponse } from '../http/message.ts'
-import type { Environment, ResourceCall } from './environment.ts'
+import type { Environment, ResourceCall } from './server-dependencies.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Answers one subresource of one resource, all verbs. */

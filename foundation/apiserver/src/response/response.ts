@@ -3,8 +3,8 @@ import { StatusError, asJson, internalError, stringifyJson, stringifyYaml } from
 import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from '../http/message.ts'
 import type { View } from '../views/views.ts'
-import type { Encoding } from './media-type.ts'
-import { jsonType, protobufType, yamlType } from './media-type.ts'
+import type { Encoding } from '../http/media-type.ts'
+import { jsonType, protobufType, yamlType } from '../http/media-type.ts'
 
 /** Headers of every answer that names no others. */
 export const uncached: Readonly<Record<string, string>> = { 'cache-control': 'no-cache, private' }

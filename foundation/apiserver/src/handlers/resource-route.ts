@@ -2,8 +2,8 @@
 // routes of built-in kinds, and knows HEAD.
 import { badRequest, failure, formatGroupResource, notFound } from '@fairlead/kube'
 import type { ServerResponse } from '../http/message.ts'
-import { pathNotFound } from '../request/response.ts'
-import type { ResourceCall } from './environment.ts'
+import { pathNotFound } from '../response/response.ts'
+import type { ResourceCall } from './server-dependencies.ts'
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']
 const subresourceVerbs = ['get', 'update', 'patch']

@@ -23,15 +23,9 @@ import {
 } from '../request/body-decoder.ts'
 import { listOptions, validateListOptions } from '../request/list-options.ts'
 import type { ListOptions } from '../request/list-options.ts'
-import {
-  isAcceptableRoute,
-  routeNotAcceptable,
-  negotiateStream,
-  objectTypes,
-  streamTypes,
-} from '../request/media-type.ts'
+import { isAcceptableRoute, routeNotAcceptable, negotiateStream, objectTypes, streamTypes } from '../http/media-type.ts'
 import { booleanParameter, parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
-import { answerList, answerValue, uncached } from '../request/response.ts'
+import { answerList, answerValue, uncached } from '../response/response.ts'
 import { selectionOf } from '../request/selection.ts'
 import { deleteOptions, patchOptions, writeOptions } from '../request/write-options.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
@@ -42,16 +36,16 @@ import { allowsTransform, transformList } from '../views/transforms.ts'
 import { createObject } from './create.ts'
 import { deleteObject } from './delete.ts'
 import { deleteCollection } from './delete-collection.ts'
-import type { Environment, ResourceCall } from './environment.ts'
-import { keyOfCall } from './environment.ts'
+import type { Environment, ResourceCall } from './server-dependencies.ts'
+import { keyOfCall } from './server-dependencies.ts'
 import { acceptOf, answerObject, jsonOnly, objectForm, patchTypeOf } from './exchange.ts'
 import type { Exchange } from './exchange.ts'
 import { listObjects, waitFor } from './list.ts'
-import { checkPlace, modifyObject, setNamespace } from './modify.ts'
+import { checkPlace, modifyObject, setNamespace } from './update.ts'
 import { patchObject, patchTypes } from './patch.ts'
-import { checkCustomRoute } from './custom-route.ts'
+import { checkCustomRoute } from './resource-route.ts'
 import { scaleEndpoint } from './scale.ts'
-import { connectEndpoint, endpointOf } from './connect.ts'
+import { connectEndpoint, endpointOf } from './resource-handlers.ts'
 import { encodeJsonEvent, openWatch } from './watch.ts'
 
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'

@@ -158,7 +158,7 @@ export class Handler {
     const { registry } = this.#options.environment
     const resource = registry.find(path.group, path.version, path.plural)
     // Another spelling of the path than the one that leads to its server.
-    if (resource?.definition.isRemote === true) return 'no-path'
+    if (resource?.definition.origin === 'remote') return 'no-path'
     if (resource !== undefined && resource.definition.crd !== undefined) {
       return resource.definition.namespaced || path.namespace === '' ? resource : 'no-path'
     }
@@ -173,7 +173,7 @@ export class Handler {
 
   #hasBuiltinGroup(group: string | undefined): boolean {
     for (const definition of this.#options.environment.registry.definitions) {
-      if (definition.group === group && definition.crd === undefined && !definition.isRemote) return true
+      if (definition.group === group && definition.origin === 'builtin') return true
     }
     return false
   }

@@ -4,6 +4,7 @@ export { resourceName, storedApiVersion, TypeMismatch } from './definition/resou
 export type {
   ColumnDefinition,
   ResourceDefinition,
+  ResourceOrigin,
   SubresourceDefinition,
   TablePrinter,
   VersionDefinition,

@@ -63,6 +63,7 @@ function definition(
   if (first === undefined) throw new Error(`no version serves ${plural} of ${group}`)
   const { kind, singular, namespaced, shortNames = [], categories = [] } = first.row
   return {
+    origin: 'builtin',
     group,
     plural,
     singular,

@@ -114,8 +114,7 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     if (jsonEqual(shown(this.#discovered.get(groupVersion) ?? []), shown(definitions))) return
     this.#forget(groupVersion)
     const ours = definitions.filter(
-      ({ group, plural }) =>
-        registry.definition(group, plural)?.isRemote !== undefined || registry.definition(group, plural) === undefined,
+      ({ group, plural }) => (registry.definition(group, plural)?.origin ?? 'remote') === 'remote',
     )
     this.#discovered.set(groupVersion, definitions)
     if (ours.length > 0) registry.put(...this.#merged(ours))
@@ -139,7 +138,7 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     const { registry } = this.#options
     for (const { group, plural, storageVersion } of this.#discovered.get(groupVersion) ?? []) {
       const known = registry.definition(group, plural)
-      if (known?.isRemote !== true) continue
+      if (known?.origin !== 'remote') continue
       const versions = known.versions.filter(({ name }) => name !== storageVersion)
       if (versions.length === 0) registry.remove(group, plural)
       else registry.put({ ...known, versions, storageVersion: versions[0]!.name })
@@ -152,8 +151,8 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     const { registry } = this.#options
     if (this.#localEpoch !== registry.epoch) {
       const local = new Set<string>()
-      for (const { group, versions, isRemote } of registry.definitions) {
-        if (isRemote !== true) for (const { name, served } of versions) if (served) local.add(`${group}/${name}`)
+      for (const { group, versions, origin } of registry.definitions) {
+        if (origin !== 'remote') for (const { name, served } of versions) if (served) local.add(`${group}/${name}`)
       }
       this.#local = local
       this.#localEpoch = registry.epoch

@@ -39,6 +39,7 @@ function definitionOf(
   subresources: readonly ApiResource[],
 ): ResourceDefinition {
   return {
+    origin: 'remote',
     group,
     plural: name,
     singular: singularName ?? '',
@@ -48,7 +49,6 @@ function definitionOf(
     shortNames,
     categories,
     storageVersion: version,
-    isRemote: true,
     strategy: {},
     versions: [
       {

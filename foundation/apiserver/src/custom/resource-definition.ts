@@ -29,6 +29,7 @@ export function resourceDefinitionFrom(
   const { plural = '', kind = '', listKind = `${kind}List`, singular = kind.toLowerCase() } = names
   const convert = conversionOf(crd, webhooks)
   return {
+    origin: 'custom',
     group: spec.group ?? '',
     plural,
     singular,

@@ -28,7 +28,7 @@ function groupEntry({ name, versions }: ApiGroup): JsonObject {
 function resourceEntry(group: string, version: string, { definition, version: served }: VersionedResource): JsonObject {
   const { plural, singular, kind, namespaced, shortNames, categories } = definition
   // The real server fills in group and version of responses only for custom resources.
-  const isBuiltin = definition.crd === undefined && definition.isRemote === undefined
+  const isBuiltin = definition.origin === 'builtin'
   const own = isBuiltin ? { group: '', version: '' } : { group, version }
   return {
     resource: plural,

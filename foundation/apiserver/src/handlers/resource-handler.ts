@@ -85,8 +85,8 @@ export function verbOf(method: string, hasName: boolean, isWatch: boolean): stri
 export async function answerResource(environment: Environment, exchange: Exchange): Promise<ServerResponse> {
   const { call, request } = exchange
   const verb = verbOf(request.method, call.name !== '', false) as Verb
-  const { crd, hasOwnStorage } = call.resource.definition
-  if (crd === undefined || hasOwnStorage) checkRoute(call, verb, request)
+  const { origin } = call.resource.definition
+  if (origin !== 'custom') checkRoute(call, verb, request)
   else {
     const answer = checkCustomRoute(call, verb)
     if (answer !== undefined) return answer

@@ -34,7 +34,7 @@ export function storageDefinition(resource: ResourceStorage): ResourceDefinition
   const wholeObjects = subresources.filter((subresource) => typeof subresource === 'string')
   return {
     ...base,
-    hasOwnStorage: true,
+    origin: 'storage',
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
     ...(storage.noDryRun === undefined ? {} : { noDryRun: storage.noDryRun }),
     versions: base.versions.map((version): VersionDefinition => ({

@@ -60,8 +60,18 @@ export interface VersionDefinition {
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>
 }
 
+/**
+ * The source of a resource definition:
+ * - `builtin`: Kubernetes' own kinds, decoded and validated as Go types.
+ * - `custom`: an installed CustomResourceDefinition.
+ * - `storage`: a ResourceStorage; a CustomResourceDefinition that is not installed describes it.
+ * - `remote`: the discovery of an extension API server behind an APIService, which serves the resource.
+ */
+export type ResourceOrigin = 'builtin' | 'custom' | 'storage' | 'remote'
+
 /** One resource of one group in all its versions. */
 export interface ResourceDefinition {
+  readonly origin: ResourceOrigin
   readonly group: string
   readonly plural: string
   readonly singular: string
@@ -77,11 +87,7 @@ export interface ResourceDefinition {
   readonly maxBodyBytes?: number
   /** Operations whose dry runs are refused; OpenAPI does not offer them. */
   readonly noDryRun?: readonly string[]
-  /** A storage of its own serves it, with the verbs that it has; `crd` only describes it. */
-  readonly hasOwnStorage?: true
-  /** A server behind an APIService serves it; known here for discovery and for whoever looks at all kinds. */
-  readonly isRemote?: true
-  /** The CRD that defines it; undefined for built-in resources. */
+  /** The CRD that defines or describes it (origins `custom` and `storage`). */
   readonly crd?: KubeObject
   /**
    * Turns objects of one of its versions into another. Left out where versions differ by apiVersion alone. A promise where it asks a webhook;

@@ -109,7 +109,7 @@ export class CustomResources implements AsyncDisposable {
     this.#entries.delete(entry.key)
     const { spec } = definitionIn(entry)
     const served = this.#environment.registry.definition(spec.group ?? '', spec.names.plural ?? '')
-    if (served?.crd?.metadata.uid === definitionIn(entry).metadata.uid) {
+    if (served?.origin === 'custom' && served.crd?.metadata.uid === definitionIn(entry).metadata.uid) {
       this.#environment.registry.remove(spec.group ?? '', spec.names.plural ?? '')
     }
     this.#wakeNameless(entry)
@@ -120,8 +120,8 @@ export class CustomResources implements AsyncDisposable {
     if (findCondition(crd.status?.conditions ?? [], 'Established')?.status !== 'True') return
     const { registry } = this.#environment
     const served = registry.definition(crd.spec.group ?? '', crd.spec.names.plural ?? '')
-    // Built-in and delegated resources are not displaced.
-    if (served !== undefined && served.crd?.metadata.uid === undefined) return
+    // A CRD does not displace a resource of another origin.
+    if (served !== undefined && served.origin !== 'custom') return
     if (served !== undefined && old !== undefined && isSameToClients(crd, old)) return
     registry.put(resourceDefinitionFrom(crd, this.#options.engine, this.#options.webhooks))
   }

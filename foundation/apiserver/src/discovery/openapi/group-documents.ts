@@ -57,7 +57,7 @@ export class GroupDocuments<T> {
     this.#epoch = this.#registry.epoch
     this.#all = undefined
     this.#groups = apiGroups({
-      definitions: [...this.#registry.definitions].filter(({ isRemote }) => isRemote !== true),
+      definitions: [...this.#registry.definitions].filter(({ origin }) => origin !== 'remote'),
     })
     const before = this.#entries
     this.#entries = new Map()

@@ -3,26 +3,26 @@ import type { CommandContext } from '@fairlead/controller'
 import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import type { Owner, ResourceStatus } from '../api.ts'
-import { deliveries, supplyChains } from '../runtime/blueprints.ts'
+import { deliveries, supplyChains } from '../runtime/chain-kinds.ts'
 
 /** Prints the tree; exit code 3 when the owner is not ready. */
 export async function run({ arguments: [named], options, out, err, client }: CommandContext): Promise<number> {
   const [kind = '', name = ''] = String(named).split('/')
-  const pair = [supplyChains, deliveries].find(({ owner }) =>
+  const kinds = [supplyChains, deliveries].find(({ owner }) =>
     [owner.plural, owner.kind.toLowerCase()].includes(kind.toLowerCase()),
   )
-  if (pair === undefined || name === '') {
+  if (kinds === undefined || name === '') {
     err(`${String(named)} is no owner; write workload/NAME or deliverable/NAME`)
     return 2
   }
   const cluster = await client()
   const namespace = String(options['namespace'] ?? cluster.namespace)
-  const owner = await cluster.find(pair.owner, { namespace, name })
+  const owner = await cluster.find(kinds.owner, { namespace, name })
   if (owner === undefined) {
-    err(`There is no ${pair.ownerKind} ${namespace}/${name}`)
+    err(`There is no ${kinds.ownerKind} ${namespace}/${name}`)
     return 1
   }
-  out(treeText(owner, owner.status?.[pair.reference]?.name).join('\n'))
+  out(treeText(owner, owner.status?.[kinds.reference]?.name).join('\n'))
   return findCondition(owner.status?.conditions, 'Ready')?.status === 'True' ? 0 : 3
 }
 

@@ -10,9 +10,9 @@ import type { ResolvedInput } from '../engine/templates/context.ts'
 import { inputsOf } from '../engine/graph.ts'
 import type { Outputs } from '../engine/values/output.ts'
 import { mergeParams } from '../engine/templates/params.ts'
-import { fillIn, labelsFor, stampLabel, stamped } from '../engine/templates/stamp.ts'
+import { renderTemplate, labelsFor, stampLabel, stamped } from '../engine/templates/stamp.ts'
 import { chooseTemplate } from '../engine/templates/template-choice.ts'
-import { evaluateYtt } from '../ytt/ytt-program.ts'
+import { renderYtt } from '../ytt/ytt-program.ts'
 import { DocumentError, readFile, readValues } from './documents.ts'
 
 /** What came of one test. */
@@ -132,7 +132,7 @@ async function stampFor(template: Template, settings: Settings, ytt: string | un
   const context = stampContext({ owner, params, inputs, labels })
   const { ytt: text } = template.spec
   return stamped(
-    text === undefined ? fillIn(template.spec, context) : await evaluateYtt(text, context, ytt),
+    text === undefined ? renderTemplate(template.spec, context) : await renderYtt(text, context, ytt),
     owner,
     labels,
   )

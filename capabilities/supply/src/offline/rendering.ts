@@ -2,9 +2,9 @@
 import type { KubeObject } from '@fairlead/kube'
 import type { Blueprint, Owner, OwnerKind } from '../api.ts'
 import type { RealizedResource } from '../engine/realized-resource.ts'
-import { selectionMessage, selectorOf, winners } from '../engine/selection.ts'
+import { selectionMessage, selectorOf, bestMatches } from '../engine/selection.ts'
 import { realize } from '../engine/realize.ts'
-import { OfflineGround } from './file-cluster.ts'
+import { FileCluster } from './file-cluster.ts'
 
 /** What came of one owner. */
 export interface Rendering {
@@ -39,7 +39,7 @@ async function renderOne(
   const candidates = objects.filter(
     ({ kind }) => kind === blueprints[ownerKind],
   ) as readonly KubeObject[] as readonly Blueprint[]
-  const found = winners(
+  const found = bestMatches(
     owner,
     candidates.map(({ spec }) => selectorOf(spec)),
   ).map((index) => candidates[index]!)
@@ -52,7 +52,7 @@ async function renderOne(
       realized: [],
       stamped: [],
     }
-  const ground = new OfflineGround(objects, options)
-  const realized = await realize({ owner, ownerKind, blueprint }, ground)
-  return { owner, blueprint, realized, stamped: ground.stamped }
+  const cluster = new FileCluster(objects, options)
+  const realized = await realize({ owner, ownerKind, blueprint }, cluster)
+  return { owner, blueprint, realized, stamped: cluster.stamped }
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import type { Client } from '@fairlead/client'
+import type { Command } from './command.ts'
 import type { CacheReader } from './informer/cache-reader.ts'
 import type { Manager } from './manager.ts'
 import type { ResourceStorage } from './resource-storage.ts'
@@ -30,40 +31,6 @@ export interface CapabilityOptions {
   /** `host:port` by name, for addresses that only resolve in a cluster (`fairlead up --resolve name=host:port`). */
   readonly resolve: ReadonlyMap<string, string>
   /** Cancels the set-up. What was set up is stopped by {@link CapabilityInstance.stop}. */
-  readonly signal: AbortSignal
-}
-
-/** One command of the `fairlead` program; the CLI turns it into its parser's form. */
-export interface Command {
-  readonly name: string
-  readonly summary: string
-  readonly examples: readonly string[]
-  readonly arguments?: readonly {
-    readonly name: string
-    readonly description: string
-    readonly optional?: boolean
-    readonly variadic?: boolean
-  }[]
-  readonly options?: readonly {
-    readonly flags: string
-    readonly description: string
-    readonly default?: string | boolean | readonly string[]
-    readonly repeatable?: boolean
-  }[]
-  /** It may speak to a cluster: has kubectl's `--kubeconfig` and `--context`, too. */
-  readonly usesCluster?: boolean
-  run(context: CommandContext): Promise<number>
-}
-
-/** What a command runs with. It returns its exit code: 0, 1 error, 2 usage, 3 not ready. */
-export interface CommandContext {
-  readonly arguments: readonly (string | readonly string[] | undefined)[]
-  readonly options: Readonly<Record<string, unknown>>
-  readonly stdin: () => Promise<string>
-  readonly out: (text: string) => void
-  readonly err: (text: string) => void
-  /** A client for the cluster that flags and kubeconfig name; connects on first use. */
-  readonly client: () => Promise<Client>
   readonly signal: AbortSignal
 }
 

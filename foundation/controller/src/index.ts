@@ -7,6 +7,16 @@ export type { After, Result } from './result.ts'
 // capabilities
 export type * from './capability.ts'
 export type * from './resource-storage.ts'
+export { command } from './command.ts'
+export type {
+  ArgumentValue,
+  Command,
+  CommandArgument,
+  CommandContext,
+  CommandDeclaration,
+  CommandOption,
+  OptionValue,
+} from './command.ts'
 
 // controllers of one kind
 export { ControllerBuilder, ObjectControllerBuilder } from './reconcile/builder.ts'

@@ -4,7 +4,7 @@ import { findPackageJSON } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { CliError, usageError } from '../error.ts'
+import { CommandError, usageError } from '@fairlead/offline/command-error'
 
 /** A process of an example: a module that listens on the port named by `PORT` and prints a line that ends in `on port <port>`. */
 export interface ExampleProcess {
@@ -94,11 +94,11 @@ function processOf(entry: JsonObject, file: string, folder: string): ExampleProc
 }
 
 function text(value: JsonValue | undefined, file: string, field: string): string {
-  if (typeof value !== 'string') throw new CliError(`${file}: ${field} should be a text`)
+  if (typeof value !== 'string') throw new CommandError(`${file}: ${field} should be a text`)
   return value
 }
 
 function list(value: JsonValue | undefined, file: string, field: string): readonly JsonValue[] {
-  if (!Array.isArray(value)) throw new CliError(`${file}: ${field} should be a list`)
+  if (!Array.isArray(value)) throw new CommandError(`${file}: ${field} should be a list`)
   return value
 }

@@ -1,6 +1,6 @@
 // Where tokens of an identity provider live between processes: the kubeconfig that they were read from, shared with kubectl.
 import { open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
-import { asJson, parseYaml, withYamlTexts } from '@fairlead/kube'
+import { asJson, parseYaml, setYamlStrings } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
 
 /** What is kept. */
@@ -59,7 +59,7 @@ export class KubeconfigTokens implements TokenKeeper {
     const source = await readFile(file, 'utf8')
     const found = this.#find(source)
     if (found === undefined) return false
-    const edited = withYamlTexts(source, [
+    const edited = setYamlStrings(source, [
       { path: [...found.path, 'id-token'], value: idToken },
       { path: [...found.path, 'refresh-token'], value: refreshToken },
     ])

@@ -27,7 +27,10 @@ interface Settled {
   readonly subresource: string | undefined
 }
 
-/** Configurations that were applied to an object and found to change nothing, though its managedFields alone could not tell. */
+/**
+ * Configurations that were applied to an object and found to change nothing, though its managedFields alone could not
+ * tell.
+ */
 const settled = new WeakMap<KubeObject, readonly Settled[]>()
 
 /**

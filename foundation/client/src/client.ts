@@ -1,4 +1,5 @@
-// The client: typed by kind, plain JSON inside. Start with `new Client({ transport })`, `connect()` for a cluster, or `server.client()` of @fairlead/apiserver.
+// The client: typed by kind, plain JSON inside. Start with `new Client({ transport })`, `connect()` for a cluster, or
+// `server.client()` of @fairlead/apiserver.
 import { asJson, isNotFound, keyOf } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject, ObjectKey } from '@fairlead/kube'
 import { isNoSuchResource, statusErrorOf } from './answer.ts'
@@ -66,8 +67,8 @@ export interface Scale extends KubeObject {
 }
 
 /**
- * Talks to one API server. Objects come back frozen and may be shared; never change them. What the server refuses is thrown as StatusError
- * (see the predicates of @fairlead/kube), what fails on this side as ClientError.
+ * Talks to one API server. Objects come back frozen and may be shared; never change them. What the server refuses is
+ * thrown as StatusError (see the predicates of @fairlead/kube), what fails on this side as ClientError.
  */
 export class Client {
   readonly transport: Transport
@@ -143,7 +144,10 @@ export class Client {
     throw new ClientError('InvalidAnswer', `The list of ${kind.kind} ended without a last page`)
   }
 
-  /** Lists a scope page by page, for those who need not hold all of it. A token that expires on the way is a StatusError 410. */
+  /**
+   * Lists a scope page by page, for those who need not hold all of it. A token that expires on the way is a StatusError
+   * 410.
+   */
   async *pages<T extends KubeObject>(
     kind: KindLike<T>,
     options: ListOptions = {},
@@ -157,7 +161,10 @@ export class Client {
     } while (next !== undefined)
   }
 
-  /** Creates an object. Throws StatusError 409 `AlreadyExists`. With `subresource` (`token`, `eviction`, `binding`) posts to it. */
+  /**
+   * Creates an object. Throws StatusError 409 `AlreadyExists`. With `subresource` (`token`, `eviction`, `binding`)
+   * posts to it.
+   */
   async create<T extends KubeObject>(object: T, options: WriteOptions = {}): Promise<T> {
     const resource = await this.discovery.resource(object)
     const key = this.#placed(resource, keyOf(object))
@@ -212,9 +219,10 @@ export class Client {
   /**
    * Server-side apply: states the fields that this manager wants, creating the object when it is not there.
    *
-   * With `owner` or `isOurs` it keeps to design decision 5: an existing object that is not ours, or one that someone else created in the same
-   * instant, is left alone and reported (ClientError `Collision`); nothing is sent when the object already is as stated.
-   * Throws StatusError 409 with causes `FieldManagerConflict` when others own the fields and `force` is not set.
+   * With `owner` or `isOurs` it keeps to design decision 5: an existing object that is not ours, or one that someone
+   * else created in the same instant, is left alone and reported (ClientError `Collision`); nothing is sent when the
+   * object already is as stated. Throws StatusError 409 with causes `FieldManagerConflict` when others own the fields
+   * and `force` is not set.
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions = {}): Promise<T> {
     if (options.owner === undefined && options.isOurs === undefined)
@@ -250,7 +258,10 @@ export class Client {
     return { object: written, created }
   }
 
-  /** Deletes one object. Resolves with it when finalizers or a grace period still hold it, with undefined when it is gone. Throws StatusError 404. */
+  /**
+   * Deletes one object. Resolves with it when finalizers or a grace period still hold it, with undefined when it is
+   * gone. Throws StatusError 404.
+   */
   async delete<T extends KubeObject>(
     kind: KindLike<T>,
     key: KeyLike,
@@ -301,8 +312,9 @@ export class Client {
   }
 
   /**
-   * Follows a scope for ever: first what there is, then every change, through lost connections and expired revisions. Each element says what
-   * to do with a copy of the state (see {@link ViewChange}). Ends when `signal` aborts or the loop is left.
+   * Follows a scope for ever: first what there is, then every change, through lost connections and expired revisions.
+   * Each element says what to do with a copy of the state (see {@link ViewChange}). Ends when `signal` aborts or the
+   * loop is left.
    */
   watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions = {}): AsyncIterableIterator<ViewChange<T>> {
     return watchView((listener) => this.reflector(kind, options, listener), options.signal)
@@ -329,7 +341,10 @@ export class Client {
     return listWatchOf<T>(this, kind, options)
   }
 
-  /** Resolves with the object as soon as it is there and `predicate` holds. Throws ClientError `WaitTimeout`; after 10 s unless told. */
+  /**
+   * Resolves with the object as soon as it is there and `predicate` holds. Throws ClientError `WaitTimeout`; after 10 s
+   * unless told.
+   */
   waitFor<T extends KubeObject>(
     kind: KindLike<T>,
     key: KeyLike,
@@ -349,7 +364,10 @@ export class Client {
     return this.#placed(await this.discovery.resource(object), keyOf(object))
   }
 
-  /** Sends any request and gives the body. Throws StatusError for an answer of 400 and above; reads are repeated (see retry.ts). */
+  /**
+   * Sends any request and gives the body. Throws StatusError for an answer of 400 and above; reads are repeated (see
+   * retry.ts).
+   */
   async send(request: ApiRequest): Promise<JsonValue> {
     return this.#accepted(await this.#sendRaw(request), request).body
   }

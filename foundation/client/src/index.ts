@@ -1,4 +1,5 @@
-// The door of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and `kind()` to name what you speak of.
+// The door of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and `kind()` to name what you
+// speak of.
 export { connect, findConnection } from './connect.ts'
 export type { ConnectOptions } from './connect.ts'
 export { Client } from './client.ts'

@@ -28,7 +28,10 @@ export function scopeQuery(scope: Scope): { labelSelector?: string; fieldSelecto
   }
 }
 
-/** A label selector of any form in query form; '' selects everything. Throws ClientError `InvalidRequest` for the selector of nothing. */
+/**
+ * A label selector of any form in query form; '' selects everything. Throws ClientError `InvalidRequest` for the
+ * selector of nothing.
+ */
 export function labelSelectorText(selector: Scope['labelSelector']): string {
   if (selector === undefined) return ''
   if (typeof selector === 'string') return selector

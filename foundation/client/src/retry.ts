@@ -16,8 +16,8 @@ export interface RetryOptions {
 }
 
 /**
- * Sends a request, a GET again when the answer is 429 or 503 with `Retry-After`, or when no answer came. Everything else is sent once:
- * a write whose answer was lost may have happened.
+ * Sends a request, a GET again when the answer is 429 or 503 with `Retry-After`, or when no answer came. Everything
+ * else is sent once: a write whose answer was lost may have happened.
  */
 export async function withRetries(
   request: ApiRequest,

@@ -1,5 +1,5 @@
-// The contract of a capability: a value that `fairlead up` composes (design.md "A capability is a value"). The API server, the command line
-// and the console implement their side of it.
+// The contract of a capability: a value that `fairlead up` composes (design.md "A capability is a value"). The API
+// server, the command line and the console implement their side of it.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
@@ -65,8 +65,9 @@ export interface RouteResponse {
 }
 
 /**
- * HTTP endpoints below a path. The server authenticates callers and holds them to the non-resource rules for the path; what they may do to
- * objects is decided by what they do with `client`. A StatusError that is thrown is answered as the API answers it.
+ * HTTP endpoints below a path. The server authenticates callers and holds them to the non-resource rules for the path;
+ * what they may do to objects is decided by what they do with `client`. A StatusError that is thrown is answered as the
+ * API answers it.
  */
 export interface Route {
   /** Such as `/api/actions`. */
@@ -76,15 +77,19 @@ export interface Route {
   /** Undefined: there is no such path. */
   handle(request: RouteRequest): Promise<RouteResponse | undefined>
   /**
-   * Decides on a request to change the protocol (WebSocket) from a caller who may GET the path. Undefined: there is no such path. Otherwise the
-   * connection belongs to what is returned; `signal` is aborted when it breaks or the server closes.
+   * Decides on a request to change the protocol (WebSocket) from a caller who may GET the path. Undefined: there is no
+   * such path. Otherwise the connection belongs to what is returned; `signal` is aborted when it breaks or the server
+   * closes.
    */
   upgrade?(
     request: Omit<RouteRequest, 'method' | 'body'>,
   ): Promise<((connection: UpgradedConnection) => void) | undefined>
 }
 
-/** A connection that changes its protocol, as node:http hands it over: for `handleUpgrade` of a WebSocket server and the like. */
+/**
+ * A connection that changes its protocol, as node:http hands it over: for `handleUpgrade` of a WebSocket server and the
+ * like.
+ */
 export interface UpgradedConnection {
   readonly request: IncomingMessage
   readonly socket: Duplex

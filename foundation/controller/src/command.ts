@@ -1,5 +1,5 @@
-// Commands of the `fairlead` program as values. Start with `command`, which infers the types of options and arguments from
-// their declarations. Import it from @fairlead/controller/command: `--help` loads this module and nothing else.
+// Commands of the `fairlead` program as values. Start with `command`, which infers the types of options and arguments
+// from their declarations. Import it from @fairlead/controller/command: `--help` loads this module and nothing else.
 import type { Client } from '@fairlead/client'
 
 /** A positional argument. */

@@ -82,8 +82,8 @@ export class EventRecorder {
   }
 
   /**
-   * Records one event. The same again within six minutes counts up the one before; many that differ in their note only become one that counts; an object
-   * that has had many new events gets one more every five minutes.
+   * Records one event. The same again within six minutes counts up the one before; many that differ in their note only
+   * become one that counts; an object that has had many new events gets one more every five minutes.
    */
   record(object: KubeObject, details: EventDetails): void {
     const now = this.#clock.now()

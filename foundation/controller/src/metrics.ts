@@ -1,4 +1,5 @@
-// Metrics in the names that operators already have dashboards for (controller-runtime, client-go), one registry per manager.
+// Metrics in the names that operators already have dashboards for (controller-runtime, client-go), one registry per
+// manager.
 import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { QueueObserver } from './queue/work-queue.ts'

@@ -1,4 +1,5 @@
-// `fairlead backup`: the bytes go beside the file that was asked for, are read again, and take its name when they are sound.
+// `fairlead backup`: the bytes go beside the file that was asked for, are read again, and take its name when they are
+// sound.
 import { createReadStream, existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { backupPath, readBackup, serverVersion, writeBackup } from '@fairlead/apiserver'

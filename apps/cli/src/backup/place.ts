@@ -17,8 +17,8 @@ export type Place = { readonly name: string } & (
 const answerTime = 3_000
 
 /**
- * Finds the place that the flags `--kubeconfig`, `--context` and `--data` name; it is closed with `resources`. A folder without data is only made
- * when `create` is set. Throws CommandError.
+ * Finds the place that the flags `--kubeconfig`, `--context` and `--data` name; it is closed with `resources`. A folder
+ * without data is only made when `create` is set. Throws CommandError.
  */
 export async function openPlace(
   options: Readonly<Record<string, unknown>>,

@@ -1,4 +1,5 @@
-// What may stand next on the command line: read off the tree of commands, and from the cluster where names of objects are wanted.
+// What may stand next on the command line: read off the tree of commands, and from the cluster where names of objects
+// are wanted.
 import type { Argument, Command, Option } from 'commander'
 import { capabilities } from '../capabilities.ts'
 import { program } from '../program.ts'

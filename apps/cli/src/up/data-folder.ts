@@ -12,7 +12,10 @@ export interface DataFolder extends Disposable {
   readonly kubeconfig: string
 }
 
-/** Makes the folder when it is missing and names the places in it; a temporary one when none is named. Throws CommandError. */
+/**
+ * Makes the folder when it is missing and names the places in it; a temporary one when none is named. Throws
+ * CommandError.
+ */
 export function openDataFolder(path: string | undefined): DataFolder {
   const folder = path === undefined ? temporaryFolder() : namedFolder(resolve(path))
   return {
@@ -25,7 +28,10 @@ export function openDataFolder(path: string | undefined): DataFolder {
   }
 }
 
-/** Whoever keeps nothing takes no lock, and must not take the kubeconfig of one that holds it. Throws CommandError that names the other. */
+/**
+ * Whoever keeps nothing takes no lock, and must not take the kubeconfig of one that holds it. Throws CommandError that
+ * names the other.
+ */
 export function refuseHeld({ path, store }: DataFolder): void {
   const owner = ownerOf(join(store, 'owner.json'))
   if (owner === undefined || !isAlive(owner.pid)) return

@@ -1,4 +1,5 @@
-// Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which processes, and what to try.
+// Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which
+// processes, and what to try.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -6,7 +7,10 @@ import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
 
-/** A process of an example: a module that listens on the port named by `PORT` and prints a line that ends in `on port <port>`. */
+/**
+ * A process of an example: a module that listens on the port named by `PORT` and prints a line that ends in `on port
+ * <port>`.
+ */
 export interface ExampleProcess {
   readonly name: string
   readonly module: string

@@ -1,4 +1,5 @@
-// Runs the processes of an example beside the server: started before anything calls them, started again when they end, stopped with the server.
+// Runs the processes of an example beside the server: started before anything calls them, started again when they end,
+// stopped with the server.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

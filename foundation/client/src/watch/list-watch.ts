@@ -1,4 +1,5 @@
-// Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its place.
+// Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its
+// place.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject, StatusError } from '@fairlead/kube'
 import { statusErrorOf } from '../answer.ts'

@@ -1,5 +1,5 @@
-// The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers do.
-// Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
+// The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers
+// do. Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
@@ -41,7 +41,10 @@ const watchSeconds = 290
 const shortWatch = 1000
 /** A streaming list that broke so often is too much for the server, or for something between: pages are smaller. */
 const streamAttempts = 2
-/** A streaming list on which nothing arrives for so long is not one: old servers ignore the request for it. Milliseconds. */
+/**
+ * A streaming list on which nothing arrives for so long is not one: old servers ignore the request for it.
+ * Milliseconds.
+ */
 const streamSilence = 10_000
 /** Waits between failed attempts, milliseconds (client-go: 0.8 s to 30 s). */
 const retryWaits = { base: 800, cap: 30_000, jitter: 1 }
@@ -87,7 +90,10 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Ends a wait between attempts: something happened that may make the next one succeed (a CRD appeared, a rule was granted). */
+  /**
+   * Ends a wait between attempts: something happened that may make the next one succeed (a CRD appeared, a rule was
+   * granted).
+   */
   wake(): void {
     for (const waker of this.#wakers.splice(0)) waker()
   }
@@ -238,11 +244,13 @@ export class Reflector<T extends KubeObject> {
       this.#state =
         expired && this.#state.next !== undefined ? { name: 'Listing', next: undefined, limit: 0 } : { name: 'Empty' }
     } else if (this.#state.name === 'Watching' && error instanceof StatusError && !passing.has(error.code)) {
-      // The server will not go on from here (410, a revision from its future, an internal error): only a new list helps.
+      // The server will not go on from here (410, a revision from its future, an internal error): only a new list
+      // helps.
       this.#state = { name: 'Empty' }
     }
     if (expired && this.#retries.failures === 0) {
-      // The first 410 in a row is the normal end of an old watch; a second one without any event between is a server in trouble.
+      // The first 410 in a row is the normal end of an old watch; a second one without any event between is a server in
+      // trouble.
       this.#retries.next()
       return
     }
@@ -281,7 +289,10 @@ function retryAfter(error: unknown): number {
   return error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0
 }
 
-/** Refusals that mean "no streaming lists here", not "nothing here": 422 of an old server, 400 of a proxy, 500 of one on etcd 3.4. */
+/**
+ * Refusals that mean "no streaming lists here", not "nothing here": 422 of an old server, 400 of a proxy, 500 of one on
+ * etcd 3.4.
+ */
 function refusesStreaming(error: unknown): boolean {
   return error instanceof StatusError && ![401, 403, 404, 429].includes(error.code)
 }

@@ -2,7 +2,8 @@
 import type { KubeObject } from '@fairlead/kube'
 
 /**
- * Why a copy cannot be kept up to date right now. What it holds may be old or incomplete: treat what it lacks as unknown, never as gone.
+ * Why a copy cannot be kept up to date right now. What it holds may be old or incomplete: treat what it lacks as
+ * unknown, never as gone.
  * - `Forbidden`: the server refuses to list or watch.
  * - `Absent`: the server serves no such kind.
  * - `Failed`: anything else (no connection, errors of the server).
@@ -15,7 +16,10 @@ export type ViewEvent<T extends KubeObject> =
   | { readonly type: 'listing' }
   /** Put these objects in; more follow. So large lists are taken in piece by piece. */
   | { readonly type: 'listed'; readonly objects: readonly T[] }
-  /** Put these objects in, the last of the list, and take out what the list did not name. The copy is complete from here on, until an interruption. */
+  /**
+   * Put these objects in, the last of the list, and take out what the list did not name. The copy is complete from here
+   * on, until an interruption.
+   */
   | { readonly type: 'replaced'; readonly objects: readonly T[]; readonly resourceVersion: string }
   /** Put the object in the place of its key. */
   | { readonly type: 'set'; readonly object: T }
@@ -23,7 +27,10 @@ export type ViewEvent<T extends KubeObject> =
   | { readonly type: 'gone'; readonly object: T }
   /** Nothing changed up to this revision: the copy is as new as that. */
   | { readonly type: 'current'; readonly resourceVersion: string }
-  /** The copy may be out of date until the next `resumed` or `replaced`. The next attempt is made in `retryIn` milliseconds, or at once on `wake()`. */
+  /**
+   * The copy may be out of date until the next `resumed` or `replaced`. The next attempt is made in `retryIn`
+   * milliseconds, or at once on `wake()`.
+   */
   | {
       readonly type: 'interrupted'
       readonly reason: InterruptionReason

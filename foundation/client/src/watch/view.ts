@@ -1,4 +1,5 @@
-// A copy of a scope's state with what changed: the reflector's protocol turned into changes, and those into an async iterable.
+// A copy of a scope's state with what changed: the reflector's protocol turned into changes, and those into an async
+// iterable.
 import type { KubeObject } from '@fairlead/kube'
 import type { Reflector } from './reflector.ts'
 import type { InterruptionReason, ViewEvent } from './view-event.ts'

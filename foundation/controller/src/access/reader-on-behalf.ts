@@ -9,8 +9,8 @@ import { accessText } from './access-reviews.ts'
 import type { AccessReviews, ResourceAccess, AccessSubject } from './access-reviews.ts'
 
 /**
- * A {@link Reader} that asks before each read whether the subject may `get` the object or `list` the scope. Throws StatusError 403 with Kubernetes'
- * own words where it may not, and whatever the reader under it throws.
+ * A {@link Reader} that asks before each read whether the subject may `get` the object or `list` the scope. Throws
+ * StatusError 403 with Kubernetes' own words where it may not, and whatever the reader under it throws.
  */
 export class ReaderOnBehalf implements Reader {
   readonly #reader: Reader

@@ -1,4 +1,5 @@
-// Calling hooks of users: POST JSON over HTTP(S), bounded in time and size. A hook never runs with our rights (design decision 6).
+// Calling hooks of users: POST JSON over HTTP(S), bounded in time and size. A hook never runs with our rights (design
+// decision 6).
 import { createHash } from 'node:crypto'
 import type * as http from 'node:http'
 import * as https from 'node:https'
@@ -86,7 +87,10 @@ export class HookError extends RemoteError {
   }
 }
 
-/** Finds the address of a host that plain DNS may not know (a Service name outside its cluster); undefined leaves it to DNS. */
+/**
+ * Finds the address of a host that plain DNS may not know (a Service name outside its cluster); undefined leaves it to
+ * DNS.
+ */
 export type HookResolver = (
   host: string,
   port: number,

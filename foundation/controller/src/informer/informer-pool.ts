@@ -1,11 +1,14 @@
-// All informers of a process: one per kind and scope, shared, started for the first user and stopped a while after the last.
+// All informers of a process: one per kind and scope, shared, started for the first user and stopped a while after the
+// last.
 import { CustomResourceDefinition, toKind } from '@fairlead/client'
 import type { Client, Kind, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { Informer, scopeText } from './informer.ts'
 import type { InformerScope } from './informer.ts'
 
-/** How long an informer without users goes on, in milliseconds: the next user often comes soon (specs/foundation.md §3). */
+/**
+ * How long an informer without users goes on, in milliseconds: the next user often comes soon (specs/foundation.md §3).
+ */
 const linger = 60_000
 
 /** The use of an informer. Dispose it when it is not needed any more. */

@@ -89,7 +89,9 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#view.objects.get(typeof key === 'string' ? key : formatKey(key))
   }
 
-  /** The objects that fit the filter. Throws SelectorError for a selector that makes no sense: it never reads as "none". */
+  /**
+   * The objects that fit the filter. Throws SelectorError for a selector that makes no sense: it never reads as "none".
+   */
   list(filter: ObjectFilter = {}): readonly T[] {
     const selector = toSelector(filter.labelSelector)
     const found: T[] = []

@@ -33,7 +33,10 @@ export interface ControllerOptions {
   readonly predicates?: readonly Predicate[]
   /** Field manager; `fairlead-<name>` when left out. */
   readonly manager?: string
-  /** Every replica reconciles every object, whatever its shards; see {@link Manager.owns} for what only one of them may do. */
+  /**
+   * Every replica reconciles every object, whatever its shards; see {@link Manager.owns} for what only one of them may
+   * do.
+   */
   readonly everywhere?: boolean
   /** Keep the condition Ready on failures, where this controller writes status; true when left out. */
   readonly keepReady?: boolean
@@ -106,7 +109,10 @@ export class ObjectControllerBuilder<T extends KubeObject> {
     return this
   }
 
-  /** Puts a finalizer (`<group>/<what>`) on every object before it is reconciled, and takes it off once `cleanup` has succeeded on a deleted one. */
+  /**
+   * Puts a finalizer (`<group>/<what>`) on every object before it is reconciled, and takes it off once `cleanup` has
+   * succeeded on a deleted one.
+   */
   finalizer(name: string, cleanup: (context: ReconcileContext<T>) => Promise<Result> | Result): this {
     this.#finalizer = { name, cleanup }
     return this

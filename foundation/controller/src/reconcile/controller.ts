@@ -126,7 +126,10 @@ export class Controller<T extends KubeObject = KubeObject> {
   }
 }
 
-/** Keys of the objects of `owner` that control an object: none or one. `has` tells whether a key is in the owners' cache. */
+/**
+ * Keys of the objects of `owner` that control an object: none or one. `has` tells whether a key is in the owners'
+ * cache.
+ */
 export function ownerKeys(owner: Kind, object: KubeObject, has: (key: string) => boolean): readonly string[] {
   const reference = controllerOf(object)
   if (
@@ -136,7 +139,8 @@ export function ownerKeys(owner: Kind, object: KubeObject, has: (key: string) =>
   )
     return []
   const namespaced = `${object.metadata.namespace ?? ''}/${reference.name}`
-  // Owners of namespaced objects live in the same namespace or in none; an owner that is not cached yet wakes by itself when it is.
+  // Owners of namespaced objects live in the same namespace or in none; an owner that is not cached yet wakes by itself
+  // when it is.
   if (object.metadata.namespace && has(namespaced)) return [namespaced]
   return [object.metadata.namespace && owner.namespaced !== false && !has(reference.name) ? namespaced : reference.name]
 }

@@ -1,4 +1,5 @@
-// Telling our own writes from those of others, so that they do not wake the item that made them (specs/foundation.md §3).
+// Telling our own writes from those of others, so that they do not wake the item that made them (specs/foundation.md
+// §3).
 
 /** One object, by group, kind and key. */
 export function objectId(of: { readonly group: string; readonly kind: string }, key: string): string {
@@ -23,8 +24,9 @@ interface Writing {
 }
 
 /**
- * While an item writes an object, changes of that object wait; with the answer, the one change that the write caused is dropped and all
- * others wake. A change whose event comes after the answer is dropped then. Others than the writing item are never held back.
+ * While an item writes an object, changes of that object wait; with the answer, the one change that the write caused is
+ * dropped and all others wake. A change whose event comes after the answer is dropped then. Others than the writing
+ * item are never held back.
  *
  * `times` says how many caches may tell the item of one change: each of them is silenced.
  */
@@ -46,8 +48,9 @@ export class OwnWrites {
   }
 
   /**
-   * The write was answered: `resourceVersion` is the object's now, undefined when it is gone. `cached` is the version in the cache, if any: a
-   * write that changed nothing causes no event. Returns whether a change by others came meanwhile, which must wake the item.
+   * The write was answered: `resourceVersion` is the object's now, undefined when it is gone. `cached` is the version
+   * in the cache, if any: a write that changed nothing causes no event. Returns whether a change by others came
+   * meanwhile, which must wake the item.
    */
   wrote(
     object: string,

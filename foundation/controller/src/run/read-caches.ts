@@ -1,4 +1,5 @@
-// The caches that items of a loop read from: used while some item reads the kind, and listened to on behalf of its readers.
+// The caches that items of a loop read from: used while some item reads the kind, and listened to on behalf of its
+// readers.
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import type { Informer, ObjectChange } from '../informer/informer.ts'
@@ -85,7 +86,8 @@ export class ReadCaches implements Disposable {
         if (!change.initial)
           this.#host.changed(kind, dependencies.readers(kind, change.object, change.previous), change)
       },
-      // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the kind, are woken.
+      // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the
+      // kind, are woken.
       state: (state: Informer['state']): void => {
         this.#host.wake(before === 'Synced' ? dependencies.readersOfKind(kind) : [...blocked])
         blocked.clear()

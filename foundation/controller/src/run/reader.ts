@@ -28,13 +28,16 @@ export class KindUnavailable extends Error {
 }
 
 /**
- * Reads that wake. Whatever a reconcile reads here, found or not, wakes its item when it changes; the set is replaced by each run.
- * All reads throw {@link KindUnavailable} while the kind is not synced, and wake when that changes.
+ * Reads that wake. Whatever a reconcile reads here, found or not, wakes its item when it changes; the set is replaced
+ * by each run. All reads throw {@link KindUnavailable} while the kind is not synced, and wake when that changes.
  */
 export interface Reader {
   /** The object of a key; undefined when it certainly does not exist. */
   get<T extends KubeObject>(kind: KindLike<T>, key: KeyLike): Promise<T | undefined>
-  /** The objects of a namespace (or all) that a label selector matches. Throws SelectorError for a selector that makes no sense. */
+  /**
+   * The objects of a namespace (or all) that a label selector matches. Throws SelectorError for a selector that makes
+   * no sense.
+   */
   list<T extends KubeObject>(kind: KindLike<T>, filter?: ObjectFilter): Promise<readonly T[]>
   /** What is known of a kind; never throws. */
   state(kind: KindLike): Promise<InformerState>

@@ -1,5 +1,5 @@
-// Workers over a queue: takes items, runs them, retries, remembers what they read and wrote. Controllers of one kind (controller.ts) are made
-// of one; capabilities whose items are not objects (a parent and a key of it) use it directly.
+// Workers over a queue: takes items, runs them, retries, remembers what they read and wrote. Controllers of one kind
+// (controller.ts) are made of one; capabilities whose items are not objects (a parent and a key of it) use it directly.
 import { CollisionError, kindOfObject } from '@fairlead/client'
 import type { Client, Kind, KindLike, WriteObserver } from '@fairlead/client'
 import { formatKey, keyOf } from '@fairlead/kube'
@@ -39,7 +39,10 @@ export interface WorkLoopOptions<T> {
   readonly name: string
   /** Items of one id are the same work. */
   readonly id: (item: T) => string
-  /** The namespace whose shard the item belongs to; shard 0 when left out, as for cluster-scoped objects (design decision 11). */
+  /**
+   * The namespace whose shard the item belongs to; shard 0 when left out, as for cluster-scoped objects (design
+   * decision 11).
+   */
   readonly namespaceOf?: (item: T) => string | undefined
   /** Every replica works on every item, whatever its shards: for items that other work of the process hangs on. */
   readonly everywhere?: boolean
@@ -78,7 +81,9 @@ export interface ShardGate {
   signalOf(shard: number): AbortSignal | undefined
 }
 
-/** Which items a change concerns. Called for the object as it is, and for `previous`, so that old and new owners wake. */
+/**
+ * Which items a change concerns. Called for the object as it is, and for `previous`, so that old and new owners wake.
+ */
 export type ItemsOf<T, O extends KubeObject = KubeObject> = (object: O) => Iterable<T>
 
 /** How {@link WorkLoop.watch} listens. */
@@ -164,8 +169,8 @@ export class WorkLoop<T> implements AsyncDisposable {
   }
 
   /**
-   * Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change itself. Until the loop stops, or
-   * what it returns is disposed.
+   * Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change
+   * itself. Until the loop stops, or what it returns is disposed.
    */
   watch<O extends KubeObject>(
     like: KindLike<O>,
@@ -274,7 +279,10 @@ export class WorkLoop<T> implements AsyncDisposable {
     }
   }
 
-  /** Visits the objects of a cache; large ones piece by piece, with a turn for others in between. What changes meanwhile comes by its event. */
+  /**
+   * Visits the objects of a cache; large ones piece by piece, with a turn for others in between. What changes meanwhile
+   * comes by its event.
+   */
   #inPieces<O extends KubeObject>(watch: Watch<T>, informer: Informer<O>, visit: (object: O) => void): void {
     const keys = informer.objects.keys()
     const visitSome = (): void => {

@@ -1,4 +1,5 @@
-// Where tokens of an identity provider live between processes: the kubeconfig that they were read from, shared with kubectl.
+// Where tokens of an identity provider live between processes: the kubeconfig that they were read from, shared with
+// kubectl.
 import { open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
 import { asJson, parseYaml, setYamlStrings } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
@@ -21,7 +22,10 @@ export interface TokenKeeper {
 const patience = 2000
 const pause = 50
 
-/** Tokens in the file of kubeconfig that a user stands in. Only that user's two fields are touched, and only while the provider is the same. */
+/**
+ * Tokens in the file of kubeconfig that a user stands in. Only that user's two fields are touched, and only while the
+ * provider is the same.
+ */
 export class KubeconfigTokens implements TokenKeeper {
   readonly #file: string
   readonly #user: string

@@ -1,11 +1,11 @@
 // The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers
 // do. Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { isNoSuchResource } from '../answer.ts'
 import { Backoff } from '../backoff.ts'
 import { isClientError } from '../client-error.ts'
+import { chunkSize, yieldToEventLoop } from '../event-loop.ts'
 import type { WatchEvent } from '../transport.ts'
 import { IdleGuard } from './idle-guard.ts'
 import { errorOfEvent } from './list-watch.ts'
@@ -33,8 +33,6 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly streaming?: boolean
 }
 
-/** So many objects are told at once, so that nothing else waits long for a large list. */
-const piece = 500
 /** A watch is ended by the server after 290 s (as kube-rs asks), plus up to a quarter so that watches spread out. */
 const watchSeconds = 290
 /** A watch that ended sooner than this without an event was not really open: wait before the next. Milliseconds. */
@@ -129,9 +127,9 @@ export class Reflector<T extends KubeObject> {
   /** Tells all but the last piece; between pieces others get a turn. */
   async #tellPieces(objects: readonly T[], signal: AbortSignal): Promise<readonly T[]> {
     let told = 0
-    for (; objects.length - told > piece; told += piece) {
-      this.#options.listener({ type: 'listed', objects: objects.slice(told, told + piece) })
-      await nextTurn()
+    for (; objects.length - told > chunkSize; told += chunkSize) {
+      this.#options.listener({ type: 'listed', objects: objects.slice(told, told + chunkSize) })
+      await yieldToEventLoop()
       signal.throwIfAborted()
     }
     return told === 0 ? objects : objects.slice(told)
@@ -160,7 +158,7 @@ export class Reflector<T extends KubeObject> {
         if (event.type === 'DELETED') {
           tellGathered()
           this.#options.listener({ type: 'gone', object: event.object as T })
-        } else if (gathered.push(event.object as T) >= piece) tellGathered()
+        } else if (gathered.push(event.object as T) >= chunkSize) tellGathered()
         return undefined
       })
       // The stream ended, or fell silent, before the state was complete: the server does not know what was asked of it.

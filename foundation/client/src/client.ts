@@ -2,7 +2,7 @@
 // `server.client()` of @fairlead/apiserver.
 import { asJson, isNotFound, keyOf } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject, ObjectKey } from '@fairlead/kube'
-import { isNoSuchResource, statusErrorOf } from './answer.ts'
+import { isNoSuchResource, statusErrorOf } from './response.ts'
 import { applyClaimed } from './claimed-apply.ts'
 import { ClientError } from './client-error.ts'
 import { Discovery } from './discovery.ts'
@@ -30,8 +30,8 @@ import type { WaitOptions } from './wait-for.ts'
 import { listWatchOf } from './watch/list-watch.ts'
 import type { ListWatch } from './watch/list-watch.ts'
 import { Reflector } from './watch/reflector.ts'
-import { watchView } from './watch/view.ts'
-import type { ViewChange } from './watch/view.ts'
+import { watchView } from './watch/watch-cache.ts'
+import type { ViewChange } from './watch/watch-cache.ts'
 
 /** What a client is made of. */
 export interface ClientOptions {

@@ -6,7 +6,7 @@ import { builtinKinds } from './builtin-kinds.ts'
 import { ClientError } from './client-error.ts'
 import { kind } from './kind.ts'
 import type { Kind, KindLike } from './kind.ts'
-import { statusErrorOf } from './answer.ts'
+import { statusErrorOf } from './response.ts'
 import type { ApiRequest, ApiResponse } from './transport.ts'
 
 /** One resource of one version, as discovery shows it. */

@@ -1,6 +1,6 @@
 // Repeating requests that may be repeated: reads, when the server asked for patience or the connection broke.
 import type { Clock } from '@fairlead/kube'
-import { retryAfterSeconds } from './answer.ts'
+import { retryAfterSeconds } from './response.ts'
 import { backoffDelay } from './backoff.ts'
 import { isClientError } from './client-error.ts'
 import type { ApiRequest, ApiResponse } from './transport.ts'

@@ -8,7 +8,7 @@ import { ClientError } from '../client-error.ts'
 import type { Impersonation } from '../transport.ts'
 import type { Connection } from './connection.ts'
 import { execLogin, readExecPlugin } from './login/exec-plugin.ts'
-import { KubeconfigTokens } from './login/kept-tokens.ts'
+import { KubeconfigTokens } from './login/token-store.ts'
 import { oidcLogin } from './login/oidc.ts'
 import type { OidcProvider } from './login/oidc.ts'
 

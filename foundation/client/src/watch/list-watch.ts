@@ -2,7 +2,7 @@
 // place.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject, StatusError } from '@fairlead/kube'
-import { statusErrorOf } from '../answer.ts'
+import { statusErrorOf } from '../response.ts'
 import type { Client } from '../client.ts'
 import { ClientError } from '../client-error.ts'
 import type { KindLike } from '../kind.ts'

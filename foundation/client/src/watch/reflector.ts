@@ -2,7 +2,7 @@
 // do. Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
 import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
-import { isNoSuchResource } from '../answer.ts'
+import { isNoSuchResource } from '../response.ts'
 import { Backoff } from '../backoff.ts'
 import { isClientError } from '../client-error.ts'
 import { chunkSize, yieldToEventLoop } from '../event-loop.ts'
@@ -10,7 +10,7 @@ import type { WatchEvent } from '../transport.ts'
 import { IdleGuard } from './idle-guard.ts'
 import { errorOfEvent } from './list-watch.ts'
 import type { ListWatch } from './list-watch.ts'
-import type { InterruptionReason, ViewEvent } from './view-event.ts'
+import type { InterruptionReason, ViewEvent } from './reflector-event.ts'
 
 /** Where a reflector stands. */
 export type ReflectorState =

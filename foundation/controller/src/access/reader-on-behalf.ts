@@ -4,7 +4,7 @@ import type { Client, KeyLike, KindLike } from '@fairlead/client'
 import { forbidden } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { InformerState, ObjectFilter } from '../informer/informer.ts'
-import type { Reader } from '../run/reader.ts'
+import type { Reader } from '../work/reader.ts'
 import { accessText } from './access-reviews.ts'
 import type { AccessReviews, ResourceAccess, AccessSubject } from './access-reviews.ts'
 

@@ -6,7 +6,7 @@ import * as https from 'node:https'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonValue } from '@fairlead/kube'
 import { RemoteError } from '../queue/retry-policy.ts'
-import type { Endpoints } from '../queue/endpoints.ts'
+import type { Endpoints } from '../queue/endpoint-waiters.ts'
 
 /** An import statement would load all that hangs on it, a WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')

@@ -3,7 +3,7 @@
 import { CustomResourceDefinition, kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import type { WorkContext, WorkLoop, WorkLoopOptions } from '../run/work-loop.ts'
+import type { WorkContext, WorkLoop, WorkLoopOptions } from '../work/work-loop.ts'
 
 /** An object that holds a caBundle of ours. */
 export interface CaBundleTarget {

@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { asJson, parseJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import { ClientError } from '../../client-error.ts'
-import type { OidcTokens, TokenKeeper } from './kept-tokens.ts'
+import type { OidcTokens, TokenKeeper } from './token-store.ts'
 import { FetchedLogin } from './login.ts'
 import type { FetchedCredentials, Login } from './login.ts'
 

@@ -2,7 +2,7 @@
 // iterable.
 import type { KubeObject } from '@fairlead/kube'
 import type { Reflector } from './reflector.ts'
-import type { InterruptionReason, ViewEvent } from './view-event.ts'
+import type { InterruptionReason, ViewEvent } from './reflector-event.ts'
 
 /** What changed, and what to do about it. */
 export type ViewChange<T extends KubeObject> =

@@ -6,7 +6,7 @@ import type { Informer, ObjectChange } from '../informer/informer.ts'
 import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
 import { kindId } from './dependencies.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { HeardKinds } from './heard-kinds.ts'
+import type { HeardKinds } from './watched-kinds.ts'
 
 /** What a {@link ReadCaches} lives on. */
 export interface ReadCachesHost {

@@ -1,4 +1,5 @@
-// How commands reach actions: the endpoints of the server where it serves them, else the same service in this process with the user's own rights.
+// How commands reach actions: the endpoints of the server where it serves them, else the same service in this process
+// with the user's own rights.
 import type { Client } from '@fairlead/client'
 import { StatusError, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'

@@ -1,32 +1,40 @@
-// The Cluster port over files: manifests in place of a cluster. Nothing is written; what would be applied is recorded.
-import { longLabelValue } from '@fairlead/kube'
+// The Cluster port over manifests in place of a cluster. Nothing is written; what would be applied is recorded.
+import { parseApiVersion, selectorFrom } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import { renderYtt } from '../ytt/ytt-program.ts'
-import { pluralOf } from './plural.ts'
+import type { ManifestIndex } from './manifest-index.ts'
 
-/** A {@link Cluster} of manifests. */
+/** What all owners of one command share. */
+export interface FileClusterOptions {
+  /** Path of the ytt program; undefined when there is none. */
+  readonly ytt: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** The {@link Cluster} of one owner among manifests. */
 export class FileCluster implements Cluster {
   readonly now: number
   /** The objects that would be applied, in order. */
   readonly stamped: KubeObject[] = []
-  readonly #objects: readonly KubeObject[]
+  readonly #manifests: ManifestIndex
   readonly #ytt: string | undefined
 
-  /** `objects` are templates, ClusterHealthRules, and stamped objects with the status that they have in some cluster. */
-  constructor(objects: readonly KubeObject[], options: { readonly ytt: string | undefined; readonly now: number }) {
-    this.#objects = objects
-    this.#ytt = options.ytt
-    this.now = options.now
+  /** `manifests` has templates, ClusterHealthRules, and stamped objects with the status that they have in some cluster. */
+  constructor(manifests: ManifestIndex, { ytt, now }: FileClusterOptions) {
+    this.#manifests = manifests
+    this.#ytt = ytt
+    this.now = now
   }
 
   async template(kind: TemplateKind, name: string): Promise<Template | undefined> {
-    return this.#objects.find((object): object is Template => object.kind === kind && object.metadata.name === name)
+    return this.#manifests.own<Template>(kind).find(({ metadata }) => metadata.name === name)
   }
 
   async clusterHealthRules(): Promise<readonly ClusterHealthRule[]> {
-    return this.#objects.filter((object): object is ClusterHealthRule => object.kind === 'ClusterHealthRule')
+    return this.#manifests.own<ClusterHealthRule>('ClusterHealthRule')
   }
 
   renderYtt(template: string, context: JsonObject): Promise<JsonValue> {
@@ -35,7 +43,7 @@ export class FileCluster implements Cluster {
 
   async apply(desired: KubeObject): Promise<KubeObject> {
     this.stamped.push(desired)
-    const live = this.#objects.find((object) => isSame(object, desired))
+    const live = this.#manifests.get(desired)
     return live === undefined ? desired : { ...live, ...desired, metadata: { ...live.metadata, ...desired.metadata } }
   }
 
@@ -44,27 +52,15 @@ export class FileCluster implements Cluster {
   }
 
   async ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
-    return this.#objects.filter((object) => {
-      const own = object.metadata.labels ?? {}
-      const matches = Object.entries(labels).every(([key, value]) => own[key] === longLabelValue(value))
-      return matches && object.kind === like.kind && object.apiVersion === like.apiVersion
-    })
+    const selector = selectorFrom({ matchLabels: labels })
+    return this.#manifests.list(like).filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
   }
 
   async deleteRun(): Promise<void> {}
 
   async groupResourceOf({ apiVersion, kind }: KubeObject): Promise<string> {
-    const [group] = apiVersion.includes('/') ? apiVersion.split('/') : []
-    return group === undefined ? pluralOf(kind) : `${pluralOf(kind)}.${group}`
+    const { group } = parseApiVersion(apiVersion)
+    const plural = this.#manifests.pluralOf({ apiVersion, kind })
+    return group === '' ? plural : `${plural}.${group}`
   }
-}
-
-function isSame(object: KubeObject, desired: KubeObject): boolean {
-  const { name, namespace } = object.metadata
-  return (
-    object.apiVersion === desired.apiVersion &&
-    object.kind === desired.kind &&
-    name === desired.metadata.name &&
-    (namespace ?? '') === (desired.metadata.namespace ?? '')
-  )
 }

@@ -30,8 +30,8 @@ import type { WaitOptions } from './wait-for.ts'
 import { listWatchOf } from './watch/list-watch.ts'
 import type { ListWatch } from './watch/list-watch.ts'
 import { Reflector } from './watch/reflector.ts'
-import { watchView } from './watch/watch-cache.ts'
-import type { ViewChange } from './watch/watch-cache.ts'
+import { watchChanges } from './watch/watch-cache.ts'
+import type { WatchChange } from './watch/watch-cache.ts'
 
 /** What a client is made of. */
 export interface ClientOptions {
@@ -49,7 +49,7 @@ export interface ClientOptions {
 }
 
 /** What {@link Client.with} changes. */
-export interface ClientTraits {
+export interface ClientOverrides {
   readonly manager?: string
   readonly namespace?: string
   readonly force?: boolean
@@ -79,24 +79,24 @@ export class Client {
   readonly manager: string
   /** Where namespaced objects go that name no namespace. */
   readonly namespace: string
-  readonly #traits: ClientTraits
+  readonly #traits: ClientOverrides
 
   /** A client over a transport; {@link connect} makes one from kubeconfig. */
   constructor(options: ClientOptions)
   /** @internal for {@link Client.with} and {@link Client.as} */
-  constructor(options: ClientOptions, discovery: Discovery | undefined, traits: ClientTraits)
-  constructor(options: ClientOptions, discovery?: Discovery, traits: ClientTraits = {}) {
+  constructor(options: ClientOptions, discovery: Discovery | undefined, traits: ClientOverrides)
+  constructor(options: ClientOptions, discovery?: Discovery, traits: ClientOverrides = {}) {
     this.transport = options.transport
     this.clock = options.clock ?? systemClock
     this.random = options.random ?? Math.random
     this.manager = traits.manager ?? options.manager ?? 'fairlead'
     this.namespace = traits.namespace ?? options.namespace ?? 'default'
     this.#traits = { force: options.force, ...traits }
-    this.discovery = discovery ?? new Discovery((request) => this.#sendRaw(request))
+    this.discovery = discovery ?? new Discovery((request) => this.#exchange(request))
   }
 
   /** The same server and identity with other habits. Cheap. */
-  with(traits: ClientTraits): Client {
+  with(traits: ClientOverrides): Client {
     return new Client(this, this.discovery, {
       manager: this.manager,
       namespace: this.namespace,
@@ -111,7 +111,7 @@ export class Client {
   }
 
   /** The same server and habits over another transport. */
-  over(transport: Transport): Client {
+  withTransport(transport: Transport): Client {
     return new Client({ ...this.#options(), transport }, this.discovery, this.#traits)
   }
 
@@ -141,7 +141,7 @@ export class Client {
       for (const item of page.items) items.push(item)
       if (page.next === undefined) return { items, resourceVersion: page.resourceVersion }
     }
-    throw new ClientError('InvalidAnswer', `The list of ${kind.kind} ended without a last page`)
+    throw new ClientError('InvalidResponse', `The list of ${kind.kind} ended without a last page`)
   }
 
   /**
@@ -226,7 +226,7 @@ export class Client {
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions = {}): Promise<T> {
     if (options.owner === undefined && options.isOurs === undefined)
-      return (await this.applyAnswer<T>(object, options)).object
+      return (await this.applyRaw<T>(object, options)).object
     return applyClaimed(this, object, {
       ...options,
       cached: options.cached ?? this.#traits.cached?.(kindOfObject(object), await this.keyOf(object)),
@@ -234,7 +234,7 @@ export class Client {
   }
 
   /** One bare server-side apply request, and whether it created the object. Most callers want {@link Client.apply}. */
-  async applyAnswer<T extends KubeObject>(
+  async applyRaw<T extends KubeObject>(
     object: T,
     options: ApplyOptions = {},
   ): Promise<{ readonly object: T; readonly created: boolean }> {
@@ -313,11 +313,11 @@ export class Client {
 
   /**
    * Follows a scope for ever: first what there is, then every change, through lost connections and expired revisions.
-   * Each element says what to do with a copy of the state (see {@link ViewChange}). Ends when `signal` aborts or the
+   * Each element says what to do with a copy of the state (see {@link WatchChange}). Ends when `signal` aborts or the
    * loop is left.
    */
-  watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions = {}): AsyncIterableIterator<ViewChange<T>> {
-    return watchView((listener) => this.reflector(kind, options, listener), options.signal)
+  watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions = {}): AsyncIterableIterator<WatchChange<T>> {
+    return watchChanges((listener) => this.reflector(kind, options, listener), options.signal)
   }
 
   /** The state machine under {@link Client.watch}, for those who keep the state themselves. Call its `run`. */
@@ -369,12 +369,12 @@ export class Client {
    * retry.ts).
    */
   async send(request: ApiRequest): Promise<JsonValue> {
-    return this.#accepted(await this.#sendRaw(request), request).body
+    return this.#accepted(await this.#exchange(request), request).body
   }
 
   /** Sends any request and gives the answer as it is, errors too. */
-  answer(request: ApiRequest): Promise<ApiResponse> {
-    return this.#sendRaw(request)
+  sendRaw(request: ApiRequest): Promise<ApiResponse> {
+    return this.#exchange(request)
   }
 
   #options(): ClientOptions {
@@ -387,7 +387,7 @@ export class Client {
     }
   }
 
-  #sendRaw(request: ApiRequest): Promise<ApiResponse> {
+  #exchange(request: ApiRequest): Promise<ApiResponse> {
     const signal = request.signal ?? this.#traits.signal
     return withRetries({ ...request, signal }, (sent) => this.transport.request(sent), this)
   }
@@ -409,7 +409,7 @@ export class Client {
     const ticket = request.query?.dryRun === undefined ? this.#traits.observer?.begin(resource, key) : undefined
     try {
       const response = this.#accepted(
-        await this.#sendRaw({ ...request, body: withoutUndefined(request.body) }),
+        await this.#exchange({ ...request, body: withoutUndefined(request.body) }),
         request,
       )
       look?.(response)

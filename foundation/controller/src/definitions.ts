@@ -55,7 +55,7 @@ async function served(
   const waits = new Backoff({ ...servedWaits, random: client.random })
   for (const { name: version } of spec.versions.filter((one) => one.served)) {
     const path = `/apis/${spec.group}/${version}/${spec.names.plural}`
-    while (notServed.has((await client.answer({ method: 'GET', path, query: { limit: 1 }, signal })).status)) {
+    while (notServed.has((await client.sendRaw({ method: 'GET', path, query: { limit: 1 }, signal })).status)) {
       if (client.clock.monotonic() >= until)
         throw new ClientError(
           'WaitTimeout',

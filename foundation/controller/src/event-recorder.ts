@@ -133,14 +133,14 @@ export class EventRecorder {
   }
 
   #write(writing: Promise<unknown>): void {
-    const settled: Promise<void> = writing
+    const finished: Promise<void> = writing
       .then(() => {})
       .catch((error: unknown) => {
         // Nobody misses events of namespaces that go away, or of events that expired.
         if (!isNotFound(error) && !isNamespaceTerminating(error)) this.#log.warn('Could not record an event', { error })
       })
-      .finally(() => this.#pending.delete(settled))
-    this.#pending.add(settled)
+      .finally(() => this.#pending.delete(finished))
+    this.#pending.add(finished)
   }
 
   #nameFor(object: KubeObject, now: number): string {

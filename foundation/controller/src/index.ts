@@ -22,7 +22,7 @@ export type {
 export { ControllerBuilder, ObjectControllerBuilder } from './reconcile/builder.ts'
 export type { ControllerHost, ControllerOptions, SourceOptions } from './reconcile/builder.ts'
 export { Controller, ownerKeys } from './reconcile/controller.ts'
-export type { GoneContext, ReconcileContext } from './reconcile/controller.ts'
+export type { DeletedContext, ReconcileContext } from './reconcile/controller.ts'
 export { addFinalizer, hasFinalizer, removeFinalizer } from './reconcile/finalizer.ts'
 export {
   allOf,
@@ -44,8 +44,8 @@ export type { KindUnavailableCode, Reader } from './work/reader.ts'
 export { Dependencies, kindId } from './work/dependencies.ts'
 export type { Read } from './work/dependencies.ts'
 export { OwnWrites, objectId } from './work/own-writes.ts'
-export type { SeenChange } from './work/own-writes.ts'
-export { Informer, scopeText, toSelector } from './informer/informer.ts'
+export type { ObservedChange } from './work/own-writes.ts'
+export { Informer, formatScope, toSelector } from './informer/informer.ts'
 export type { InformerListener, InformerScope, InformerState, ObjectChange, ObjectFilter } from './informer/informer.ts'
 export { cacheReader } from './informer/cache-reader.ts'
 export type { CacheReader } from './informer/cache-reader.ts'
@@ -57,7 +57,7 @@ export { WorkQueue } from './queue/work-queue.ts'
 export type { Priority, QueueObserver, WorkQueueOptions } from './queue/work-queue.ts'
 export { RemoteError, localRetry, remoteRetry, retryPolicyFor } from './queue/retry-policy.ts'
 export type { RetryPolicy } from './queue/retry-policy.ts'
-export { Endpoints } from './queue/endpoint-waiters.ts'
+export { EndpointWaiters } from './queue/endpoint-waiters.ts'
 
 // around them
 export { EventRecorder } from './event-recorder.ts'
@@ -79,7 +79,7 @@ export type { ControllerMetrics, ReconcileResult } from './metrics.ts'
 // hooks of users
 export { HookClient, HookError, endpointName } from './hooks/hook-client.ts'
 export type {
-  HookAnswer,
+  HookResponse,
   HookAuthorization,
   HookCall,
   HookClientOptions,

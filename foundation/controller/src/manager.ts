@@ -17,7 +17,7 @@ import type { LeaderElectionOptions } from './leader-election.ts'
 import { silentLogger } from './logger.ts'
 import type { Logger } from './logger.ts'
 import { Metrics } from './metrics.ts'
-import { Endpoints } from './queue/endpoint-waiters.ts'
+import { EndpointWaiters } from './queue/endpoint-waiters.ts'
 import { ControllerBuilder } from './reconcile/builder.ts'
 import type { Controller } from './reconcile/controller.ts'
 import type { Reader } from './work/reader.ts'
@@ -76,7 +76,7 @@ export class Manager implements AsyncDisposable {
   /** Shared caches. */
   readonly informers: InformerPool
   /** Who waits for which remote endpoint. */
-  readonly endpoints: Endpoints = new Endpoints()
+  readonly endpoints: EndpointWaiters = new EndpointWaiters()
   /** Aborts when the manager begins to stop. */
   readonly signal: AbortSignal
   /** Unique to this process; in leases and events. */
@@ -218,7 +218,7 @@ export class Manager implements AsyncDisposable {
     if (client.transport.withLogin === undefined) return client.as(subject)
     let acting = this.#acting.get(subject.user)
     if (acting === undefined) {
-      acting = client.over(
+      acting = client.withTransport(
         this.#served.use(client.transport.withLogin(() => serviceAccountLogin(client, serviceAccount))),
       )
       this.#acting.set(subject.user, acting)

@@ -41,8 +41,8 @@ export class Simulator {
       manager
         .controller(`simulator-${of.kind.toLowerCase()}.${of.apiVersion}`)
         .for(kind(of.apiVersion, of.kind))
-        .with({ concurrency, keepReady: false, manager: 'fairlead-simulator' })
-        .gone(({ key }) => this.#forget(formatKey(key)))
+        .withOptions({ concurrency, keepReady: false, manager: 'fairlead-simulator' })
+        .onDeleted(({ key }) => this.#forget(formatKey(key)))
         .reconcile((context) => this.#move(of.rules, context)),
     )
   }

@@ -17,8 +17,8 @@ export function startActionMapController(manager: Manager): Controller<ConfigMap
     .controller('action-maps')
     .for(ConfigMap, { when: ({ object, previous }) => isMap(object) || (previous !== undefined && isMap(previous)) })
     .watches(kindActionMapping, (mapping) => ownerOf(mapping))
-    .with({ keepReady: false })
-    .gone(({ key }) => void reported.delete(`${key.namespace}/${key.name}`))
+    .withOptions({ keepReady: false })
+    .onDeleted(({ key }) => void reported.delete(`${key.namespace}/${key.name}`))
     .reconcile(async (context) => {
       if (!isMap(context.object) && !hasEmbeddedMapping(context.object)) return removeMappings(context, undefined)
       reportProblems(context, reported)

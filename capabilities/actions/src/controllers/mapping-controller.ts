@@ -20,7 +20,7 @@ export function startMappingController(manager: Manager): Controller<KindActionM
   const controller: Controller<KindActionMappingObject> = manager
     .controller('actions')
     .for(kindActionMapping)
-    .with({ keepReady: false })
+    .withOptions({ keepReady: false })
     .reconcile((context) => reconcile(context, maps))
   const subscription = maps.informer.subscribe({
     changed: ({ type, object: { metadata } }) => {

@@ -36,13 +36,13 @@ export class JobRunner implements AsyncDisposable {
     manager
       .controller('pod-runner')
       .for(Pod)
-      .with({ keepReady: false, manager: 'fairlead-job-runner' })
+      .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
       .reconcile(({ object, client }) => this.#finishDeletion(object, client))
     return manager
       .controller('job-runner')
       .for(Job)
-      .with({ keepReady: false, manager: 'fairlead-job-runner' })
-      .gone(() => this.#stopDeleted(controllerUids()))
+      .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
+      .onDeleted(() => this.#stopDeleted(controllerUids()))
       .reconcile(({ object, clock, log }) => {
         const uid = object.metadata.uid!
         const isFinished =

@@ -59,7 +59,7 @@ export class KindTable {
 
   async #resources(apiVersion: string): Promise<readonly Named[]> {
     const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const { status, body } = await this.#client.answer({ method: 'GET', path })
+    const { status, body } = await this.#client.sendRaw({ method: 'GET', path })
     if (status !== 200) return []
     const { resources = [] } = body as JsonObject as unknown as { resources?: readonly WireResource[] }
     return resources

@@ -56,7 +56,7 @@ export class LiveCatalog implements CatalogSource, Disposable {
 
   /** Resolves when both informers are synced, or cannot sync. */
   async settled(signal?: AbortSignal): Promise<void> {
-    await Promise.all([this.#mappings.informer.settled(signal), this.#maps.informer.settled(signal)])
+    await Promise.all([this.#mappings.informer.waitForState(signal), this.#maps.informer.waitForState(signal)])
   }
 
   [Symbol.dispose](): void {

@@ -122,7 +122,7 @@ export class Caches implements Disposable {
 
   /** Resolves when no kind is still being listed for the first time, or the signal aborts. */
   async settled(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#caches.map(({ informer }) => informer.settled(signal).catch(() => undefined)))
+    await Promise.all(this.#caches.map(({ informer }) => informer.waitForState(signal).catch(() => undefined)))
   }
 
   /** Labels of a namespace, undefined while they are not known. */

@@ -132,7 +132,7 @@ async function update(
   { client, wrote }: WriteContext,
 ): Promise<void> {
   const sent = { ...configuration.object, metadata: { ...configuration.object.metadata, uid: observed.metadata.uid } }
-  const { object, created } = await client.applyAnswer(sent)
+  const { object, created } = await client.applyRaw(sent)
   // The uid makes the server refuse to create; an answer without a change is no write.
   if (!created && object.metadata.resourceVersion !== observed.metadata.resourceVersion)
     wrote('update', object, observed)

@@ -15,7 +15,7 @@ export function startBlueprintController(
   return manager
     .controller(blueprintKind.toLowerCase())
     .for(blueprint, { when: generationChanged })
-    .with({ keepReady: false })
+    .withOptions({ keepReady: false })
     .reconcile(async ({ object, read, status }) => {
       const readiness = await templatesReadiness(object, read)
       await status.apply({ conditions: withReady([conditionOf('TemplatesReady', readiness)]) })

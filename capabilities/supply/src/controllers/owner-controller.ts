@@ -69,8 +69,8 @@ export class OwnerController {
           !(change.type === 'added' && change.initial) &&
           (change.type !== 'changed' || change.object.metadata.generation !== change.previous.metadata.generation),
       })
-      .with({ keepReady: false, concurrency })
-      .gone(({ key }) => {
+      .withOptions({ keepReady: false, concurrency })
+      .onDeleted(({ key }) => {
         metrics.setReady(ownerKind, formatKey(key), undefined)
         this.#kinds.releaseAll(formatKey(key))
       })

@@ -65,8 +65,8 @@ export class RunnableController {
     this.controller = manager
       .controller('runnable')
       .for(runnableKind)
-      .with({ keepReady: false, concurrency })
-      .gone(({ key }) => {
+      .withOptions({ keepReady: false, concurrency })
+      .onDeleted(({ key }) => {
         metrics.setReady('Runnable', formatKey(key), undefined)
         this.#kinds.releaseAll(formatKey(key))
       })

@@ -67,7 +67,7 @@ export class StampedKinds {
     const { informer, users, waiting } = watched
     users.add(owner)
     this.#used.get(owner)?.add(watched)
-    if (informer.state === 'Syncing') await informer.settled(signal)
+    if (informer.state === 'Syncing') await informer.waitForState(signal)
     if (informer.state !== 'Synced') waiting.add(owner)
     return informer
   }

@@ -22,7 +22,7 @@ export function setUpRoleAggregation(context: ControllerContext): void {
     id: (name) => name,
     manager: 'clusterrole-aggregation-controller',
     run: async (name, { client, signal }) => {
-      await roles.settled(signal)
+      await roles.waitForState(signal)
       const role = roles.get(name)
       const rules =
         role === undefined || roles.state !== 'Synced' ? undefined : aggregatedRules(role, roles.objects.values())

@@ -26,7 +26,7 @@ export function setUpPolicyStatus(context: ControllerContext): void {
     id: (name) => name,
     manager,
     run: async (name, { client, signal }) => {
-      await policies.settled(signal)
+      await policies.waitForState(signal)
       const policy = policies.get(name)
       const generation = policy?.metadata.generation ?? 0
       if (policy === undefined || generation <= (policy.status?.observedGeneration ?? 0)) return

@@ -24,7 +24,7 @@ export function setUpServiceAccounts(
     concurrency: 5,
     manager: controllerManager,
     run: async (namespace, { client, signal }) => {
-      for (const informer of [namespaces, accounts, certificates]) await informer?.settled(signal)
+      for (const informer of [namespaces, accounts, certificates]) await informer?.waitForState(signal)
       const known = namespaces.get(namespace)
       if (known === undefined || isTerminating(known)) return
       if (accounts.get({ namespace, name: 'default' }) === undefined) {

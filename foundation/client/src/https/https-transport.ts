@@ -280,7 +280,7 @@ function parseBody(text: string, what: string): JsonValue {
   try {
     return readJson(text)
   } catch (cause) {
-    throw new ClientError('InvalidAnswer', `${what}: the answer is not JSON (${(cause as Error).message})`, { cause })
+    throw new ClientError('InvalidResponse', `${what}: the answer is not JSON (${(cause as Error).message})`, { cause })
   }
 }
 

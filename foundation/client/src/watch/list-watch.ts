@@ -80,7 +80,7 @@ export function listWatchOf<T extends KubeObject>(
       if ('events' in answer) return answer.events
       throw (
         statusErrorOf(answer.refused) ??
-        new ClientError('InvalidAnswer', `The watch of ${kind.kind} was answered with ${answer.refused.status}`)
+        new ClientError('InvalidResponse', `The watch of ${kind.kind} was answered with ${answer.refused.status}`)
       )
     },
   }

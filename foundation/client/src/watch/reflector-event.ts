@@ -11,7 +11,7 @@ import type { KubeObject } from '@fairlead/kube'
 export type InterruptionReason = 'Forbidden' | 'Absent' | 'Failed'
 
 /** What to do with the copy. Events come in order, one at a time; a listener must not throw. */
-export type ViewEvent<T extends KubeObject> =
+export type ReflectorEvent<T extends KubeObject> =
   /** A list begins: what earlier `listed` have told of an unfinished one says nothing about what exists. */
   | { readonly type: 'listing' }
   /** Put these objects in; more follow. So large lists are taken in piece by piece. */
@@ -24,7 +24,7 @@ export type ViewEvent<T extends KubeObject> =
   /** Put the object in the place of its key. */
   | { readonly type: 'set'; readonly object: T }
   /** Take the object's key out; `object` is its last state. */
-  | { readonly type: 'gone'; readonly object: T }
+  | { readonly type: 'deleted'; readonly object: T }
   /** Nothing changed up to this revision: the copy is as new as that. */
   | { readonly type: 'current'; readonly resourceVersion: string }
   /**

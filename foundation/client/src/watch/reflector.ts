@@ -10,7 +10,7 @@ import type { WatchEvent } from '../transport.ts'
 import { IdleGuard } from './idle-guard.ts'
 import { errorOfEvent } from './list-watch.ts'
 import type { ListWatch } from './list-watch.ts'
-import type { InterruptionReason, ViewEvent } from './reflector-event.ts'
+import type { InterruptionReason, ReflectorEvent } from './reflector-event.ts'
 
 /** Where a reflector stands. */
 export type ReflectorState =
@@ -24,7 +24,7 @@ export type ReflectorState =
 /** What a reflector is made of. */
 export interface ReflectorOptions<T extends KubeObject> {
   readonly source: ListWatch<T>
-  readonly listener: (event: ViewEvent<T>) => void
+  readonly listener: (event: ReflectorEvent<T>) => void
   readonly clock: Clock
   readonly random: () => number
   /** Objects per page; 500 when left out (as client-go), 0 for all at once. */
@@ -157,7 +157,7 @@ export class Reflector<T extends KubeObject> {
         }
         if (event.type === 'DELETED') {
           tellGathered()
-          this.#options.listener({ type: 'gone', object: event.object as T })
+          this.#options.listener({ type: 'deleted', object: event.object as T })
         } else if (gathered.push(event.object as T) >= chunkSize) tellGathered()
         return undefined
       })
@@ -223,7 +223,7 @@ export class Reflector<T extends KubeObject> {
     const resourceVersion = event.object.metadata.resourceVersion
     this.#retries.reset()
     if (event.type === 'BOOKMARK') this.#options.listener({ type: 'current', resourceVersion: resourceVersion ?? '' })
-    else if (event.type === 'DELETED') this.#options.listener({ type: 'gone', object: event.object as T })
+    else if (event.type === 'DELETED') this.#options.listener({ type: 'deleted', object: event.object as T })
     else this.#options.listener({ type: 'set', object: event.object as T })
     return resourceVersion
   }

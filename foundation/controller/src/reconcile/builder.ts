@@ -8,7 +8,7 @@ import type { Informer, InformerScope } from '../informer/informer.ts'
 import type { Result } from '../result.ts'
 import type { WorkLoop, WorkLoopOptions } from '../work/work-loop.ts'
 import { Controller, ObjectRunner, ownerKeys } from './controller.ts'
-import type { GoneContext, ReconcileContext } from './controller.ts'
+import type { DeletedContext, ReconcileContext } from './controller.ts'
 import type { Predicate } from './predicate.ts'
 
 /** What a builder is given by its manager. */
@@ -73,7 +73,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
   readonly #primary: SourceOptions<T>
   readonly #sources: Source[] = []
   #options: ControllerOptions = {}
-  #gone: ((context: GoneContext) => Promise<Result> | Result) | undefined
+  #onDeleted: ((context: DeletedContext) => Promise<Result> | Result) | undefined
   #finalizer: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result } | undefined
 
   constructor(host: ControllerHost, name: string, kind: KindLike<T>, primary: SourceOptions<T>) {
@@ -104,7 +104,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
   }
 
   /** Sets habits; later calls add to earlier ones. */
-  with(options: ControllerOptions): this {
+  withOptions(options: ControllerOptions): this {
     this.#options = { ...this.#options, ...options }
     return this
   }
@@ -119,8 +119,8 @@ export class ObjectControllerBuilder<T extends KubeObject> {
   }
 
   /** What to do for a key whose object does not exist (any more); nothing unless told. */
-  gone(run: (context: GoneContext) => Promise<Result> | Result): this {
-    this.#gone = run
+  onDeleted(run: (context: DeletedContext) => Promise<Result> | Result): this {
+    this.#onDeleted = run
     return this
   }
 
@@ -131,7 +131,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
     const recorder = this.#host.recorder(this.#name)
     let primary: Informer<T>
     const runner = new ObjectRunner<T>(
-      { reconcile: run, gone: this.#gone, finalizer: this.#finalizer, keepReady },
+      { reconcile: run, onDeleted: this.#onDeleted, finalizer: this.#finalizer, keepReady },
       recorder,
       () => primary,
     )

@@ -25,7 +25,7 @@ export interface ReconcileContext<T extends KubeObject> extends WorkContext {
 }
 
 /** What a cleaning up of something gone works with: there is no object any more. */
-export interface GoneContext extends WorkContext {
+export interface DeletedContext extends WorkContext {
   readonly key: ObjectKey
 }
 
@@ -33,7 +33,7 @@ export interface GoneContext extends WorkContext {
 export interface ControllerBehaviour<T extends KubeObject> {
   reconcile(context: ReconcileContext<T>): Promise<Result> | Result
   /** Called for keys without an object. */
-  gone?(context: GoneContext): Promise<Result> | Result
+  onDeleted?(context: DeletedContext): Promise<Result> | Result
   readonly finalizer?: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result }
   /** Ready is set to False on failures and back after them; for objects whose status this controller writes. */
   readonly keepReady: boolean
@@ -57,7 +57,7 @@ export class ObjectRunner<T extends KubeObject> {
     const object = this.#primary().get(key)
     if (object === undefined) {
       this.#failing.delete(key)
-      return this.#behaviour.gone?.({ ...work, key: parseKey(key) })
+      return this.#behaviour.onDeleted?.({ ...work, key: parseKey(key) })
     }
     const context = this.#contextFor(key, object, work)
     const { finalizer } = this.#behaviour

@@ -83,7 +83,7 @@ export class ObjectStatus implements StatusWriter {
     }
     if (isApplied(this.#live, configuration, this.#client.manager, 'status')) return
     const sent = { ...configuration, metadata: { ...configuration.metadata, uid: metadata.uid } }
-    this.#live = (await this.#client.applyAnswer(sent, { subresource: 'status', force: true })).object
+    this.#live = (await this.#client.applyRaw(sent, { subresource: 'status', force: true })).object
   }
 }
 

@@ -6,13 +6,13 @@ import type { Informer, ObjectChange } from '../informer/informer.ts'
 import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
 import { kindId } from './dependencies.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { HeardKinds } from './watched-kinds.ts'
+import type { WatchedKinds } from './watched-kinds.ts'
 
 /** What a {@link ReadCaches} lives on. */
 export interface ReadCachesHost {
   readonly informers: InformerPool
   readonly dependencies: Dependencies
-  readonly heard: HeardKinds
+  readonly heard: WatchedKinds
   /** An object that these items read has changed. */
   changed(kind: Kind, readers: Iterable<string>, change: ObjectChange): void
   /** What is known of a kind that these items read is another thing now. */

@@ -83,7 +83,7 @@ export class RecordingReader implements Reader {
   async state(like: KindLike): Promise<InformerState> {
     const kind = toKind(like)
     this.#record({ kind, key: { namespace: '', name: '' } })
-    const state = await this.#settled(this.#host.informer(kind))
+    const state = await this.#waitForState(this.#host.informer(kind))
     if (state !== 'Synced') this.#host.blocked(kind)
     return state
   }
@@ -95,20 +95,20 @@ export class RecordingReader implements Reader {
 
   async #synced<T extends KubeObject>(kind: Kind<T>): Promise<Informer<T>> {
     const informer = this.#host.informer(kind)
-    const state = await this.#settled(informer)
+    const state = await this.#waitForState(informer)
     if (state === 'Synced') return informer
     this.#host.blocked(kind)
     throw new KindUnavailable(kind, state, informer.error)
   }
 
-  async #settled<T extends KubeObject>(informer: Informer<T>): Promise<InformerState> {
+  async #waitForState<T extends KubeObject>(informer: Informer<T>): Promise<InformerState> {
     if (informer.state !== 'Syncing') return informer.state
     const patience = new AbortController()
     const end = (): void => patience.abort()
     using _timer = this.#host.clock.timer(syncPatience, end)
     this.#host.signal.addEventListener('abort', end, { once: true })
     try {
-      return await informer.settled(patience.signal)
+      return await informer.waitForState(patience.signal)
     } catch {
       this.#host.signal.throwIfAborted()
       return 'Syncing'

@@ -7,7 +7,7 @@ import type { Informer } from '../informer/informer.ts'
 type GroupKind = { readonly group: string; readonly kind: string }
 
 /** Subscriptions of a loop, by group and kind. */
-export class HeardKinds {
+export class WatchedKinds {
   readonly #informers = new Map<string, readonly Informer[]>()
 
   add(informer: Informer): void {

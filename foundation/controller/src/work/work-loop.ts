@@ -8,14 +8,14 @@ import type { Informer, InformerScope, ObjectChange } from '../informer/informer
 import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
 import type { Logger } from '../logger.ts'
 import type { ControllerMetrics } from '../metrics.ts'
-import type { Endpoints } from '../queue/endpoint-waiters.ts'
+import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 import { retryPolicyFor } from '../queue/retry-policy.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { Priority } from '../queue/work-queue.ts'
 import { TerminalError } from '../result.ts'
 import type { Result } from '../result.ts'
 import { Dependencies } from './dependencies.ts'
-import { HeardKinds } from './watched-kinds.ts'
+import { WatchedKinds } from './watched-kinds.ts'
 import { OwnWrites, objectId } from './own-writes.ts'
 import { ReadCaches } from './read-caches.ts'
 import { RecordingReader } from './reader.ts'
@@ -64,7 +64,7 @@ export interface WorkLoopOptions<T> {
 export interface WorkLoopHost {
   readonly client: Client
   readonly informers: InformerPool
-  readonly endpoints: Endpoints
+  readonly endpoints: EndpointWaiters
   readonly clock: Clock
   readonly random: () => number
   readonly log: Logger
@@ -111,7 +111,7 @@ export class WorkLoop<T> implements AsyncDisposable {
   readonly #log: Logger
   readonly #own = new OwnWrites()
   readonly #dependencies = new Dependencies()
-  readonly #heard = new HeardKinds()
+  readonly #heard = new WatchedKinds()
   readonly #caches: ReadCaches
   readonly #watches = new Set<Watch<T>>()
   /** Items by id, as long as they read something: dependencies know ids only. */
@@ -230,7 +230,7 @@ export class WorkLoop<T> implements AsyncDisposable {
 
   /** Resolves when every kind that is watched has been listed, or cannot be. */
   async synced(signal?: AbortSignal): Promise<void> {
-    await Promise.all(this.#heard.all().map((informer) => informer.settled(signal)))
+    await Promise.all(this.#heard.all().map((informer) => informer.waitForState(signal)))
   }
 
   /** Stops to listen, lets work in progress end within `grace` milliseconds (30,000 when left out), then aborts it. */
@@ -253,7 +253,7 @@ export class WorkLoop<T> implements AsyncDisposable {
     await Promise.all(this.#workers)
     this.#caches[Symbol.dispose]()
     this.#host.endpoints.forget(`${this.name}|`)
-    this.#host.metrics.gone()
+    this.#host.metrics.unregister()
     for (const run of this.#onStopped) run()
   }
 
@@ -398,7 +398,7 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.#told.add(id)
     const { object } = change
     const seen = { type: change.type, resourceVersion: object.metadata.resourceVersion ?? '' }
-    if (this.#own.size > 0 && this.#own.silences(objectId(kind, keyText(object)), id, seen, this.#heard.count(kind)))
+    if (this.#own.size > 0 && this.#own.suppresses(objectId(kind, keyText(object)), id, seen, this.#heard.count(kind)))
       return
     this.queue.add(item, change.initial ? 'low' : 'normal')
   }

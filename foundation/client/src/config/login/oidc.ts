@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { asJson, parseJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import { ClientError } from '../../client-error.ts'
-import type { OidcTokens, TokenKeeper } from './token-store.ts'
+import type { OidcTokens, TokenStore } from './token-store.ts'
 import { FetchedLogin } from './login.ts'
 import type { FetchedCredentials, Login } from './login.ts'
 
@@ -19,7 +19,7 @@ export interface OidcProvider {
   /** Certificates to trust at the issuer (PEM); those of the system when left out. */
   readonly ca?: Buffer
   /** Where tokens are shared with other processes; in this process only when left out. */
-  readonly keeper?: TokenKeeper
+  readonly keeper?: TokenStore
 }
 
 /** An id token is not used any more when it has less left. Milliseconds. */

@@ -11,7 +11,7 @@ export interface OidcTokens {
 }
 
 /** Keeps the tokens of one user. */
-export interface TokenKeeper {
+export interface TokenStore {
   /** What is kept now; undefined when nothing is known of the user. */
   read(): Promise<OidcTokens | undefined>
   /** Keeps these; false when that is not possible. */
@@ -26,7 +26,7 @@ const pause = 50
  * Tokens in the file of kubeconfig that a user stands in. Only that user's two fields are touched, and only while the
  * provider is the same.
  */
-export class KubeconfigTokens implements TokenKeeper {
+export class KubeconfigTokens implements TokenStore {
   readonly #file: string
   readonly #user: string
   readonly #issuer: string

@@ -1,4 +1,4 @@
-// The door of @fairlead/kube.
+// Public API of @fairlead/kube. Start with KubeObject; CEL is in @fairlead/kube/cel.
 export * from './object.ts'
 export * from './clock.ts'
 export type { UserInfo } from './user.ts'

@@ -1,5 +1,5 @@
-// Defaults of structural schemas, and removal of nulls that are not nullable. Only changed parts are copied; defaults are
-// shared, so values must be treated as frozen.
+// Defaults of structural schemas, and removal of nulls that are not nullable. Only changed parts are copied; defaults
+// are shared, so values must be treated as frozen.
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
 import { additionalOf, defaultOf, propertyOf, resolveNode } from './resolve.ts'
@@ -7,8 +7,8 @@ import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
 /**
  * Applies the defaults of a schema below existing objects, lists and maps: a missing field, and a null one that is not
- * nullable, gets its default; a null that is neither nullable nor defaulted is removed from its object (it stays in a list,
- * where validation rejects it). Idempotent; returns the same value when nothing changes.
+ * nullable, gets its default; a null that is neither nullable nor defaulted is removed from its object (it stays in a
+ * list, where validation rejects it). Idempotent; returns the same value when nothing changes.
  */
 export function applySchemaDefaults(value: JsonValue, schema: TypeSchema, options: DefaultOptions = {}): JsonValue {
   return defaulted(value, resolveNode(schema.root, schema), { schema, keepsNulls: options.keepsNulls === true })

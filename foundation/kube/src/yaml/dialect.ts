@@ -1,5 +1,5 @@
-// The YAML dialect of kubectl and the API server. It is neither 1.1 nor 1.2: yes/no/on/off are booleans and 0777 is octal as in
-// 1.1, but timestamps and 12:30 stay strings, and 0o17 is octal too.
+// The YAML dialect of kubectl and the API server. It is neither 1.1 nor 1.2: yes/no/on/off are booleans and 0777 is
+// octal as in 1.1, but timestamps and 12:30 stay strings, and 0o17 is octal too.
 import type { DocumentOptions, ParseOptions, ScalarTag, SchemaOptions, Tags } from 'yaml'
 
 const newOctal: ScalarTag = {

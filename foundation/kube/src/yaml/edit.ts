@@ -9,8 +9,8 @@ export interface YamlEdit {
 }
 
 /**
- * Returns the source with the strings set. Comments, order, quoting and spacing of the rest stay. Undefined when a map on a path is
- * missing, an alias or empty. The source must be one document that parses.
+ * Returns the source with the strings set. Comments, order, quoting and spacing of the rest stay. Undefined when a map
+ * on a path is missing, an alias or empty. The source must be one document that parses.
  */
 export function setYamlStrings(source: string, edits: readonly YamlEdit[]): string | undefined {
   const { parseDocument } = yamlLibrary()

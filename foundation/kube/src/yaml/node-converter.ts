@@ -1,4 +1,5 @@
-// Nodes of the `yaml` library to JSON values: anchors, merge keys, integers beyond 2^53, and the limits that protect the server.
+// Nodes of the `yaml` library to JSON values: anchors, merge keys, integers beyond 2^53, and the limits that protect
+// the server.
 import type { Alias, Document, LineCounter, Node, Pair, Scalar } from 'yaml'
 import { formatJsonPath, maxJsonDepth } from '../json.ts'
 import type { ParseJsonOptions } from '../json.ts'

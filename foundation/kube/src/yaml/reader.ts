@@ -93,8 +93,9 @@ function read(text: string): { documents: readonly Document.Parsed[]; lineCounte
 }
 
 /**
- * Returns the source with a continued line of a quoted scalar indented. Go's reader accepts such a line without indentation, the library does not;
- * within quotes the leading blanks have no meaning. Undefined when the error is another one.
+ * Returns the source with a continued line of a quoted scalar indented. Go's reader accepts such a line without
+ * indentation, the library does not; within quotes the leading blanks have no meaning. Undefined when the error is
+ * another one.
  */
 function withIndentedQuote(text: string, documents: readonly Document.Parsed[]): string | undefined {
   const error = documents.flatMap(({ errors }) => errors.slice(0, 1))[0]

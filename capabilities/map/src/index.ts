@@ -1,32 +1,47 @@
-// The door of @fairlead/map: the capability, its API types, and the engine for those who decide the same things offline.
+// Public API of @fairlead/map: the capability, its API types, and decisions for callers without a cluster.
 export type * from './api.ts'
 export { map } from './capability.ts'
 export { crds } from './generated/crds.ts'
 
-// the controller
+// the controllers
 export { MapControllers, mapControllerKind } from './controllers/map-controller.ts'
 export type { MapControllerObject } from './controllers/map-controller.ts'
 export type { FailingGroup, GroupRef } from './runtime/group-state.ts'
 export type { MapRun, RunState } from './runtime/map-run.ts'
 
-// the engine: decisions as pure functions
-export * from './engine/response.ts'
-export * from './engine/configuration.ts'
-export * from './engine/group.ts'
-export * from './engine/identity.ts'
-export * from './engine/input.ts'
-export * from './engine/map-key.ts'
-export * from './engine/plan.ts'
-export * from './engine/request.ts'
-export * from './engine/resource.ts'
-export * from './engine/resync.ts'
-export * from './engine/status.ts'
-export * from './engine/tag.ts'
-export * from './engine/trigger.ts'
-export * from './engine/selection.ts'
-export * from './engine/output-index.ts'
-export * from './engine/grants.ts'
+// groups, their keys and tags
+export { formatIdentity, identityOf, parseIdentity } from './engine/identity.ts'
+export type { Identity } from './engine/identity.ts'
+export { mapKeyOf } from './engine/map-key.ts'
+export { inputAnnotation, mapKeyLabel, tagAnnotations, tagLabels, tagOf } from './engine/tag.ts'
+export type { Tag } from './engine/tag.ts'
+export { configurationOf, fieldManager } from './engine/configuration.ts'
+export { outputKind } from './engine/resource.ts'
+export { clusterRoleFor } from './engine/grants.ts'
 
-// offline
-export { rehearse } from './offline/rendering.ts'
-export type { Rehearsed, RehearsedParent, RehearsalOptions } from './offline/rendering.ts'
+// decisions
+export { decideGroup } from './engine/decide-group.ts'
+export type { CallContext, Decision, Warning } from './engine/decide-group.ts'
+export type { Cluster } from './engine/cluster.ts'
+export type { Group, Step } from './engine/group.ts'
+export type { Hook, HookCall, HookName, Hooks } from './engine/hook.ts'
+export type { Action, Plan } from './engine/plan.ts'
+export { renderController } from './offline/rendering.ts'
+export type { RenderedGroup, RenderedParent, RenderOptions } from './offline/rendering.ts'
+
+// cases
+export { parseRef, refOf } from './offline/map-case.ts'
+export type {
+  CaseController,
+  CaseHooks,
+  CaseOutput,
+  CaseResource,
+  CaseResponse,
+  CaseTrigger,
+  MapCase,
+  MapCaseInput,
+  MapCaseWant,
+  NamedHooksSpec,
+  WantedRequest,
+  WantedWrite,
+} from './offline/map-case.ts'

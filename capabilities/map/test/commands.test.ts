@@ -1,12 +1,14 @@
+// The commands of map on files, as the program runs them: a CommandError is printed and gives the exit code.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CommandContext } from '@fairlead/controller'
 import { parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import { map } from '@fairlead/map'
+import { CommandError } from '@fairlead/offline'
 import { afterAll, describe, expect, test } from 'vitest'
 import { dataPath, describeData, readDataJson } from '../../../test/support/conformance-data.ts'
 
@@ -28,7 +30,7 @@ async function runCommand(
 ): Promise<Ran> {
   const command = (await map.commands!()).find((one) => one.name === name)!
   const [out, err]: string[][] = [[], []]
-  const code = await command.run({
+  const context: CommandContext = {
     arguments: args,
     options,
     stdin: async () => stdin,
@@ -36,6 +38,11 @@ async function runCommand(
     err: (text) => void err!.push(text),
     client: () => Promise.reject(new Error('there is no cluster')),
     signal: new AbortController().signal,
+  }
+  const code = await command.run(context).catch((error: unknown) => {
+    if (!(error instanceof CommandError)) throw error
+    err!.push(error.message)
+    return error.exitCode
   })
   return { code, out: out!.join('\n'), err: err!.join('\n') }
 }
@@ -79,21 +86,21 @@ metadata: {name: b-copy}
 describe('fairlead map render', () => {
   const files = [file('controller.yaml', controller), file('objects.yaml', objects)]
 
-  test('prints what would be done with each group, and why', async () => {
+  test('prints the actions of each group with their reasons', async () => {
     expect(await runCommand('render', { filename: files })).toEqual({
       code: 1,
       err: '',
       out: [
         'ServiceAccount/default/owner',
-        '  ConfigMap/default/a  (asked the map hook)',
-        '    create Secret/default/a-copy  Missing',
-        '  ConfigMap/default/b  (asked the map hook)',
-        '    refuse Secret/default/b-copy  Secret/default/b-copy exists already and is not owned by this parent; it was left as it is. Rename one of the two, or delete it',
+        '  ConfigMap/default/a  (called the map hook)',
+        '    create  Secret default/a-copy  Missing',
+        '  ConfigMap/default/b  (called the map hook)',
+        '    refuse  Secret default/b-copy  NameTaken: Secret/default/b-copy exists already and is not owned by this parent; it was left as it is. Rename one of the two, or delete it',
       ].join('\n'),
     })
   })
 
-  test('prints the objects that would be applied, which it then finds unchanged', async () => {
+  test('prints the objects that would be applied as YAML, and every group as JSON', async () => {
     const { out } = await runCommand('render', { filename: files, output: 'yaml' })
     const [secret] = parseYamlDocuments(out) as { metadata: object; stringData: object }[]
     expect(secret).toMatchObject({
@@ -103,11 +110,24 @@ describe('fairlead map render', () => {
     })
     const json = JSON.parse(
       (await runCommand('render', { filename: [files[0]!, '-'], output: 'json' }, [], objects)).out,
-    ) as { parents: { groups: unknown[] }[] }
-    expect(json.parents[0]?.groups.length).toBe(2)
+    ) as { plans: { title: string; parts: { title: string; step: string; actions: { op: string }[] }[] }[] }
+    expect(
+      json.plans.map(({ title, parts }) => [
+        title,
+        parts.map(({ step, actions }) => [step, ...actions.map(({ op }) => op)]),
+      ]),
+    ).toEqual([
+      [
+        'ServiceAccount/default/owner',
+        [
+          ['map', 'create'],
+          ['map', 'refuse'],
+        ],
+      ],
+    ])
   })
 
-  test('asks a server that is named instead of the one in the file', async () => {
+  test('calls the hook server of --hook instead of the hook in the file', async () => {
     const server = createServer(
       (request, response) =>
         void response.end(JSON.stringify({ outputs: request.url === '/map' ? [] : null, resyncAfterSeconds: 7 })),
@@ -123,8 +143,8 @@ describe('fairlead map render', () => {
       code: 0,
       out: [
         'ServiceAccount/default/owner',
-        '  ConfigMap/default/a  (asked the map hook, again in 7 s)',
-        '  ConfigMap/default/b  (asked the map hook, again in 7 s)',
+        '  ConfigMap/default/a  (called the map hook, resync in 7 s)',
+        '  ConfigMap/default/b  (called the map hook, resync in 7 s)',
       ].join('\n'),
     })
   })
@@ -141,17 +161,62 @@ describe('fairlead map render', () => {
       'spec.hooks.map.expression',
     ],
     [
-      'a kind that nothing tells',
+      'an unknown resource',
       controller.replace('resource: secrets', 'resource: gadgets'),
-      'Nothing tells the kind of gadgets in v1',
+      'Kubernetes has no resource gadgets in v1',
     ],
-    ['broken YAML', `${controller}\n  - : [`, 'broken.yaml:'],
-  ])('says what is wrong with %s', async (_title, text, message) => {
+    ['broken YAML', `${controller}\n  - : [`, 'broken.yaml:13: '],
+    [
+      'a field that a MapController does not have',
+      controller.replace('  hooks:', '  hook: {}\n  hooks:'),
+      'broken.yaml:2: MapController copies: spec.hook: Forbidden: unknown field',
+    ],
+    [
+      'an enum value that a MapController does not have',
+      controller.replace('InPlace', 'Sometimes'),
+      'broken.yaml:2: MapController copies: spec.outputResources[0].updateStrategy.method: Unsupported value: "Sometimes"',
+    ],
+  ])('refuses %s', async (_title, text, message) => {
     const ran = await runCommand('render', { filename: [file('broken.yaml', text), files[1]!] })
     expect({ code: ran.code, err: ran.err.includes(message) ? message : ran.err }).toEqual({ code: 1, err: message })
   })
 
-  test('asks for files, and knows its formats', async () => {
+  test('reads folders recursively and takes Lists apart', async () => {
+    mkdirSync(join(folder, 'nested/deeper'), { recursive: true })
+    file('nested/controller.yaml', controller)
+    file('nested/deeper/objects.yaml', objects)
+    const { out } = await runCommand('render', { filename: [join(folder, 'nested')] })
+    expect(out.split('\n').filter((line) => line.includes('ConfigMap'))).toEqual([
+      '  ConfigMap/default/a  (called the map hook)',
+      '  ConfigMap/default/b  (called the map hook)',
+    ])
+  })
+
+  test('prints the adoption of an orphan before its other actions', async () => {
+    const { out: applied } = await runCommand('render', { filename: files, output: 'yaml' })
+    const orphan = applied.replace(/ {2}ownerReferences:\n(?: {2}- .*\n(?: {4}.*\n)*)/, '')
+    const { out } = await runCommand('render', { filename: [...files, file('orphan.yaml', orphan)] })
+    expect(out.split('\n').slice(0, 4)).toEqual([
+      'ServiceAccount/default/owner',
+      '  ConfigMap/default/a  (called the map hook)',
+      '    adopt   Secret default/a-copy  Orphan',
+      '    update  Secret default/a-copy  Changed',
+    ])
+  })
+
+  test('prints why a chain of maps that is too long is stopped', async () => {
+    const looped = objects.replace(
+      'metadata: {name: a}, data',
+      'metadata: {name: a, annotations: {metacontroller.k8s.io/map-hops: "8"}}, data',
+    )
+    const { out } = await runCommand('render', { filename: [files[0]!, file('looped.yaml', looped)] })
+    expect(out.split('\n').slice(1, 3)).toEqual([
+      '  ConfigMap/default/a  (the chain of maps is too long)',
+      "    ConfigMap/default/a was made by 8 maps in a row and is not mapped any further; check whether two parents select each other's outputs",
+    ])
+  })
+
+  test('exits 2 without files and for an unknown output format', async () => {
     expect((await runCommand('render', {})).code).toBe(2)
     expect((await runCommand('render', { filename: files, output: 'xml' })).code).toBe(2)
     expect((await runCommand('render', { filename: [files[1]!] })).err).toContain('There is no MapController in')
@@ -175,7 +240,7 @@ describe('fairlead map test', () => {
     test('passes them all', () => passesAll(dataPath(...sharedFile)))
   })
 
-  test('says what disagrees', async () => {
+  test('prints each disagreement of a case and exits 1', async () => {
     const { cases, resources } = JSON.parse(readFileSync(join(own, 'mapcontroller.json'), 'utf8')) as {
       cases: { id: string; want: object }[]
       resources: unknown
@@ -193,8 +258,8 @@ describe('fairlead map test', () => {
     const { out, code } = await runCommand('test', {}, [path])
     expect(code).toBe(1)
     expect(out).toContain('create VolumeSnapshot/app/y was not wanted')
-    expect(out).toContain('mapCalls: wanted 2, came 1')
-    expect(out).toContain('status.outputs.volumesnapshots.total: wanted 5, came 1')
+    expect(out).toContain('mapCalls: wanted 2, got 1')
+    expect(out).toContain('status.outputs.volumesnapshots.total: wanted 5, got 1')
     expect(out).toContain('0 passed, 1 failed')
   })
 })
@@ -210,7 +275,7 @@ describe('fairlead map rbac', () => {
   test('grants credentials by name, namespaces where they select, and related kinds', async () => {
     const more = controller.replace(
       'expression: |',
-      'relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {}}]\n      webhook: {url: "https://x/", caBundle: {configMapRef: {name: ca, namespace: n}}, authorization: {secretRef: {name: token, namespace: n, key: k}}}\n      unused: |',
+      'relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {}}]\n      webhook: {url: "https://x/", caBundle: {configMapRef: {name: ca, namespace: ns}}, authorization: {secretRef: {name: token, namespace: ns, key: k}}}\n    tombstone:\n      expression: |',
     )
     const { rules } = parseYaml((await runCommand('rbac', { filename: [file('more.yaml', more)] })).out) as unknown as {
       rules: { resources: string[]; verbs: string[]; resourceNames?: string[] }[]
@@ -232,7 +297,7 @@ describe('fairlead map rbac', () => {
     ])
   })
 
-  test('asks for a file or a name', async () => {
+  test('exits 2 without a file and without a name', async () => {
     expect((await runCommand('rbac', {})).code).toBe(2)
   })
 })

@@ -4,14 +4,15 @@ import { Client, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
-import { clusterRoleFor, map } from '@fairlead/map'
 import type { MapController } from '@fairlead/map'
+import { map } from '@fairlead/map'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Stage } from '../../../examples/stage.ts'
 import type { StageOptions } from '../../../examples/stage.ts'
 import { ownAddress } from '../../../test/support/own-address.ts'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import { TestHook, copyOf } from './hook.ts'
+import { clusterRoleFor } from '../src/engine/grants.ts'
 
 const mapControllers = { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController' }
 const secrets = { apiVersion: 'v1', kind: 'Secret' }

@@ -5,10 +5,10 @@ import type { ApiRequest, ApiResponse, Transport } from '@fairlead/client'
 import { fc, test as property } from '@fast-check/vitest'
 import type { KubeObject } from '@fairlead/kube'
 import { isNotFound } from '@fairlead/kube'
-import { inputAnnotation } from '@fairlead/map'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { Stage, repeatableRandom } from '../../../examples/stage.ts'
 import { TestHook, copyOf } from './hook.ts'
+import { inputAnnotation } from '../src/engine/tag.ts'
 
 type Action =
   | {

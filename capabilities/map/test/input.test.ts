@@ -1,9 +1,9 @@
 import type { KubeObject } from '@fairlead/kube'
 import { everything } from '@fairlead/kube'
-import { inputFilter, inputRole, parentSelector } from '@fairlead/map'
-import type { InputKind } from '@fairlead/map'
 import { describe, expect, test } from 'vitest'
 import { claim, claims, namespaces, parent } from './objects.ts'
+import { inputFilter, inputRole, parentSelector } from '../src/engine/input.ts'
+import type { InputKind } from '../src/engine/resource.ts'
 
 const noNamespaces = (): undefined => undefined
 

@@ -1,8 +1,9 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { labelValue } from '@fairlead/kube'
-import { formatIdentity, fractionOf, mapKeyOf, parseIdentity } from '@fairlead/map'
-import type { Identity } from '@fairlead/map'
 import { describe, expect, test } from 'vitest'
+import type { Identity } from '../src/engine/identity.ts'
+import { formatIdentity, parseIdentity } from '../src/engine/identity.ts'
+import { fractionOf, mapKeyOf } from '../src/engine/map-key.ts'
 
 const text = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$/)
 const identity: fc.Arbitrary<Identity> = fc.record({

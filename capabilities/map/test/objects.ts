@@ -1,7 +1,11 @@
 // Objects that the tests of this package speak of.
 import type { KubeObject } from '@fairlead/kube'
-import type { InputKind, MapController, OutputKind, Tag } from '@fairlead/map'
-import { configurationOf, identityOf, mapKeyOf } from '@fairlead/map'
+import type { MapController } from '@fairlead/map'
+import { configurationOf } from '../src/engine/configuration.ts'
+import { identityOf } from '../src/engine/identity.ts'
+import { mapKeyOf } from '../src/engine/map-key.ts'
+import type { InputKind, OutputKind } from '../src/engine/resource.ts'
+import type { Tag } from '../src/engine/tag.ts'
 
 export const claims: InputKind = {
   apiVersion: 'v1',

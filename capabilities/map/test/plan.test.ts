@@ -1,20 +1,19 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { applyServerSide } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
-import {
-  configurationOf,
-  fieldManager,
-  formatIdentity,
-  identityOf,
-  isEmptyPlan,
-  nextStep,
-  planDetached,
-  planGroup,
-  readMapAnswer,
-} from '@fairlead/map'
-import type { Configuration, GroupFacts, GroupView, Identity, MapAnswer, OutputKind, Plan } from '@fairlead/map'
 import { describe, expect, test } from 'vitest'
 import { claim, configMaps, outputOf, parent, snapshot, snapshots, tagFor } from './objects.ts'
+import type { Configuration } from '../src/engine/configuration.ts'
+import { configurationOf, fieldManager } from '../src/engine/configuration.ts'
+import type { GroupFacts } from '../src/engine/group.ts'
+import { nextStep } from '../src/engine/group.ts'
+import type { Identity } from '../src/engine/identity.ts'
+import { formatIdentity, identityOf } from '../src/engine/identity.ts'
+import type { ObservedGroup, Plan } from '../src/engine/plan.ts'
+import { isEmptyPlan, planDetached, planGroup } from '../src/engine/plan.ts'
+import type { OutputKind } from '../src/engine/resource.ts'
+import type { MapResponse } from '../src/engine/response.ts'
+import { readMapResponse } from '../src/engine/response.ts'
 
 const owner = parent()
 const input = claim('a')
@@ -38,7 +37,7 @@ function applied(live: KubeObject | undefined, configuration: KubeObject, by = m
   }
 }
 
-function view(observed: readonly KubeObject[], others: readonly KubeObject[] = [], mayDelete = true): GroupView {
+function view(observed: readonly KubeObject[], others: readonly KubeObject[] = [], mayDelete = true): ObservedGroup {
   const all = new Map([...observed, ...others].map((object) => [formatIdentity(identityOf(object)), object]))
   return {
     controllerName: 'schedules',
@@ -50,8 +49,8 @@ function view(observed: readonly KubeObject[], others: readonly KubeObject[] = [
   }
 }
 
-function answer(wanted: readonly KubeObject[], kinds: readonly OutputKind[]): MapAnswer {
-  return readMapAnswer(
+function answer(wanted: readonly KubeObject[], kinds: readonly OutputKind[]): MapResponse {
+  return readMapResponse(
     { value: { outputs: wanted } as unknown as JsonValue, duplicates: [] },
     { parent: owner, kinds, strict: false },
   )

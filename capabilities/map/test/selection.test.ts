@@ -1,8 +1,13 @@
 import { fc, test as property } from '@fast-check/vitest'
 import type { KubeObject } from '@fairlead/kube'
-import { OutputBook, Selection, Tally, formatIdentity, identityOf, inputFilter, mapKeyOf } from '@fairlead/map'
 import { describe, expect } from 'vitest'
 import { claim, claims, namespaces, outputOf, parent, snapshot } from './objects.ts'
+import { formatIdentity, identityOf } from '../src/engine/identity.ts'
+import { inputFilter } from '../src/engine/input.ts'
+import { mapKeyOf } from '../src/engine/map-key.ts'
+import { OutputIndex } from '../src/engine/output-index.ts'
+import { Selection } from '../src/engine/selection.ts'
+import { OutputCounts } from '../src/engine/status.ts'
 
 /** Something that happens to one object of a small world. */
 interface Happening {
@@ -77,7 +82,7 @@ describe('Selection', () => {
   )
 })
 
-describe('OutputBook', () => {
+describe('OutputIndex', () => {
   const change = fc.record({
     name: fc.constantFrom('s1', 's2', 's3'),
     input: fc.constantFrom('a', 'b'),
@@ -89,7 +94,7 @@ describe('OutputBook', () => {
   property.prop([fc.array(change, { maxLength: 40 })])(
     'kept up to date by single changes holds exactly what is there',
     (changes) => {
-      const book = new OutputBook('schedules', 1)
+      const book = new OutputIndex('schedules', 1)
       const there = new Map<string, { object: KubeObject; uid: string; input: string }>()
       for (const { name, input, uid, ready, gone } of changes) {
         const made = outputOf(claim(input), parent({ uid }), snapshot(name))
@@ -105,9 +110,9 @@ describe('OutputBook', () => {
       }
       for (const uid of ['p', 'q']) {
         const own = [...there.values()].filter((one) => one.uid === uid)
-        const tally = new Tally(1)
+        const tally = new OutputCounts(1)
         for (const { object } of own) tally.count(0, object, 1)
-        expect(book.tallyOf(uid).toJson()).toEqual(tally.toJson())
+        expect(book.countsOf(uid).toJson()).toEqual(tally.toJson())
         for (const input of ['a', 'b']) {
           const names = own.filter((one) => one.input === input).map(({ object }) => object.metadata.name)
           expect(

@@ -1,16 +1,16 @@
 import { fc, test as property } from '@fast-check/vitest'
 import type { KubeObject } from '@fairlead/kube'
-import { Tally, parentStatus } from '@fairlead/map'
 import { describe, expect, test } from 'vitest'
 import { claims, configMaps, snapshot, snapshots } from './objects.ts'
+import { OutputCounts, parentStatus } from '../src/engine/status.ts'
 
 const withConditions = (conditions: Readonly<Record<string, string | undefined>>): KubeObject => ({
   ...snapshot('a'),
   status: { conditions: Object.entries(conditions).map(([type, status]) => ({ type, status })) },
 })
 
-const tallyOf = (...outputs: readonly KubeObject[]): Tally => {
-  const tally = new Tally(2)
+const countsOf = (...outputs: readonly KubeObject[]): OutputCounts => {
+  const tally = new OutputCounts(2)
   for (const output of outputs) tally.count(0, output, 1)
   return tally
 }
@@ -28,7 +28,7 @@ describe('parentStatus', () => {
       inputKinds: [claims],
       inputTotals: [2],
       outputKinds: [snapshots('OnDelete'), configMaps],
-      outputs: tallyOf(...all),
+      outputs: countsOf(...all),
     }
     expect(parentStatus(facts)).toEqual({
       observedGeneration: 3,
@@ -48,7 +48,7 @@ describe('parentStatus', () => {
       inputKinds: [],
       inputTotals: [],
       outputKinds,
-      outputs: new Tally(3),
+      outputs: new OutputCounts(3),
     })
     expect(outputs).toEqual({
       'volumesnapshots.snapshot.example.com': { total: 0 },
@@ -58,13 +58,13 @@ describe('parentStatus', () => {
   })
 })
 
-describe('Tally', () => {
+describe('OutputCounts', () => {
   test.each([
     { status: null },
     { status: { conditions: {} } },
     { status: { conditions: [null, { type: 1 }, { type: '' }] } },
   ])('overlooks conditions that are none: %j', (fields) => {
-    expect(tallyOf({ ...snapshot('a'), ...fields }).toJson()).toEqual([{ total: 1 }, { total: 0 }])
+    expect(countsOf({ ...snapshot('a'), ...fields }).toJson()).toEqual([{ total: 1 }, { total: 0 }])
   })
 
   const conditions = fc.dictionary(
@@ -74,9 +74,9 @@ describe('Tally', () => {
   property.prop([fc.array(conditions), fc.array(conditions)])(
     'is the same for what was counted and taken back as if it had never been there',
     (stay, go) => {
-      const counted = tallyOf(...[...stay, ...go].map(withConditions))
+      const counted = countsOf(...[...stay, ...go].map(withConditions))
       for (const one of go) counted.count(0, withConditions(one), -1)
-      expect(counted.toJson()).toEqual(tallyOf(...stay.map(withConditions)).toJson())
+      expect(counted.toJson()).toEqual(countsOf(...stay.map(withConditions)).toJson())
     },
   )
 })

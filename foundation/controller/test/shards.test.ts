@@ -95,7 +95,7 @@ class Replicas {
         made
           .controller('copies')
           .for(ConfigMap, { labelSelector: 'shards=test' })
-          .withOptions({ keepReady: false })
+          .with({ keepReady: false })
           .reconcile(async ({ object, signal }) => {
             const key = `${object.metadata.namespace}/${object.metadata.name}`
             const other = this.running.get(key)

@@ -1,11 +1,10 @@
-// The clock that is injected wherever code reads or waits for time (design: "Time, randomness and ids are injected").
-// FakeClock is for tests.
+// Time as a value that is handed in (design: "Time, randomness and ids are injected"). FakeClock is the one that tests move.
 
 /** The only source of time in Fairlead. The real one is `systemClock` of `@fairlead/client`. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Monotonic milliseconds; only differences are meaningful. */
+  /** Milliseconds that never go back; only differences mean anything. */
   monotonic(): number
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -19,13 +18,13 @@ interface Pending {
   readonly run: () => void
 }
 
-/** A clock that changes only by {@link FakeClock.advance}; timers fire in order of their time. */
+/** A clock that stands still until {@link FakeClock.advance} moves it; timers fire in order of their time. */
 export class FakeClock implements Clock {
   #now: number
   #order = 0
   readonly #pending = new Set<Pending>()
 
-  /** Creates a clock at `start`, in milliseconds since the epoch or RFC 3339. */
+  /** A clock that stands at `start`, in milliseconds since the epoch or RFC 3339. */
   constructor(start: number | string = '2026-01-01T00:00:00Z') {
     this.#now = typeof start === 'number' ? start : Date.parse(start)
   }
@@ -59,13 +58,13 @@ export class FakeClock implements Clock {
     })
   }
 
-  /** Returns the milliseconds until the next timer fires; undefined without timers. */
+  /** Milliseconds until the next timer fires, or undefined when none waits. */
   untilNext(): number | undefined {
     const next = this.#next()
     return next && Math.max(0, next.at - this.#now)
   }
 
-  /** Advances the time by `ms`, fires timers in order and lets promises settle between them. */
+  /** Moves time forward by `ms`, firing timers in order and letting promises settle between them. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
@@ -88,7 +87,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Waits until every promise that can settle now has settled. */
+/** Lets every promise that can settle now do so. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,6 +1,6 @@
-// `status.conditions[]`: creating, finding and setting conditions by the API conventions.
+// `status.conditions[]`: making, finding and setting them by the API conventions.
 
-/** One condition. Times are RFC 3339 strings with whole seconds. */
+/** One condition. Times are RFC 3339 texts with whole seconds. */
 export type Condition = {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
@@ -10,17 +10,14 @@ export type Condition = {
   readonly message: string
 }
 
-/** The optional fields of a condition. */
+/** What else to say of a condition. */
 export interface ConditionDetails {
   readonly reason?: string
   readonly message?: string
   readonly observedGeneration?: number
 }
 
-/**
- * Creates a condition without a time; {@link setCondition} sets the time. `status` may be a boolean. The reason
- * defaults to the type.
- */
+/** A condition without a time; {@link setCondition} gives it one. `status` may be a boolean. The reason defaults to the type. */
 export function condition(
   type: string,
   status: boolean | 'True' | 'False' | 'Unknown',
@@ -31,8 +28,8 @@ export function condition(
 }
 
 /**
- * Returns the list with the condition in place of the one of its type, or appended. `lastTransitionTime` is `now` (an
- * RFC 3339 string, or milliseconds) when the status changes, else it is kept.
+ * The list with that condition in place of the one of its type, or at the end. `lastTransitionTime` is `now` (RFC 3339 text, or
+ * milliseconds) when the status differs from before, else what it was.
  */
 export function setCondition(
   list: readonly Condition[] | undefined,
@@ -54,22 +51,22 @@ export function setCondition(
   return old === undefined ? [...conditions, placed] : conditions.map((item) => (item === old ? placed : item))
 }
 
-/** Returns the condition of a type. */
+/** The condition of that type. */
 export function findCondition(list: readonly Condition[] | undefined, type: string): Condition | undefined {
   return list?.find((item) => item.type === type)
 }
 
-/** Reports that the condition of a type exists and is `True`. */
+/** The condition of that type is there and `True`. */
 export function isConditionTrue(list: readonly Condition[] | undefined, type: string): boolean {
   return findCondition(list, type)?.status === 'True'
 }
 
-/** Formats a time as Kubernetes does (`metav1.Time`): RFC 3339, whole seconds, UTC. Strings are returned unchanged. */
+/** A time as Kubernetes writes it (`metav1.Time`): RFC 3339, whole seconds, UTC. Texts are taken as they are. */
 export function formatTime(time: string | number): string {
   return typeof time === 'string' ? time : `${new Date(time).toISOString().slice(0, 19)}Z`
 }
 
-/** Formats milliseconds with six decimals (`metav1.MicroTime`). */
+/** A time with six decimals (`metav1.MicroTime`), from milliseconds. */
 export function formatMicroTime(time: number): string {
   return `${new Date(time).toISOString().slice(0, 23)}000Z`
 }

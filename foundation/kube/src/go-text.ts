@@ -1,4 +1,4 @@
-// Strings and values as Go prints them (%q, %v), for messages that Kubernetes clients show.
+// Texts as Go prints them, for messages that Kubernetes clients show: quoted strings (%q), values (%v).
 import type { JsonValue } from './object.ts'
 
 const shortEscapes: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ function escapeCharacter(character: string, quote: string): string {
 
 const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
-/** Quotes a string as Go's `%q` does. */
+/** The text as `%q` of Go writes it, in double quotes. */
 export function goQuote(text: string): string {
   if (plain.test(text)) return `"${text}"`
   let out = '"'
@@ -37,19 +37,13 @@ export function goQuote(text: string): string {
   return out + '"'
 }
 
-/**
- * Formats a character as Go's JSON decoder names it in `invalid character 'x'`; a byte of a longer UTF-8 sequence is
- * shown as Latin-1.
- */
+/** One character as Go's JSON decoder names it in `invalid character 'x'`; a byte of a longer UTF-8 sequence is shown as Latin-1. */
 export function goQuoteCharacter(byte: number): string {
   const character = String.fromCharCode(byte)
   return `'${character === '"' ? character : escapeCharacter(character, "'")}'`
 }
 
-/**
- * Formats a number as Go's `%v` does: integers in full, floats shortest, with an exponent of two digits from 1e21 and
- * below 1e-4.
- */
+/** A number as Go's `%v` writes it: integers in full, floats shortest, with an exponent of two digits from 1e21 and below 1e-4. */
 export function formatGoNumber(value: number | bigint): string {
   if (typeof value === 'bigint') return value.toString()
   if (Number.isInteger(value) && Math.abs(value) < 1e21) return BigInt(value).toString()
@@ -58,7 +52,7 @@ export function formatGoNumber(value: number | bigint): string {
   return text.replace(/e([+-])(\d)$/, 'e$10$2')
 }
 
-/** Formats a JSON value as Go's `%v` formats a decoded `interface{}`: `map[a:1 b:[x y]]`, `<nil>`. */
+/** A JSON value as Go's `%v` writes a decoded `interface{}`: `map[a:1 b:[x y]]`, `<nil>`. */
 export function formatGoValue(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return '<nil>'
   switch (typeof value) {
@@ -72,11 +66,11 @@ export function formatGoValue(value: JsonValue | undefined): string {
     default:
   }
   if (Array.isArray(value)) return `[${value.map((item) => formatGoValue(item as JsonValue)).join(' ')}]`
-  const entries = Object.entries(value).sort(byKey)
-  return `map[${entries.map(([key, member]) => `${key}:${formatGoValue(member as JsonValue)}`).join(' ')}]`
+  const members = Object.entries(value).sort(byKey)
+  return `map[${members.map(([key, member]) => `${key}:${formatGoValue(member as JsonValue)}`).join(' ')}]`
 }
 
-/** Compares entries by key. */
+/** Orders members by key. */
 export function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
 }

@@ -1,6 +1,5 @@
-// kubectl's JSONPath templates (`{range .items[*]}{.metadata.name}{"\n"}{end}`) and the paths of CRD columns, scale and
-// selectable fields. The dialect is kubectl's own: `$` and `@` mean the current value, keys with dots are escaped by
-// backslash, `['a.b']` is `.a.b`.
+// kubectl's JSONPath templates (`{range .items[*]}{.metadata.name}{"\n"}{end}`) and the paths of CRD columns, scale and selectable fields.
+// They are a dialect of their own: `$` and `@` mean the current value, keys with dots are escaped by backslash, `['a.b']` is `.a.b`.
 import { formatGoNumber } from './go-text.ts'
 import { marshalGoJson } from './go-json.ts'
 import { isJsonArray, isJsonObject, ownValue } from './own-property.ts'
@@ -11,31 +10,28 @@ import { JsonPathError } from './jsonpath-error.ts'
 
 export { JsonPathError } from './jsonpath-error.ts'
 
-/** Options of a template. */
+/** How to run a template. */
 export interface JsonPathOptions {
-  /** Missing fields give no value instead of an error. */
+  /** Fields that are not there give nothing instead of an error. */
   readonly allowMissingKeys?: boolean
-  /** The number of values that all steps together may find; a million by default. */
+  /** How many values all steps together may find; a million when left out. */
   readonly maxValues?: number
 }
 
 const defaultMaxValues = 1_000_000
-/** Printer columns are evaluated for every object of a list. */
+/** Columns are computed for every object of a list. */
 const maxColumnValues = 20_000
 
 /** A parsed template. */
 export interface JsonPathTemplate {
-  /** Formats the result as kubectl prints it; lists and objects as JSON. @throws JsonPathError `JsonPathNotFound` */
+  /** What kubectl prints for a value; lists and objects as JSON. @throws JsonPathError `JsonPathNotFound` */
   execute(value: JsonValue): string
-  /**
-   * Returns the values that each part of the template finds, in order; text nodes are strings. @throws JsonPathError
-   * `JsonPathNotFound`
-   */
+  /** The values that each part of the template finds, in order; texts are strings. @throws JsonPathError `JsonPathNotFound` */
   find(value: JsonValue): JsonValue[][]
 }
 
 /**
- * Parses a template. Text outside of braces is printed unchanged.
+ * Parses a template. What stands outside of braces is printed as it is.
  * @throws JsonPathError `InvalidJsonPath`
  */
 export function parseJsonPath(template: string, options: JsonPathOptions = {}): JsonPathTemplate {
@@ -52,9 +48,8 @@ export function parseJsonPath(template: string, options: JsonPathOptions = {}): 
 }
 
 /**
- * Parses the path of a CRD column, of scale or of a selectable field: `.spec.replicas`,
- * `.status.conditions[?(@.type=="Ready")].status`. The function returns the values found, none for a path that does not
- * match.
+ * Parses the path of a CRD column, of scale or of a selectable field: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`.
+ * The function gives the values found, none where the path leads nowhere.
  * @throws JsonPathError `InvalidJsonPath`
  */
 export function parseColumnPath(path: string): (value: JsonValue) => JsonValue[] {
@@ -69,9 +64,7 @@ export function parseColumnPath(path: string): (value: JsonValue) => JsonValue[]
   }
 }
 
-/**
- * Parses a path as kubectl accepts it for --sort-by, custom columns and wait: braces and the first dot are optional.
- */
+/** A path as kubectl takes it for --sort-by, custom columns and wait: braces and the first dot may be left out. */
 export function relaxedJsonPath(path: string): string {
   const bare = /^\{(.*)\}$/s.exec(path)?.[1] ?? path
   if (bare === '') return path
@@ -84,10 +77,7 @@ function printResult(value: JsonValue): string {
   return typeof value === 'number' || typeof value === 'bigint' ? formatGoNumber(value) : String(value)
 }
 
-/**
- * One evaluation. Repeated unions and `..` multiply the values found, so the values of all steps count towards the
- * limit.
- */
+/** One evaluation. Unions and `..` in a row multiply what they find, so the values of all steps are counted. */
 class Evaluator {
   readonly #allowMissing: boolean
   #left: number
@@ -171,7 +161,7 @@ class Evaluator {
     })
   }
 
-  /** Evaluates one side of a filter; empty for a missing field. */
+  /** One side of a filter; a field that is missing makes it empty. */
   #operand(nodes: readonly JsonPathNode[], item: JsonValue): JsonValue[] {
     try {
       return this.#walk(nodes, [item])
@@ -239,7 +229,7 @@ function children(value: JsonValue): JsonValue[] {
   return isJsonObject(value) ? Object.values(value) : []
 }
 
-/** Returns the value and everything below it, containers only. */
+/** The value and everything below it, containers only. */
 function withDescendants(value: JsonValue): JsonValue[] {
   const below = children(value)
   return below.length === 0 ? [] : [value, ...below.flatMap(withDescendants)]

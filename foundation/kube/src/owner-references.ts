@@ -1,7 +1,7 @@
-// `metadata.ownerReferences[]`: the owners of an object.
+// `metadata.ownerReferences[]`: who an object belongs to.
 import type { ObjectMeta, OwnerReference } from './object.ts'
 
-/** An object that can be an owner: one that the server has stored. */
+/** What an owner must be: an object that the server has seen. */
 export interface Owner {
   readonly apiVersion: string
   readonly kind: string
@@ -9,8 +9,8 @@ export interface Owner {
 }
 
 /**
- * Creates a reference to an owner. `controller` and `blockOwnerDeletion` are true unless given.
- * @throws TypeError when the owner has no name or uid, hence was never stored
+ * A reference to an owner. `controller` and `blockOwnerDeletion` are true unless given.
+ * @throws TypeError when the owner has no name or uid: it was never stored
  */
 export function ownerReferenceTo(
   owner: Owner,
@@ -26,12 +26,12 @@ export function ownerReferenceTo(
   return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller, blockOwnerDeletion }
 }
 
-/** Returns the reference to the controlling owner. */
+/** The reference to the owner that controls the object. */
 export function controllerOf(object: { readonly metadata: ObjectMeta }): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true)
 }
 
-/** Reports that the object is controlled by the owner with that uid. */
+/** The object is controlled by the owner of that uid. */
 export function isControlledBy(
   object: { readonly metadata: ObjectMeta },
   owner: { readonly metadata: ObjectMeta },

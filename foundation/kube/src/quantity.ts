@@ -1,16 +1,15 @@
-// Quantities of resources (`500m`, `1.5Gi`, `12e6`): exact arithmetic and the canonical form that the API server
-// stores.
+// Quantities of resources (`500m`, `1.5Gi`, `12e6`): exact arithmetic and the canonical text that the API server stores.
 
-/** The format of a quantity: powers of 1024, of 1000, or an exponent. */
+/** How a quantity is written: by powers of 1024, of 1000, or with an exponent. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent'
 
-/** An exact amount in billionths (`nanos`), the precision of Kubernetes. */
+/** An exact amount: `nanos` billionths, which is the finest that Kubernetes keeps. */
 export interface Quantity {
   readonly nanos: bigint
   readonly format: QuantityFormat
 }
 
-/** Thrown for a string that is not a quantity; the message is the API server's. */
+/** A text that is no quantity; the message is the API server's. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError'
   readonly code = 'InvalidQuantity'
@@ -37,7 +36,7 @@ const decimalSuffixes: Readonly<Record<string, number>> = {
 const binarySuffixes: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 }
 
 /**
- * Parses a quantity. Fractions of a billionth are rounded away from zero; values beyond int64 are capped.
+ * Reads a quantity. Finer parts than a billionth are rounded away from zero; more than an int64 holds is cut to that.
  * @throws QuantityError `InvalidQuantity`
  */
 export function parseQuantity(text: string): Quantity {
@@ -69,7 +68,7 @@ function readSuffix(suffix: string): { base: bigint; exponent: number; format: Q
   return { base: 10n, exponent, format: 'DecimalExponent' }
 }
 
-/** Reports that a string is a quantity. */
+/** A text is a quantity. */
 export function isQuantity(text: string): boolean {
   try {
     parseQuantity(text)
@@ -79,7 +78,7 @@ export function isQuantity(text: string): boolean {
   }
 }
 
-/** Formats a quantity in canonical form: no precision lost, no fraction, the largest suffix possible. */
+/** The canonical text: no precision lost, no fraction, the largest suffix that fits. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0'
   const small = nanos > -1024n * billion && nanos < 1024n * billion
@@ -104,24 +103,24 @@ function factorOut(value: bigint, base: bigint, limit: number): { mantissa: bigi
 }
 
 /**
- * Returns a quantity string in canonical form: `1024Mi` is `1Gi`, `0.5` is `500m`.
+ * A quantity's text in canonical form: `1024Mi` is `1Gi`, `0.5` is `500m`.
  * @throws QuantityError `InvalidQuantity`
  */
 export function canonicalQuantity(text: string): string {
   return formatQuantity(parseQuantity(text))
 }
 
-/** Compares quantities: negative, zero or positive as `a` is less than, equal to or greater than `b`. */
+/** Negative, zero or positive as `a` is less than, equal to or greater than `b`. */
 export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {
   return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0
 }
 
-/** Returns the sum, in the format of `a`; of `b` when `a` is zero. */
+/** The sum, in the format of `a`; of `b` when `a` is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format }
 }
 
-/** Returns the difference, in the format of `a`; of `b` when `a` is zero. */
+/** The difference, in the format of `a`; of `b` when `a` is zero. */
 export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos - b.nanos, format: a.nanos === 0n ? b.format : a.format }
 }

@@ -1,19 +1,19 @@
-// Generated names: generateName and the like.
+// Names that the server makes up: generateName and the like.
 
-/** Without vowels, so that no words appear, and without characters that are easily confused (apimachinery's rand). */
+/** No vowels, so no words; no characters that are easily confused (apimachinery's rand). */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** The maximum length of a generated name, suffix included. */
+/** Names made from a base are at most this long, the suffix included. */
 const maxNameLength = 63
 
-/** Returns five random characters; `random` returns numbers in [0, 1). */
+/** Five characters; `random` gives numbers in [0, 1). */
 export function nameSuffix(random: () => number): string {
   let suffix = ''
   for (let i = 0; i < 5; i++) suffix += alphabet[Math.floor(random() * alphabet.length)]
   return suffix
 }
 
-/** Returns a name for `generateName`: the base, truncated to fit, and a random suffix. */
+/** A name for `generateName`: the base, cut so that all fits, and a suffix. */
 export function generatedName(base: string, random: () => number): string {
   return base.slice(0, maxNameLength - 5) + nameSuffix(random)
 }

@@ -1,5 +1,4 @@
-// Label selectors: the query form (`app=x,tier in (a,b),!old`) and the object form (matchLabels, matchExpressions),
-// with Kubernetes' errors.
+// Label selectors: the query form (`app=x,tier in (a,b),!old`) and the object form (matchLabels, matchExpressions), with Kubernetes' errors.
 import { fieldErrors, formatFieldError, formatFieldErrors } from './field-error.ts'
 import type { FieldError } from './field-error.ts'
 import { goQuote } from './go-text.ts'
@@ -15,13 +14,13 @@ export type LabelSelectorRequirement = {
   readonly values?: readonly string[]
 }
 
-/** `metav1.LabelSelector`: all requirements must match; an empty one selects everything. */
+/** `metav1.LabelSelector`: everything in it must hold; empty selects everything. */
 export type LabelSelector = {
   readonly matchLabels?: Labels
   readonly matchExpressions?: readonly LabelSelectorRequirement[]
 }
 
-/** The operator of a requirement. `=` and `==` are equivalent and print as written. */
+/** How a requirement compares. `=` and `==` mean the same and print as they were written. */
 export type SelectorOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt'
 
 /** One term of a selector; values are sorted and unique. */
@@ -34,15 +33,15 @@ export interface Requirement {
 /** A parsed label selector. */
 export interface Selector {
   readonly requirements: readonly Requirement[]
-  /** Reports that the selector selects everything. */
+  /** It selects everything. */
   readonly isEmpty: boolean
-  /** Reports that the labels match every requirement. */
+  /** The labels satisfy every requirement. */
   matches(labels: Labels | undefined): boolean
-  /** Formats the query form; parsing it gives an equal selector. */
+  /** The query form; parsing it gives an equal selector. */
   toString(): string
 }
 
-/** Thrown for an invalid selector; the message is the API server's. */
+/** A selector that cannot be understood; the message is the API server's. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError'
   readonly code = 'InvalidSelector'
@@ -71,10 +70,10 @@ class LabelQuery implements Selector {
   }
 }
 
-/** The selector of every object. */
+/** Selects every object. */
 export const everything: Selector = new LabelQuery([])
 
-/** The selector of no object. Its query form is empty, as in Kubernetes, so never send it as a query. */
+/** Selects no object; its text is empty, as in Kubernetes, so never send it as a query. */
 export const nothing: Selector = {
   requirements: [],
   isEmpty: false,
@@ -99,7 +98,7 @@ const objectOperators: Readonly<Record<string, SelectorOperator>> = {
 }
 
 /**
- * Parses the object form; undefined selects nothing, `{}` everything.
+ * The selector of the object form; undefined selects nothing, `{}` everything.
  * @throws SelectorError `InvalidSelector`
  */
 export function selectorFrom(selector: LabelSelector | null | undefined): Selector {
@@ -119,7 +118,7 @@ function byKey(a: Requirement, b: Requirement): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
 }
 
-/** Validates a requirement; all errors go into one SelectorError. */
+/** A checked requirement; all that is wrong goes into one SelectorError. */
 function requirement(key: string, operator: SelectorOperator, given: readonly string[]): Requirement {
   const values = [...new Set(given)].sort()
   const errors: FieldError[] = []
@@ -290,7 +289,7 @@ class SelectorParser {
     if (!isWord(token)) throw new SelectorError(`found '${token.text}', expected: identifier`)
     const key = token.text
     const keyErrors = qualifiedName(key)
-    // The server has no path for a key and shows that.
+    // The server has no path to show for a key, and says so.
     if (keyErrors.length > 0)
       throw new SelectorError(formatFieldError(fieldErrors.invalid('<nil>', key, keyErrors.join('; '))))
     if (negated) return requirement(key, '!', [])
@@ -323,7 +322,7 @@ class SelectorParser {
     if (open.text !== '(') throw new SelectorError(`found '${open.text}' expected: '('`)
     const first = this.#peek()
     if (first.text === ')') {
-      // `in ()` has one empty value
+      // `in ()` is the one empty value
       this.#at++
       return ['']
     }
@@ -335,7 +334,7 @@ class SelectorParser {
     return values
   }
 
-  /** A list up to its closing parenthesis; a comma without a value beside it gives an empty value. */
+  /** A list up to its closing parenthesis; commas with nothing beside them stand for empty values. */
   #list(): string[] {
     const values: string[] = []
     for (;;) {
@@ -360,7 +359,7 @@ class SelectorParser {
   }
 }
 
-/** Keywords are identifiers where no operator is expected. */
+/** Keywords are identifiers wherever an operator is not expected. */
 function isWord(token: Token): boolean {
   return token.kind === 'identifier' || token.kind === 'keyword'
 }

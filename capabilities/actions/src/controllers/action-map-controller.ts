@@ -1,4 +1,4 @@
-// The controller of action maps: reports their problems as events, and creates their embedded mappings (`kam-defs`).
+// Looks after action maps: tells their authors what is wrong with them, and makes the mappings that they carry (`kam-defs`).
 import { CollisionError, ConfigMap } from '@fairlead/client'
 import type { Controller, Manager, ReconcileContext } from '@fairlead/controller'
 import { StatusError, controllerOf, isTerminating } from '@fairlead/kube'
@@ -9,20 +9,19 @@ import { mapTypeLabel } from '../engine/maps/action-map.ts'
 import { mapProblems } from '../engine/map-problems.ts'
 import { autoCreatedLabel, embeddedMapping, kamDefsKey } from '../engine/embedded-mapping.ts'
 
-/** Starts the controller. It reconciles only maps with the label `kappnav.io/map-type`; others are used as well. */
-export function startActionMapController(manager: Manager): Controller<ConfigMap> {
-  /** The problems that were reported for a map, by its key. */
-  const reported = new Map<string, string>()
+/** Sets the controller up. Only maps with the label `kappnav.io/map-type` are looked after; others are used all the same. */
+export function setUpMapController(manager: Manager): Controller<ConfigMap> {
+  const told = new Map<string, string>()
   return manager
     .controller('action-maps')
     .for(ConfigMap, { when: ({ object, previous }) => isMap(object) || (previous !== undefined && isMap(previous)) })
     .watches(kindActionMapping, (mapping) => ownerOf(mapping))
-    .withOptions({ keepReady: false })
-    .onDeleted(({ key }) => void reported.delete(`${key.namespace}/${key.name}`))
+    .with({ keepReady: false })
+    .gone(({ key }) => void told.delete(`${key.namespace}/${key.name}`))
     .reconcile(async (context) => {
-      if (!isMap(context.object) && !hasEmbeddedMapping(context.object)) return removeMappings(context, undefined)
-      reportProblems(context, reported)
-      await applyEmbeddedMapping(context)
+      if (!isMap(context.object) && !carriesMapping(context.object)) return removeMappings(context, undefined)
+      tellProblems(context, told)
+      await keepMapping(context)
     })
 }
 
@@ -30,29 +29,27 @@ function isMap({ metadata }: KubeObject): boolean {
   return metadata.labels?.[mapTypeLabel] !== undefined
 }
 
-function hasEmbeddedMapping({ data }: ConfigMap): boolean {
+function carriesMapping({ data }: ConfigMap): boolean {
   return data?.[kamDefsKey] !== undefined
 }
 
-/** Emits one event per problem, once for each set of problems. */
-function reportProblems({ object, events, key }: ReconcileContext<ConfigMap>, reported: Map<string, string>): void {
+/** One event for each thing that is wrong, once for each state of the map. */
+function tellProblems({ object, events, key }: ReconcileContext<ConfigMap>, told: Map<string, string>): void {
   const id = `${key.namespace}/${key.name}`
   const problems = mapProblems(object)
-  const summary = problems.map(({ field, message }) => `${field}: ${message}`).join('\n')
-  if (reported.get(id) === summary) return
-  reported.set(id, summary)
+  const state = problems.map(({ field, message }) => `${field}: ${message}`).join('\n')
+  if (told.get(id) === state) return
+  told.set(id, state)
   for (const { code, field, message } of problems) events.warning(code, `${field}: ${message}`, { action: 'Read' })
 }
 
-/**
- * Applies the embedded mapping of a map, owned by the map. A mapping of that name with another owner is not changed.
- */
-async function applyEmbeddedMapping(context: ReconcileContext<ConfigMap>): Promise<void> {
+/** Makes the mapping that a map carries, owned by the map; one that is not ours is left alone. */
+async function keepMapping(context: ReconcileContext<ConfigMap>): Promise<void> {
   const { object, client, events } = context
   if (isTerminating(object)) return
   const embedded = embeddedMapping(object)
   if (embedded !== undefined && 'problem' in embedded) {
-    // An invalid definition does not delete the mapping that was created from a valid one.
+    // What cannot be read is no reason to take a mapping away that works.
     const { code, field, message } = embedded.problem
     events.warning(code, `${field}: ${message}`, { action: 'Create' })
     return
@@ -66,7 +63,7 @@ async function applyEmbeddedMapping(context: ReconcileContext<ConfigMap>): Promi
     if (error instanceof CollisionError) {
       events.warning(
         'NotOurs',
-        `KindActionMapping ${mapping.metadata.name ?? ''} exists and is not owned by this map; it is not changed. Rename the mapping in ${kamDefsKey}`,
+        `KindActionMapping ${mapping.metadata.name ?? ''} exists and does not belong to this map; it stays as it is. Give the one in ${kamDefsKey} another name`,
         { action: 'Create' },
       )
     } else if (error instanceof StatusError && error.code === 422) {
@@ -75,7 +72,7 @@ async function applyEmbeddedMapping(context: ReconcileContext<ConfigMap>): Promi
   }
 }
 
-/** Deletes the mappings that were created from this map, except the one named `keep`. */
+/** Deletes mappings of this map but the one that it carries now. */
 async function removeMappings(
   { object, client, read }: ReconcileContext<ConfigMap>,
   keep: string | undefined,

@@ -1,26 +1,26 @@
-// Components of Applications (app.k8s.io; originals/kappnav.md §4).
+// Applications (app.k8s.io): which components they have (originals/kappnav.md §4).
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue, selectorFrom } from '@fairlead/kube'
 
-/** The Application kind of SIG Apps. */
+/** The Application of SIG Apps, whose components share its actions. */
 export const applicationApi = { apiVersion: 'app.k8s.io/v1beta1', kind: 'Application' } as const
 /** Annotation with further namespaces of components, separated by commas. */
 export const componentNamespacesAnnotation = 'kappnav.component.namespaces'
 /** Annotation that hides an Application from lists. */
 export const hiddenAnnotation = 'kappnav.application.hidden'
 
-/** A kind of components, in any version. */
+/** A sort of components. */
 export interface ComponentKind {
   readonly group: string
   readonly kind: string
 }
 
-/** The object is an Application of any version. */
+/** The object is an Application, of whatever version. */
 export function isApplication({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): boolean {
   return kind === applicationApi.kind && apiVersion.startsWith('app.k8s.io/')
 }
 
-/** Labels match a selector. An empty selector matches nothing. Throws SelectorError for an invalid one. */
+/** Whether a component's labels fit a selector. An empty selector selects nothing. Throws SelectorError for one that makes no sense. */
 export function selectsComponent(
   selector: LabelSelector | null | undefined,
   labels: Readonly<Record<string, string>> | null | undefined,
@@ -29,7 +29,7 @@ export function selectsComponent(
   return !parsed.isEmpty && parsed.matches(labels ?? {})
 }
 
-/** Returns the selector of an Application; undefined when it selects nothing. */
+/** The selector of an Application; undefined when it selects nothing. */
 export function selectorOf(application: KubeObject): LabelSelector | undefined {
   const spec = isJsonObject(application.spec) ? application.spec : {}
   const selector = ownValue(spec, 'selector')
@@ -37,28 +37,28 @@ export function selectorOf(application: KubeObject): LabelSelector | undefined {
   return selector as LabelSelector
 }
 
-/** Returns the component kinds of an Application. */
+/** The sorts of components of an Application. */
 export function componentKindsOf(application: KubeObject): readonly ComponentKind[] {
   const spec = isJsonObject(application.spec) ? application.spec : {}
   const kinds = ownValue(spec, 'componentKinds')
   return (isJsonArray(kinds) ? kinds : []).filter(isJsonObject).flatMap((entry) => {
     const kind = ownValue(entry, 'kind')
     const group = ownValue(entry, 'group')
-    // Older documents write an apiVersion as group; for the core group, its version.
+    // What older documents write as group is an apiVersion; of the core group it is its version.
     return typeof kind === 'string' && kind !== ''
       ? [{ kind, group: typeof group === 'string' ? groupOf(group) : '' }]
       : []
   })
 }
 
-/** Returns the namespaces of the components of an Application. */
+/** Where the components of an Application are. */
 export function componentNamespaces(application: KubeObject): readonly string[] {
   const more = application.metadata.annotations?.[componentNamespacesAnnotation] ?? ''
   const own = application.metadata.namespace ?? 'default'
   return [...new Set([own, ...more.split(',').map((name) => name.trim())])].filter((name) => name !== '')
 }
 
-/** The object is a component of the Application. An Application is never its own component. */
+/** Whether an object is a component of an Application; it is never its own. */
 export function isComponent(application: KubeObject, object: KubeObject): boolean {
   if (
     object.kind === application.kind &&

@@ -1,5 +1,4 @@
-// The catalog: all mappings, and the actions, status and sections they give a resource. Maps are looked up through
-// FindMap.
+// All mappings and maps at hand, and what they mean for a resource. Reads nothing by itself: whoever keeps objects tells where a map is.
 import type { KubeObject } from '@fairlead/kube'
 import type { MapObject } from './data/map-data.ts'
 import { parseActionMap } from './maps/action-map.ts'
@@ -20,7 +19,7 @@ import type { Target } from './mapping/target.ts'
 /** A KindActionMapping as the catalog needs it. */
 export type MappingObject = Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }
 
-/** Returns a map by its key. The same object must be returned until it changes. */
+/** Where maps are. The same object must come until it changes. */
 export type FindMap = (namespace: string, name: string) => MapObject | undefined
 
 /** A catalog, and the ConfigMaps beside it: the port of the service to a cluster, or to a list of objects. */
@@ -31,71 +30,71 @@ export interface CatalogSource {
   configMap(namespace: string, name: string): MapObject | undefined
 }
 
-/** The result of mapping, lookup and merge for a resource. */
+/** What mapping, lookup and merge give for a resource. */
 export interface Resolution extends Candidates {
   readonly target: Target
   readonly merged: MergedMap
 }
 
-/** Entries of the cache of merged maps. */
-const maxCached = 10_000
+/** Merged sets that are remembered. */
+const maxRemembered = 10_000
 
-/** Resolves the actions of resources. Notify it of changes; a lookup makes no API call. */
+/** The catalog. Tell it of changes; lookups make no call. */
 export class Catalog {
   readonly #find: FindMap
   #index: MappingIndex
   #mappings: readonly Mapping[]
   readonly #merged = new Map<string, MergedMap>()
-  /** Keys of all maps that a cached merge looked up, found or not. */
-  readonly #lookedUp = new Set<string>()
+  /** Maps that a remembered set was made of, or would have been had they existed. */
+  readonly #asked = new Set<string>()
 
-  /** Creates a catalog of mappings that finds maps with `find`. */
+  /** What is offered by these mappings, with maps found by `find`. */
   constructor(mappings: readonly MappingObject[], find: FindMap) {
     this.#find = find
     this.#mappings = mappings.map(parsedMapping)
     this.#index = new MappingIndex(this.#mappings)
   }
 
-  /** The current mappings. */
+  /** The mappings in force. */
   get mappings(): readonly Mapping[] {
     return this.#mappings
   }
 
-  /** Replaces all mappings. */
+  /** The mappings are others now. */
   replaceMappings(mappings: readonly MappingObject[]): void {
     this.#mappings = mappings.map(parsedMapping)
     this.#index = new MappingIndex(this.#mappings)
-    this.#clearCache()
+    this.#forget()
   }
 
-  /** Notifies the catalog that a map was created, updated or deleted. */
+  /** A map came, changed or went. */
   mapChanged(namespace: string, name: string): void {
-    if (this.#lookedUp.has(`${namespace}/${name}`)) this.#clearCache()
+    if (this.#asked.has(`${namespace}/${name}`)) this.#forget()
   }
 
-  /** Returns the candidate maps of a resource, most specific first. */
+  /** Maps that a resource may have, most specific first. */
   candidates(target: Target): Candidates {
     return this.#index.candidates(target)
   }
 
-  /** Returns the actions of a resource with their provenance. */
+  /** The actions of a resource, and how they came about. */
   resolve(resource: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): Resolution {
     return this.resolveTarget(targetOf(resource))
   }
 
-  /** Returns the actions of a target with their provenance. */
+  /** As {@link Catalog.resolve}. */
   resolveTarget(target: Target): Resolution {
     const { candidates, problems } = this.#index.candidates(target)
     return { target, candidates, problems, merged: this.#mergedOf(candidates) }
   }
 
-  /** Returns the status map of a resource; undefined when there is none, or no valid one. */
+  /** The status map of a resource; undefined when none is found or it tells nothing. */
   statusMapOf(target: Target): StatusMap | undefined {
     const found = findStatusMap(this.#index.candidates(target, 'status').candidates, this.#find)
     return found && parsedStatusMap(found)
   }
 
-  /** Returns the sections of a resource's details. */
+  /** The sections of a resource's details. */
   sectionsOf(resource: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): readonly Section[] {
     const { candidates } = this.#index.candidates(targetOf(resource), 'sections')
     return sectionsOf(
@@ -110,12 +109,12 @@ export class Catalog {
   #mergedOf(candidates: readonly Candidate[]): MergedMap {
     let key = ''
     for (const { namespace, name } of candidates) key += `${namespace}/${name} `
-    const cached = this.#merged.get(key)
-    if (cached !== undefined) return cached
-    if (this.#merged.size >= maxCached) this.#clearCache()
+    const known = this.#merged.get(key)
+    if (known !== undefined) return known
+    if (this.#merged.size >= maxRemembered) this.#forget()
     const found: FoundMap[] = []
     for (const candidate of candidates) {
-      this.#lookedUp.add(`${candidate.namespace}/${candidate.name}`)
+      this.#asked.add(`${candidate.namespace}/${candidate.name}`)
       const map = this.#find(candidate.namespace, candidate.name)
       if (map !== undefined) found.push({ candidate, map: parsedActionMap(map) })
     }
@@ -124,9 +123,9 @@ export class Catalog {
     return merged
   }
 
-  #clearCache(): void {
+  #forget(): void {
     this.#merged.clear()
-    this.#lookedUp.clear()
+    this.#asked.clear()
   }
 }
 
@@ -140,7 +139,7 @@ export function fixedCatalog(mappings: readonly MappingObject[], maps: readonly 
 
 const parsedMapping: (object: MappingObject) => Mapping = onceEach(parseMapping)
 
-/** Parses an action map, once for each version of its ConfigMap. */
+/** An action map, read once for each state of its ConfigMap. */
 export const parsedActionMap: (object: MapObject) => ActionMap = onceEach(parseActionMap)
 
 const parsedSectionMap: (object: MapObject) => SectionMap = onceEach(parseSectionMap)
@@ -149,7 +148,7 @@ const parsedStatusMap: (object: MapObject) => StatusMap | undefined = onceEach(
   (object) => parseStatusMap({ data: object.data }).map,
 )
 
-/** Caches the result per object: objects are frozen, a change gives a new one. */
+/** Objects are frozen and shared: what was read from one stays true. */
 function onceEach<T extends object, R>(read: (object: T) => R): (object: T) => R {
   const known = new WeakMap<T, { readonly result: R }>()
   return (object) => {

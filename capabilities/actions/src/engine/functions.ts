@@ -1,5 +1,4 @@
-// The built-in functions of patterns (originals/kappnav.md §1.8), without the original's bugs and without a child
-// process.
+// The built-in functions of patterns (originals/kappnav.md §1.8), without the original's bugs and without any process.
 import { isJsonObject, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { applicationApi, componentNamespaces, isApplication, selectorOf } from './application.ts'
@@ -14,29 +13,29 @@ const replicaSets = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
 
 const revisionAnnotation = 'deployment.kubernetes.io/revision'
 
-/** Returns the functions for one target. They read through `cluster`, with its rights. */
+/** The functions for one target, reading with the rights of `cluster`. */
 export function functionsFor(resource: KubeObject, cluster: Cluster): CallFunction {
   const namespace = resource.metadata.namespace ?? 'default'
   return async (name, args) => {
     switch (name) {
       case 'podlist':
-        return podsJson(await podsOf(await subjectOf(name, args, resource, cluster, deployments), cluster))
+        return podsJson(await podsOf(await contextOf(name, args, resource, cluster, deployments), cluster))
       case 'apppodlist':
         return podsJson(
-          await podsOfApplication(await subjectOf(name, args, resource, cluster, applicationApi), cluster),
+          await podsOfApplication(await contextOf(name, args, resource, cluster, applicationApi), cluster),
         )
       case 'replicaset':
-        return newestReplicaSet(await subjectOf(name, args, resource, cluster, deployments), cluster)
+        return newestReplicaSet(await contextOf(name, args, resource, cluster, deployments), cluster)
       case 'kubectlGet':
         return kubectlGet(args, namespace, cluster)
       default:
-        throw failed(name, 'unknown function; the functions are podlist, apppodlist, replicaset and kubectlGet')
+        throw failed(name, 'there is no such function; there are podlist, apppodlist, replicaset and kubectlGet')
     }
   }
 }
 
-/** Returns the target itself without arguments, else the object `(namespace,name)`. */
-async function subjectOf(
+/** The target itself without arguments, else the object of `(namespace,name)`. */
+async function contextOf(
   name: string,
   args: readonly string[],
   resource: KubeObject,
@@ -45,20 +44,20 @@ async function subjectOf(
 ): Promise<KubeObject> {
   const [namespace, object, ...more] = args
   if (namespace === undefined) {
-    const matches =
+    const isSuch =
       kind.kind === 'Application'
         ? isApplication(resource)
         : resource.kind === kind.kind && ['apps', 'extensions'].includes(parseApiVersion(resource.apiVersion).group)
-    if (matches) return resource
+    if (isSuch) return resource
     throw failed(
       name,
-      `without arguments the resource should be a ${kind.kind}, and it is a ${resource.kind}; write ${name}(NAMESPACE,NAME)`,
+      `without arguments it speaks of a ${kind.kind}, and the resource is a ${resource.kind}; write ${name}(NAMESPACE,NAME)`,
     )
   }
   if (object === undefined || more.length > 0)
-    throw failed(name, `it takes either no or two arguments, ${name}(NAMESPACE,NAME), not ${args.length}`)
+    throw failed(name, `it takes no arguments or two, ${name}(NAMESPACE,NAME), not ${args.length}`)
   const found = await cluster.find(kind, { namespace, name: object })
-  if (found === undefined) throw failed(name, `${kind.kind} ${namespace}/${object} does not exist`)
+  if (found === undefined) throw failed(name, `there is no ${kind.kind} ${namespace}/${object}`)
   return found
 }
 
@@ -82,7 +81,7 @@ async function podsOfApplication(application: KubeObject, cluster: Cluster): Pro
   return [...found.values()]
 }
 
-/** Returns the name of the ReplicaSet with the highest revision, of those that the Deployment owns if it owns any. */
+/** Name of the ReplicaSet with the highest revision; of those that the Deployment owns, where owners are known. */
 async function newestReplicaSet(deployment: KubeObject, cluster: Cluster): Promise<string> {
   const selected = await cluster.list(replicaSets, {
     namespace: deployment.metadata.namespace ?? 'default',

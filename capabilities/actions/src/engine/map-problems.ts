@@ -1,7 +1,6 @@
-// Validation of maps without a resource: their schema, their patterns, and the inputs and snippets their actions refer
-// to.
+// Everything that can be told of a map without a resource: its form, its patterns, what its actions refer to.
 import type { JsonValue } from '@fairlead/kube'
-import { ownValue } from '@fairlead/kube'
+import { isJsonObject, ownValue } from '@fairlead/kube'
 import { actionTypes, parseActionMap } from './maps/action-map.ts'
 import { MapData, asData } from './data/map-data.ts'
 import type { Action, ActionMap } from './maps/action-map.ts'
@@ -20,7 +19,7 @@ const actionKeys = [...actionTypes, 'inputs', 'variables', 'snippets', 'function
 const statusKeys = ['exists', 'jsonpath', 'algorithm']
 const sectionKeys = ['sections', 'section-datasources']
 
-/** Returns the problems of a map of any type; its data keys determine the type. */
+/** What is wrong with a map of any type; its keys say of which. */
 export function mapProblems(map: MapObject): readonly Problem[] {
   const keys = Object.keys(asData(map.data))
   const has = (some: readonly string[]): boolean => keys.some((key) => some.includes(key))
@@ -32,7 +31,7 @@ export function mapProblems(map: MapObject): readonly Problem[] {
   ]
 }
 
-/** Returns the problems of an action map: unreadable data, and actions that cannot work. */
+/** What is wrong with an action map: what cannot be read, and what cannot work. */
 export function lintActionMap(object: MapObject): readonly Problem[] {
   const map = parseActionMap(object)
   return [
@@ -60,11 +59,11 @@ function lintAction(map: ActionMap, action: Action): readonly Problem[] {
     }
   }
   const expression = ownValue(action.fields, 'enablement-expression')
-  const invalid = expression === undefined ? undefined : expressionProblem(expression)
-  if (invalid !== undefined) add('InvalidAction', 'enablement-expression', invalid)
+  const wrong = expression === undefined ? undefined : expressionProblem(expression)
+  if (wrong !== undefined) add('InvalidAction', 'enablement-expression', wrong)
   const input = ownValue(action.fields, 'requires-input')
   const form = typeof input === 'string' ? ownValue(map.parts.inputs, input) : undefined
-  // The form may come from a less specific map, which only the merge knows.
+  // A form that a less specific map defines is found by the merge.
   if (form !== undefined) problems.push(...lintForm(`data.inputs[${String(input)}]`, String(input), form, map))
   return problems
 }
@@ -79,7 +78,7 @@ function lintForm(field: string, name: string, form: JsonValue, map: ActionMap):
             {
               code: 'InvalidMap',
               field: `${field}.fields.${one.name}.validator`,
-              message: `this map has no snippet "${one.validator}"`,
+              message: `there is no snippet "${one.validator}" in this map`,
             },
           ]
         : [],
@@ -89,10 +88,10 @@ function lintForm(field: string, name: string, form: JsonValue, map: ActionMap):
   }
 }
 
-/** Reports segments without a source: they stay unresolved, which is nearly always a mistake. */
+/** What stays open when resolved is a mistake nearly always. */
 function lintPattern(pattern: Pattern, add: (message: string) => void): void {
   for (const part of pattern)
-    if (part.source === 'none') add(`"${part.raw}" has no source and stays unresolved; write $$ for a "$"`)
+    if (part.source === 'none') add(`"${part.raw}" has no source and stays as it is; write $$ for a "$"`)
 }
 
 function lintVariables({ parts }: ActionMap): readonly Problem[] {
@@ -116,11 +115,11 @@ function lintSnippets({ parts }: ActionMap): readonly Problem[] {
         {
           code: 'InvalidMap',
           field,
-          message: 'should be the source of a function, a string',
+          message: isJsonObject(source) ? 'should be the source of a function, a text' : 'should be a text',
         },
       ]
     if (!/\bfunction\s+[\p{ID_Start}$_][\p{ID_Continue}$]*\s*\(/u.test(source))
-      return [{ code: 'InvalidMap', field, message: 'has no "function name(…)", so there is nothing to call' }]
+      return [{ code: 'InvalidMap', field, message: 'there is no "function name(…)" in it, so it has no entry' }]
     return []
   })
 }

@@ -9,12 +9,10 @@ import { launch } from './launch.ts'
 import type { RunMode } from './launch.ts'
 import type { PodLogs } from './pod-logs.ts'
 
-/** Options of a the job runner. */
+/** How Jobs are run. */
 export interface JobRunnerOptions {
   readonly mode: RunMode
-  /**
-   * Returns a kubeconfig with the rights of a service account; rejects when there is none. Pods get none when left out.
-   */
+  /** A kubeconfig with the rights of a service account; pods get none when left out. Rejects when there is no such account. */
   readonly kubeconfigFor?: (namespace: string, serviceAccount: string) => Promise<string>
 }
 
@@ -38,7 +36,7 @@ interface JobRunParts {
   readonly commands: Map<string, AbortController>
 }
 
-/** Runs one Job from its first attempt to its end. */
+/** One Job from its first attempt to its end. */
 export class JobRun {
   readonly #parts: JobRunParts
   readonly #spec: JsonObject
@@ -79,7 +77,7 @@ export class JobRun {
       return this.#finish('Failed', 'BackoffLimitExceeded', 'Job has reached the specified backoff limit')
   }
 
-  /** Adopts the pods of an earlier runner: finished ones are counted, running ones have failed with it. */
+  /** Pods that an earlier runner left: those that ended count, those that did not are lost with it. */
   async #adoptPods(): Promise<void> {
     const { client, job } = this.#parts
     const { items } = await client.list(Pod, {
@@ -130,7 +128,7 @@ export class JobRun {
     const print = (chunk: Buffer): void => {
       if (command.signal.aborted || podLogs.add(uid, chunk) <= maxOutput) return
       command.abort()
-      podLogs.add(uid, Buffer.from(`\nKilled: the output exceeded ${maxOutput} bytes.\n`))
+      podLogs.add(uid, Buffer.from(`\nEnded: it printed more than ${maxOutput} bytes.\n`))
     }
     const exitCode = await this.#exitCode(
       pod,
@@ -145,13 +143,13 @@ export class JobRun {
     const terminated = { exitCode, startedAt, finishedAt, reason: exitCode === 0 ? 'Completed' : 'Error' }
     if (exitCode === 0) this.#succeeded++
     else this.#failed++
-    const status = {
+    const left = {
       phase: exitCode === 0 ? 'Succeeded' : 'Failed',
       conditions: podConditions(false, finishedAt),
       containerStatuses: [{ ...running, ready: false, started: false, state: { terminated } }],
     }
     try {
-      await this.#podStatus(pod, status)
+      await this.#podStatus(pod, left)
     } catch (error) {
       if (!isNotFound(error)) throw error
     }
@@ -198,7 +196,7 @@ export class JobRun {
 
   async #finish(type: 'Complete' | 'Failed', reason: string, message: string): Promise<void> {
     const now = formatTime(this.#parts.clock.now())
-    // The API server accepts a finished Job only with the condition that led to it.
+    // The API server takes the end of a Job only together with what led to it.
     const cause = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget'
     const conditions = [cause, type].map((name) => ({
       ...condition(name, true, { reason, message }),
@@ -246,7 +244,7 @@ function podConditions(isReady: boolean, now: string): JsonValue {
   }))
 }
 
-/** Returns the first container, the only one that runs; Jobs of actions have one. */
+/** Only the first container runs; Jobs of actions have one. */
 function containerOf(pod: KubeObject): JsonObject {
   const { containers } = asData(pod.spec)
   const [first] = isJsonArray(containers) ? containers : []

@@ -1,4 +1,4 @@
-// Runs Jobs where there is no kubelet (specs/actions.md §6). Start with JobRunner.setUp.
+// Runs Jobs where there is no kubelet (specs/actions.md §6): a Pod for each attempt, status, backoff and logs as in a cluster.
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Controller, Logger, Manager } from '@fairlead/controller'
@@ -15,7 +15,7 @@ interface RunningJob {
   readonly done: Promise<void>
 }
 
-/** Runs Jobs. `logs` is the API server's option `podLogs`. */
+/** The runner. Its `logs` are what the API server's `podLogs` asks. */
 export class JobRunner implements AsyncDisposable {
   readonly logs: PodLogs['read']
   readonly #options: JobRunnerOptions
@@ -25,32 +25,32 @@ export class JobRunner implements AsyncDisposable {
   /** Aborts the command of a running pod, by the uid of the pod. */
   readonly #commands = new Map<string, AbortController>()
 
-  /** Creates a runner; it runs nothing before `setUp`. */
+  /** A runner that runs nothing until it is set up. */
   constructor(options: JobRunnerOptions) {
     this.#options = options
     this.logs = this.#podLogs.read
   }
 
-  /** Starts the controllers of Jobs and of their Pods. */
+  /** Begins to run Jobs. */
   setUp(manager: Manager): Controller {
     manager
       .controller('pod-runner')
       .for(Pod)
-      .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
-      .reconcile(({ object, client }) => this.#finishDeletion(object, client))
+      .with({ keepReady: false, manager: 'fairlead-job-runner' })
+      .reconcile(({ object, client }) => this.#endDeleted(object, client))
     return manager
       .controller('job-runner')
       .for(Job)
-      .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
-      .onDeleted(() => this.#stopDeleted(controllerUids()))
+      .with({ keepReady: false, manager: 'fairlead-job-runner' })
+      .gone(() => this.#stopMissing(controllerUids()))
       .reconcile(({ object, clock, log }) => {
         const uid = object.metadata.uid!
-        const isFinished =
+        const isOver =
           isTerminating(object) ||
           jobState(object) === 'Succeeded' ||
           jobState(object) === 'Failed' ||
           asData(object.spec)['suspend'] === true
-        if (isFinished) this.#running.get(uid)?.stop.abort()
+        if (isOver) this.#running.get(uid)?.stop.abort()
         else if (!this.#running.has(uid))
           this.#start(object, manager.client.with({ manager: 'fairlead-job-runner' }), clock, log)
       })
@@ -66,12 +66,12 @@ export class JobRunner implements AsyncDisposable {
     await Promise.all(running.map(({ done }) => done))
   }
 
-  /** Finishes the deletion of a pod as its kubelet would: ends its command, then deletes it without grace period. */
-  async #finishDeletion(pod: Pod, client: Client): Promise<void> {
+  /** A pod that is being deleted waits for its kubelet, and that is us: end its command, then let it go. */
+  async #endDeleted(pod: Pod, client: Client): Promise<void> {
     const { metadata } = pod
     if (!isTerminating(pod) || asData(pod.spec)['nodeName'] !== nodeName) return
     const command = this.#commands.get(metadata.uid!)
-    // The status written after the command has ended triggers the next reconcile.
+    // Its status, written when the command has ended, wakes us again.
     if (command !== undefined) return command.abort()
     try {
       await client.delete(
@@ -84,7 +84,7 @@ export class JobRunner implements AsyncDisposable {
     }
   }
 
-  #stopDeleted(present: ReadonlySet<string>): undefined {
+  #stopMissing(present: ReadonlySet<string>): undefined {
     for (const [uid, { stop }] of this.#running) if (!present.has(uid)) stop.abort()
   }
 

@@ -1,55 +1,55 @@
-// Logs of pods, in memory, with followers.
+// What running pods print: kept in memory, followed by those who look on.
 import type { KubeObject } from '@fairlead/kube'
 
-/** A request for the log of a pod. */
+/** What a reader of logs wants. */
 export interface LogQuery {
   readonly follow: boolean
   readonly tailLines: number | undefined
   readonly signal: AbortSignal
 }
 
-/** Maximum number of logs; the oldest are dropped first. */
+/** Pods whose logs are kept; the oldest go first. */
 const maxPods = 200
 
 interface Log {
   readonly chunks: Buffer[]
   length: number
   ended: boolean
-  readonly followers: Set<() => void>
+  readonly waiting: Set<() => void>
 }
 
-/** The logs of pods, by the uid of the pod. */
+/** Logs by the uid of their pod. */
 export class PodLogs {
   readonly #logs = new Map<string, Log>()
 
-  /** Creates the log of a pod. */
+  /** Begins the log of a pod. */
   begin(uid: string): void {
-    this.#logs.set(uid, { chunks: [], length: 0, ended: false, followers: new Set() })
+    this.#logs.set(uid, { chunks: [], length: 0, ended: false, waiting: new Set() })
     for (const oldest of this.#logs.keys()) {
       if (this.#logs.size <= maxPods) break
       this.#logs.delete(oldest)
     }
   }
 
-  /** Appends to a log and returns its length in bytes. */
+  /** Adds to a log and gives its length in bytes. */
   add(uid: string, chunk: Buffer): number {
     const log = this.#logs.get(uid)
     if (log === undefined) return 0
     log.chunks.push(chunk)
     log.length += chunk.length
-    notifyFollowers(log)
+    wake(log)
     return log.length
   }
 
-  /** Marks a log as complete. */
+  /** The pod prints nothing more. */
   end(uid: string): void {
     const log = this.#logs.get(uid)
     if (log === undefined) return
     log.ended = true
-    notifyFollowers(log)
+    wake(log)
   }
 
-  /** Returns the response to `GET pods/NAME/log`; undefined for pods that did not run here. */
+  /** What `GET pods/NAME/log` answers; undefined for pods that did not run here. */
   readonly read = (pod: KubeObject, query: LogQuery): AsyncIterable<Uint8Array> | undefined => {
     const log = this.#logs.get(pod.metadata.uid ?? '')
     return log && follow(log, query)
@@ -69,17 +69,17 @@ async function* follow(log: Log, { follow: isFollowing, tailLines, signal }: Log
 function changeOf(log: Log, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      log.followers.delete(done)
+      log.waiting.delete(done)
       signal.removeEventListener('abort', done)
       resolve()
     }
-    log.followers.add(done)
+    log.waiting.add(done)
     signal.addEventListener('abort', done, { once: true })
   })
 }
 
-function notifyFollowers(log: Log): void {
-  for (const notify of log.followers) notify()
+function wake(log: Log): void {
+  for (const waiting of log.waiting) waiting()
 }
 
 function lastLines(text: Buffer, count: number): Buffer {

@@ -1,22 +1,22 @@
-// Messages between the sandbox and its thread.
+// What the sandbox and its thread say to each other.
 
-/** Calls the first function of a source with strings. */
+/** Run the first function of a source with texts. */
 export interface SnippetCall {
   readonly source: string
   readonly args: readonly string[]
   readonly limits: SnippetLimits
 }
 
-/** Limits of one call. */
+/** Bounds of one call. */
 export interface SnippetLimits {
   /** Milliseconds of processor time. */
   readonly milliseconds: number
-  /** Bytes of memory that the snippet may allocate. */
+  /** Bytes that the snippet may hold. */
   readonly bytes: number
 }
 
-/** The result of a call, or the reason of its failure. */
+/** What came out, or why nothing did. */
 export type SnippetReply = { readonly value: string } | { readonly failure: string }
 
-/** Sent once when the thread has loaded QuickJS: calls are timed from here on. */
+/** The thread has loaded what it needs: from now on time counts. */
 export type SnippetReady = 'ready'

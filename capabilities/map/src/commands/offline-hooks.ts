@@ -1,14 +1,14 @@
-// Hooks for commands: real servers or expressions, without a cluster.
+// Hooks for commands: webhooks and expressions, without a cluster.
 import { Client, systemClock } from '@fairlead/client'
 import type { Transport } from '@fairlead/client'
 import { HookClient } from '@fairlead/controller'
 import { Registry } from 'prom-client'
 import type { MapController } from '../api.ts'
 import { makeHooks } from '../hook/make-hooks.ts'
-import { MapMetrics } from '../runtime/metrics.ts'
+import { CallMetrics } from '../hook/call-metrics.ts'
 import type { Hooks } from '../engine/hook.ts'
 
-/** Offline there is no server: credentials from Secrets cannot be read, and say so. */
+/** A transport without a server: credentials in Secrets cannot be read. */
 const noCluster: Transport = {
   address: 'nowhere',
   request: () =>
@@ -20,7 +20,7 @@ const noCluster: Transport = {
   [Symbol.asyncDispose]: async () => {},
 }
 
-/** The hooks of a controller. `resolve` maps host names to `host:port`. Throws ExpressionError. */
+/** Returns the hooks of a controller. `resolve` maps host names to `host:port`. Throws ExpressionError. */
 export function offlineHooks(controller: MapController, resolve: ReadonlyMap<string, string>): Hooks {
   const http = new HookClient({
     clock: systemClock,
@@ -34,17 +34,17 @@ export function offlineHooks(controller: MapController, resolve: ReadonlyMap<str
     http,
     client: new Client({ transport: noCluster }),
     clock: systemClock,
-    metrics: new MapMetrics(new Registry()),
+    metrics: new CallMetrics(new Registry()),
   })
   return { ...hooks, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() }
 }
 
-/** `--resolve name=host:port`, any number of times. */
+/** Parses the values of `--resolve name=host:port`. */
 export function resolveTable(values: readonly string[]): ReadonlyMap<string, string> {
   return new Map(values.map((value) => value.split(/=(.*)/s).slice(0, 2) as [string, string]))
 }
 
-/** The controller with its hooks at another address: `http://host:port` gets `/map` and `/tombstone` behind it. */
+/** Returns the controller with its hooks at another address: `/map` and `/tombstone` below `base`. */
 export function withHookAt(controller: MapController, base: string): MapController {
   const at = (hook: string, before: MapController['spec']['hooks']['map']['webhook']): object => ({
     webhook: { ...before, url: `${base.replace(/\/$/, '')}/${hook}` },

@@ -1,36 +1,26 @@
 // `fairlead map rbac`: the rights that MapControllers need, ready for kubectl apply.
 import type { CommandContext } from '@fairlead/controller'
 import { stringifyYamlDocuments } from '@fairlead/kube'
+import { CommandError, exitCode, usageError } from '@fairlead/offline'
 import type { MapController } from '../api.ts'
 import { mapControllerKind } from '../controllers/map-controller.ts'
 import { clusterRoleFor } from '../engine/grants.ts'
-import { DocumentError, mapControllersOf, readDocuments } from '../offline/documents.ts'
+import { readMapManifests } from '../offline/manifests.ts'
 
 /** Prints one ClusterRole for each MapController of the files, or of the cluster by name. */
 export async function run(context: CommandContext): Promise<number> {
   const files = (context.options.filename ?? []) as readonly string[]
   const names = (context.arguments[0] ?? []) as readonly string[]
-  if (files.length === 0 && names.length === 0) {
-    context.err('Name a file (-f controller.yaml) or a MapController of the cluster')
-    return 2
+  if (files.length === 0 && names.length === 0)
+    throw usageError('Name a file (-f controller.yaml) or a MapController of the cluster')
+  const controllers: Pick<MapController, 'metadata' | 'spec'>[] = [
+    ...(await readMapManifests(files, context.stdin)).controllers,
+  ]
+  if (names.length > 0) {
+    const client = await context.client()
+    for (const name of names) controllers.push(await client.get(mapControllerKind, name))
   }
-  try {
-    const controllers: Pick<MapController, 'metadata' | 'spec'>[] = mapControllersOf(
-      await readDocuments(files, context.stdin),
-    )
-    if (names.length > 0) {
-      const client = await context.client()
-      for (const name of names) controllers.push(await client.get(mapControllerKind, name))
-    }
-    if (controllers.length === 0) {
-      context.err(`There is no MapController in ${files.join(', ')}`)
-      return 1
-    }
-    context.out(stringifyYamlDocuments(controllers.map(clusterRoleFor)))
-    return 0
-  } catch (error) {
-    if (!(error instanceof DocumentError)) throw error
-    context.err(error.message)
-    return 1
-  }
+  if (controllers.length === 0) throw new CommandError(`There is no MapController in ${files.join(', ')}`)
+  context.out(stringifyYamlDocuments(controllers.map(clusterRoleFor)))
+  return exitCode.ok
 }

@@ -1,62 +1,49 @@
-// `fairlead map render`: what map controllers would do with the objects of some files, and why.
+// `fairlead map render`: the writes that map controllers would make for the objects of some files, with their reasons.
 import type { CommandContext } from '@fairlead/controller'
 import { systemClock } from '@fairlead/client'
-import { SelectorError, stringifyJson } from '@fairlead/kube'
+import { SelectorError } from '@fairlead/kube'
+import { CommandError, KindCatalog, exitCode, formatPlan, planFormats, usageError } from '@fairlead/offline'
 import { ExpressionError } from '../hook/expression.ts'
-import { UnknownKindError } from '../offline/catalog.ts'
-import { DocumentError, mapControllersOf, readDocuments } from '../offline/documents.ts'
-import type { RehearsedParent } from '../offline/rendering.ts'
-import { rehearse } from '../offline/rendering.ts'
+import { readMapManifests } from '../offline/manifests.ts'
+import { parentPlan } from '../offline/plans.ts'
+import type { RenderedParent } from '../offline/rendering.ts'
+import { renderController } from '../offline/rendering.ts'
 import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
-import { planJson, planText, planYaml } from './plan-text.ts'
 
-/** Prints the plan of every group; exit code 1 when a hook failed or something was refused. */
+/** Prints the plan of every group; exit code 1 when a hook failed or a name was refused. */
 export async function run(context: CommandContext): Promise<number> {
   const {
-    filename,
+    filename = [],
     hook,
-    resolve,
+    resolve = [],
     output = 'text',
   } = context.options as { filename?: readonly string[]; hook?: string; resolve?: readonly string[]; output?: string }
-  if (filename === undefined || filename.length === 0 || !['text', 'yaml', 'json'].includes(output)) {
-    context.err(
-      filename === undefined || filename.length === 0
-        ? 'Name the files: -f controller.yaml -f objects.yaml'
-        : `There is no output format ${output}; there are text, yaml and json`,
-    )
-    return 2
-  }
+  if (filename.length === 0) throw usageError('Name the files: -f controller.yaml -f objects.yaml')
+  if (!planFormats.some((format) => format === output))
+    throw usageError(`There is no output format ${output}; there are ${planFormats.join(', ')}`)
+  const { objects, controllers } = await readMapManifests(filename, context.stdin)
+  if (controllers.length === 0) throw new CommandError(`There is no MapController in ${filename.join(', ')}`)
+  const catalog = new KindCatalog(objects)
+  const parents: RenderedParent[] = []
   try {
-    const objects = await readDocuments(filename, context.stdin)
-    const controllers = mapControllersOf(objects)
-    if (controllers.length === 0) {
-      context.err(`There is no MapController in ${filename.join(', ')}`)
-      return 1
-    }
-    const parents: RehearsedParent[] = []
     for (const given of controllers) {
       const controller = hook === undefined ? given : withHookAt(given, hook)
-      await using hooks = offlineHooks(controller, resolveTable(resolve ?? []))
-      parents.push(...(await rehearse({ controller, objects, hooks, now: systemClock.now(), signal: context.signal })))
+      await using hooks = offlineHooks(controller, resolveTable(resolve))
+      const { signal } = context
+      parents.push(...(await renderController({ controller, objects, catalog, hooks, now: systemClock.now(), signal })))
     }
-    context.out(
-      output === 'yaml' ? planYaml(parents) : output === 'json' ? stringifyJson(planJson(parents)) : planText(parents),
-    )
-    return parents.some(isTroubled) ? 1 : 0
   } catch (error) {
-    if (!isMistake(error)) throw error
-    context.err(error.message)
-    return 1
+    if (error instanceof ExpressionError || error instanceof SelectorError)
+      throw new CommandError(error.message, exitCode.error, { cause: error })
+    throw error
   }
+  context.out(formatPlan(parents.map(parentPlan), output))
+  return parents.some(hasFailed) ? exitCode.error : exitCode.ok
 }
 
-function isTroubled({ problem, groups }: RehearsedParent): boolean {
+function hasFailed({ problem, groups }: RenderedParent): boolean {
   return (
     problem !== undefined ||
     groups.some(({ error, plan }) => error !== undefined || plan.some(({ op }) => op === 'refuse'))
   )
-}
-
-function isMistake(error: unknown): error is Error {
-  return [DocumentError, UnknownKindError, ExpressionError, SelectorError].some((type) => error instanceof type)
 }

@@ -1,21 +1,19 @@
-// `fairlead map test`: cases for the hooks of map controllers, played with the engine: a hook is tested where it is written.
+// `fairlead map test`: plays cases for the hooks of map controllers with the engine alone.
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import type { CommandContext } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { inputAnnotation } from '../engine/tag.ts'
-import { ownerOf, playCase } from '../offline/map-case.ts'
-import type { CaseOutcome, MapCase } from '../offline/map-case.ts'
+import { playCase } from '../offline/case-player.ts'
+import type { CaseOutcome } from '../offline/case-player.ts'
+import { controllerUid } from '../offline/case-state.ts'
+import { hasNamedHooks } from '../offline/map-case.ts'
+import type { CaseResource, MapCase, WantedRequest, WantedWrite } from '../offline/map-case.ts'
 import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
 
 interface CaseFile {
-  readonly resources?: readonly {
-    readonly apiVersion: string
-    readonly kind: string
-    readonly plural: string
-    readonly namespaced: boolean
-  }[]
+  readonly resources?: readonly CaseResource[]
   readonly cases: readonly MapCase[]
 }
 
@@ -52,20 +50,15 @@ async function disagreements(
   signal: AbortSignal,
 ): Promise<string[]> {
   try {
-    const outcome = await playCase(entry, definitions, (controller) => offlineHooks(controller, resolve), signal)
+    const outcome = await playCase(entry, {
+      definitions,
+      hooksFor: (controller) => offlineHooks(controller, resolve),
+      signal,
+    })
     return Object.entries(entry.want).flatMap(([key, wanted]) => compare(key, wanted, outcome))
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)]
   }
-}
-
-interface WantedWrite {
-  readonly op: string
-  readonly ref: string
-  readonly taggedFor?: string
-  readonly controllerRef?: string
-  readonly preconditionUid?: string
-  readonly resultSpec?: unknown
 }
 
 /** Keys of `want` that need a server (events of it, what is queued again, what it stores byte for byte) are looked at as far as a plan tells. */
@@ -97,11 +90,6 @@ function compare(key: string, wanted: unknown, outcome: CaseOutcome): string[] {
     default:
       return [`want.${key} is not known`]
   }
-}
-
-interface WantedRequest {
-  readonly outputs?: Readonly<Record<string, readonly string[]>>
-  readonly absent?: readonly string[]
 }
 
 function compareRequests(
@@ -138,7 +126,7 @@ function compareWrites(wanted: readonly WantedWrite[], { writes }: CaseOutcome):
     const at = left.findIndex((other) => isSuch(write, other))
     if (at < 0)
       return [
-        `writes: wanted ${show(write)}, came ${show(writes.map(({ op, ref, object }) => ({ op, ref, spec: object.spec })))}`,
+        `writes: wanted ${show(write)}, got ${show(writes.map(({ op, ref, object }) => ({ op, ref, spec: object.spec })))}`,
       ]
     left.splice(at, 1)
   }
@@ -148,7 +136,7 @@ function compareWrites(wanted: readonly WantedWrite[], { writes }: CaseOutcome):
 function isSuch(wanted: WantedWrite, { op, ref, object, uid }: CaseOutcome['writes'][number]): boolean {
   if (wanted.op !== op || wanted.ref !== ref) return false
   if (wanted.preconditionUid !== undefined && wanted.preconditionUid !== uid) return false
-  if (wanted.controllerRef === 'parent' && ownerOf(object) === undefined) return false
+  if (wanted.controllerRef === 'parent' && controllerUid(object) === undefined) return false
   if (typeof wanted.taggedFor === 'string' && inputOf(object) !== wanted.taggedFor) return false
   return !('resultSpec' in wanted) || isDeepStrictEqual(wanted.resultSpec, object.spec)
 }
@@ -161,20 +149,20 @@ function inputOf(object: KubeObject): string | undefined {
 function compareWarnings(wanted: readonly { readonly type?: string }[], { warnings }: CaseOutcome): string[] {
   if (wanted.length === 0) return same('events', [], warnings)
   return wanted.some(({ type }) => type === 'Warning') && warnings.length === 0
-    ? ['events: wanted a Warning, came none']
+    ? ['events: wanted a Warning, got none']
     : []
 }
 
-function contains(at: string, wanted: unknown, came: unknown): string[] {
-  if (typeof wanted !== 'object' || wanted === null || typeof came !== 'object' || came === null)
-    return same(at, wanted, came)
+function contains(at: string, wanted: unknown, got: unknown): string[] {
+  if (typeof wanted !== 'object' || wanted === null || typeof got !== 'object' || got === null)
+    return same(at, wanted, got)
   return Object.entries(wanted).flatMap(([key, value]) =>
-    contains(`${at}.${key}`, value, (came as Record<string, unknown>)[key]),
+    contains(`${at}.${key}`, value, (got as Record<string, unknown>)[key]),
   )
 }
 
-function same(at: string, wanted: unknown, came: unknown): string[] {
-  return isDeepStrictEqual(wanted, came) ? [] : [`${at}: wanted ${show(wanted)}, came ${show(came)}`]
+function same(at: string, wanted: unknown, got: unknown): string[] {
+  return isDeepStrictEqual(wanted, got) ? [] : [`${at}: wanted ${show(wanted)}, got ${show(got)}`]
 }
 
 function show(value: unknown): string {
@@ -182,7 +170,7 @@ function show(value: unknown): string {
 }
 
 function withHook(entry: MapCase, base: string | undefined): MapCase {
-  if (base === undefined || Array.isArray(entry.input.controller.spec.hooks)) return entry
+  if (base === undefined || hasNamedHooks(entry.input.controller.spec)) return entry
   const { name, spec } = entry.input.controller
   const { spec: moved } = withHookAt(
     { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController', metadata: { name }, spec } as Parameters<
@@ -193,12 +181,7 @@ function withHook(entry: MapCase, base: string | undefined): MapCase {
   return { ...entry, input: { ...entry.input, controller: { name, spec: moved } } }
 }
 
-function definitionOf({
-  apiVersion,
-  kind,
-  plural,
-  namespaced,
-}: NonNullable<CaseFile['resources']>[number]): KubeObject {
+function definitionOf({ apiVersion, kind, plural, namespaced }: CaseResource): KubeObject {
   const [group = '', version = apiVersion] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
   const spec = {
     group,

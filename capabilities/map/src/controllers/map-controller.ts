@@ -1,4 +1,5 @@
-// The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it goes, and says how it does.
+// The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it is deleted
+// and reports its state.
 import { CustomResourceDefinition, backoffDelay, isClientError, isInCluster, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { HookClient, after, anyOf, generationChanged } from '@fairlead/controller'
@@ -18,15 +19,17 @@ import { inputFilter } from '../engine/input.ts'
 import { serviceResolver } from '../hook/address.ts'
 import { ExpressionError } from '../hook/expression.ts'
 import { makeHooks } from '../hook/make-hooks.ts'
-import { MapMetrics } from '../runtime/metrics.ts'
+import { CallMetrics } from '../hook/call-metrics.ts'
+import { OutputMetrics } from '../runtime/output-metrics.ts'
 import { readiness } from './readiness.ts'
 import type { Hooks } from '../engine/hook.ts'
-import { definitionNames, resolveKinds } from '../runtime/kinds.ts'
-import type { ControllerKinds } from '../runtime/kinds.ts'
+import { definitionNames, resolveKinds } from '../engine/kinds.ts'
+import { discoveredResource } from '../runtime/discovered-resource.ts'
+import type { ControllerKinds } from '../engine/kinds.ts'
 import { MapRun } from '../runtime/map-run.ts'
 import { reportsOfOthers, writeShardReports } from '../runtime/shard-reports.ts'
 
-/** A MapController as the client gives it. */
+/** A MapController as the client reads it. */
 export type MapControllerObject = MapController & KubeObject
 
 /** MapController, for clients. */
@@ -35,10 +38,13 @@ export const mapControllerKind: Kind<MapControllerObject> = kind<MapControllerOb
   namespaced: false,
 })
 
-/** Milliseconds between two looks at how a run does. */
-const reportPause = 1000
-/** Milliseconds until kinds that are not served are looked up again: discovery follows a definition within seconds, and aggregated kinds have none. */
-const lookAgainWaits = { base: 1000, cap: 60_000 }
+/** Milliseconds between two status reports of a run. */
+const reportInterval = 1000
+/**
+ * Backoff in milliseconds between lookups of kinds that are not served: discovery follows a definition within seconds, and
+ * kinds of extension API servers have none.
+ */
+const lookupBackoff = { base: 1000, cap: 60_000 }
 
 interface Accepted {
   readonly kinds: ControllerKinds
@@ -55,18 +61,20 @@ interface Running {
 /** Runs all MapControllers of a cluster. */
 export class MapControllers {
   readonly #manager: Manager
-  readonly #metrics: MapMetrics
+  readonly #callMetrics: CallMetrics
+  readonly #outputMetrics: OutputMetrics
   readonly #http: HookClient
   readonly #running = new Map<string, Running>()
   readonly #controller: Controller<MapControllerObject>
-  /** How often kinds were looked up in vain, with the definitions as they were. */
-  readonly #lookups = new Map<string, { readonly seen: string; readonly count: number }>()
+  /** Number of lookups of unknown kinds, with the resourceVersions of the definitions. */
+  readonly #lookups = new Map<string, { readonly versions: string; readonly count: number }>()
 
-  /** Begins to follow MapControllers with the caches of a manager. */
+  /** Watches MapControllers with the caches of a manager. */
   constructor(manager: Manager, options: Pick<CapabilityOptions, 'resolve'>) {
     const { client, clock, endpoints } = manager
     this.#manager = manager
-    this.#metrics = new MapMetrics(manager.metrics.registry)
+    this.#callMetrics = new CallMetrics(manager.metrics.registry)
+    this.#outputMetrics = new OutputMetrics(manager.metrics.registry)
     const resolve =
       isInCluster() && options.resolve.size === 0
         ? undefined
@@ -75,27 +83,27 @@ export class MapControllers {
     this.#controller = manager
       .controller('map')
       .for(mapControllerKind, { when: anyOf(generationChanged, shardsReported) })
-      .withOptions({ keepReady: false, everywhere: true })
-      .onDeleted(({ key }) => {
+      .with({ keepReady: false, everywhere: true })
+      .gone(({ key }) => {
         this.#lookups.delete(key.name)
         return this.#stop(key.name)
       })
       .reconcile((context) => this.#reconcile(context))
   }
 
-  /** The run of a MapController, if it runs. */
+  /** Returns the run of a MapController; undefined when it does not run. */
   run(name: string): MapRun | undefined {
     return this.#running.get(name)?.run
   }
 
-  /** Groups that wait for a worker or have one, over all MapControllers. */
+  /** Number of groups that are queued or being reconciled, over all MapControllers. */
   get busy(): number {
     let busy = 0
     for (const { run } of this.#running.values()) busy += run.loop.queue.length + run.loop.queue.working
     return busy
   }
 
-  /** Stops everything. */
+  /** Stops all runs. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((name) => this.#stop(name)))
     await this.#http[Symbol.asyncDispose]()
@@ -122,11 +130,11 @@ export class MapControllers {
             condition('Ready', false, { reason: 'NotAccepted', message }),
           ],
         })
-      return refusal?.reason === 'UnknownKind' ? this.#lookAgain(context) : undefined
+      return refusal?.reason === 'UnknownKind' ? this.#retryLookup(context) : undefined
     }
     this.#lookups.delete(name)
     if (shards !== undefined) await writeShardReports(client, object, shards, (shard) => run.failingIn(shard))
-    // What follows is said by the replica that has the object's own shard.
+    // The replica that owns the object's shard reports the rest.
     if (!this.#manager.owns()) return undefined
     const state = run.state()
     const others = reportsOfOthers(object, shards)
@@ -142,20 +150,20 @@ export class MapControllers {
     return undefined
   }
 
-  /** Definitions wake us when they come or change, and begin the waits anew. */
-  async #lookAgain({ object, read }: ReconcileContext<MapControllerObject>): Promise<Result> {
+  /** Retries the lookup of kinds. Reading the definitions enqueues the controller when they change, which restarts the backoff. */
+  async #retryLookup({ object, read }: ReconcileContext<MapControllerObject>): Promise<Result> {
     const definitions = await Promise.all(
       definitionNames(object.spec).map((definition) => read.get(CustomResourceDefinition, definition)),
     )
-    const seen = definitions.map((definition) => definition?.metadata.resourceVersion ?? '').join()
+    const versions = definitions.map((definition) => definition?.metadata.resourceVersion ?? '').join()
     const name = object.metadata.name ?? ''
     const before = this.#lookups.get(name)
-    const count = before?.seen === seen ? before.count + 1 : 1
-    this.#lookups.set(name, { seen, count })
-    return after(backoffDelay(count, { ...lookAgainWaits, random: this.#manager.random }))
+    const count = before?.versions === versions ? before.count + 1 : 1
+    this.#lookups.set(name, { versions, count })
+    return after(backoffDelay(count, { ...lookupBackoff, random: this.#manager.random }))
   }
 
-  /** Starts the run of a spec in place of the one before. Returns why it cannot, if it cannot. */
+  /** Starts the run of a spec in place of the one before. Returns the condition to report when it cannot. */
   async #restart({ object, events, client }: ReconcileContext<MapControllerObject>): Promise<Condition | undefined> {
     const name = object.metadata.name ?? ''
     await this.#stop(name)
@@ -165,19 +173,19 @@ export class MapControllers {
       return accepted.refusal
     }
     const { kinds, hooks } = accepted
-    const report = (): void => this.#controller.loop.queue.addAfter(name, reportPause)
+    const onStateChange = (): void => this.#controller.loop.queue.addAfter(name, reportInterval)
     const run = new MapRun({
       manager: this.#manager,
       controller: object,
       kinds,
       hooks,
-      metrics: this.#metrics,
-      report,
+      metrics: this.#outputMetrics,
+      onStateChange,
     })
     const kind = object.spec.parentResource.resource
-    this.#tell(object, 'Starting', `Starting to map ${kind}`, 'Start')
+    this.#emit(object, 'Starting', `Starting to map ${kind}`, 'Start')
     const started = run.start().then(
-      () => this.#tell(object, 'Started', `Started to map ${kind}`, 'Start'),
+      () => this.#emit(object, 'Started', `Started to map ${kind}`, 'Start'),
       (error: unknown) => this.#manager.log.error('Could not start a MapController', { name, error }),
     )
     this.#running.set(name, {
@@ -192,8 +200,8 @@ export class MapControllers {
   async #accept(object: MapController, client: Client): Promise<Accepted | { readonly refusal: Condition }> {
     const { clock, client: own } = this.#manager
     try {
-      const hooks = makeHooks(object, { http: this.#http, client, clock, metrics: this.#metrics })
-      const kinds = await resolveKinds(own.discovery, object.spec)
+      const hooks = makeHooks(object, { http: this.#http, client, clock, metrics: this.#callMetrics })
+      const kinds = await resolveKinds(object.spec, (name) => discoveredResource(own.discovery, name))
       for (const kind of kinds.inputs) inputFilter(kind)
       for (const { spec } of [...kinds.inputs, ...kinds.related])
         selectorFrom(spec.labelSelector ?? spec.namespaceSelector ?? {})
@@ -211,15 +219,15 @@ export class MapControllers {
     this.#running.delete(name)
     const { run, started } = running
     const kind = run.controller.spec.parentResource.resource
-    this.#tell(run.controller, 'Stopping', `Stopping to map ${kind}`, 'Stop')
+    this.#emit(run.controller, 'Stopping', `Stopping to map ${kind}`, 'Stop')
     await run.stop()
     await started
-    this.#tell(run.controller, 'Stopped', `Stopped to map ${kind}; outputs stay`, 'Stop')
-    this.#metrics.forget(name)
+    this.#emit(run.controller, 'Stopped', `Stopped to map ${kind}; outputs stay`, 'Stop')
+    this.#outputMetrics.forget(name)
   }
 
-  /** One of the replicas tells it, where several do it. */
-  #tell(controller: MapController, reason: string, note: string, action: string): void {
+  /** Emits an event; only the replica that owns the controllers does. */
+  #emit(controller: MapController, reason: string, note: string, action: string): void {
     if (!this.#manager.owns()) return
     this.#manager
       .recorder('map')
@@ -228,14 +236,14 @@ export class MapControllers {
   }
 }
 
-/** Another replica reports of its shards. */
+/** Returns whether another replica changed the reports of its shards. */
 function shardsReported(change: ObjectChange<MapControllerObject>): boolean {
   const reports = (object: MapControllerObject | undefined): JsonValue =>
     (object?.status?.shards ?? []) as unknown as JsonValue
   return !jsonEqual(reports(change.object), reports(change.previous))
 }
 
-/** The reason of Accepted False for what a user can mend; undefined for all other errors. */
+/** Returns the reason of Accepted=False for an error that the user can fix; undefined for all other errors. */
 function refusalReason(error: unknown): string | undefined {
   if (isClientError(error) && error.code === 'UnknownKind') return 'UnknownKind'
   if (error instanceof ExpressionError) return error.code

@@ -1,12 +1,12 @@
-// The Ready condition of a MapController, and what it advises.
+// The Ready condition of a MapController, with its advice.
 import { StatusError, condition, isForbidden } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import type { ShardReport } from '../api.ts'
-import { problemText } from '../runtime/caches.ts'
+import { problemMessage } from '../runtime/caches.ts'
 import type { FailingGroup } from '../runtime/group-state.ts'
 import type { RunState } from '../runtime/map-run.ts'
 
-/** The condition for a run in this state; `isStarted` once its caches were read. `others` is what other replicas report of their shards. */
+/** Returns the condition for a run in this state; `isStarted` once its caches were read. `others` are the reports of other replicas. */
 export function readiness(
   name: string,
   isStarted: boolean,
@@ -19,17 +19,20 @@ export function readiness(
     const advice = problem.state === 'Forbidden' ? grant(name) : 'install its CustomResourceDefinition'
     return condition('Ready', false, {
       reason,
-      message: `${state.problems.map(problemText).join('; ')}. Nothing is deleted meanwhile; ${advice}`,
+      message: `${state.problems.map(problemMessage).join('; ')}. Nothing is deleted meanwhile; ${advice}`,
     })
   }
   if (!isStarted || problem !== undefined)
     return condition('Ready', 'Unknown', { reason: 'Syncing', message: 'Its objects are still being listed' })
-  const forbidden = state.failing.find(({ error }) => isRefused(error))
+  const forbidden = state.failing.find(({ error }) => isForbiddenBy(error))
   if (forbidden !== undefined)
     return condition('Ready', false, { reason: 'Forbidden', message: `${forbidden.message}; ${grant(name)}` })
   const failing = state.failing.filter(({ retry }) => retry === 'backoff')
   if (failing.length > 0 || others.length > 0)
-    return condition('Ready', false, { reason: 'GroupsFailing', message: failingText(failing, others, state.groups) })
+    return condition('Ready', false, {
+      reason: 'GroupsFailing',
+      message: failingMessage(failing, others, state.groups),
+    })
   const [invalid] = state.invalidParents
   if (invalid !== undefined) return condition('Ready', false, { reason: 'InvalidParent', message: invalid })
   if (state.statusProblem !== undefined)
@@ -40,7 +43,7 @@ export function readiness(
   return condition('Ready', true, { reason: 'Serving', message: 'Every group is served' })
 }
 
-function failingText(failing: readonly FailingGroup[], others: readonly ShardReport[], groups: number): string {
+function failingMessage(failing: readonly FailingGroup[], others: readonly ShardReport[], groups: number): string {
   const messages = [
     ...failing.map(({ input, message }) => `${input}: ${message}`),
     ...others.map(({ message }) => message),
@@ -54,7 +57,7 @@ function grant(name: string): string {
   return `"fairlead map rbac ${name} | kubectl apply -f -" grants what is missing`
 }
 
-function isRefused(error: unknown): boolean {
+function isForbiddenBy(error: unknown): boolean {
   if (error instanceof StatusError) return isForbidden(error)
-  return error instanceof Error && error.cause !== undefined && isRefused(error.cause)
+  return error instanceof Error && error.cause !== undefined && isForbiddenBy(error.cause)
 }

@@ -1,7 +1,7 @@
 // What is applied for a wanted output, and whether an observed one already is as applied.
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { asJson, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
-import type { WantedOutput } from './response.ts'
+import type { DesiredOutput } from './response.ts'
 import { digest } from './digest.ts'
 import type { Tag } from './tag.ts'
 import {
@@ -22,7 +22,7 @@ export function fieldManager(controllerName: string): string {
 }
 
 /** Everything a configuration carries beside what the hook said. */
-export interface Mark {
+export interface Provenance {
   readonly tag: Tag
   readonly parent: KubeObject
   /** Maps between the output and the first input. */
@@ -51,7 +51,7 @@ export interface Configuration {
  * Builds the configuration of a wanted output. Of its metadata name, namespace, labels, annotations, finalizers and foreign owner
  * references count; what the server alone may set, and `status`, are left out.
  */
-export function configurationOf(wanted: WantedOutput, mark: Mark): Configuration {
+export function configurationOf(wanted: DesiredOutput, mark: Provenance): Configuration {
   const { apiVersion, kind, metadata, status: _status, ...content } = wanted.object
   const { namespace, name } = wanted.identity
   const labels = without(metadata.labels, ownLabels)

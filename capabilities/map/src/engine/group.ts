@@ -1,42 +1,51 @@
-// A group: one parent, one map key, the input it stands for and the outputs that carry the key. Says whose an output is and what happens next.
+// A group: one parent, one map key, the input that the key was made from and the outputs that carry the key. Says to
+// which group an output belongs and which step a group needs.
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isTerminating } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
+import type { SelectedParent } from './selection.ts'
 import { tagOf } from './tag.ts'
 
-/** Whose an object of an output kind is, seen from one controller. */
+/** A group of a parent that is known. */
+export interface Group {
+  readonly parent: SelectedParent
+  readonly mapKey: string
+}
+
+/** The role of an object of an output kind for one controller. */
 export type OutputRole =
   /** Tagged by the controller and controlled by the object of that uid. */
   | { readonly role: 'output'; readonly parentUid: string; readonly mapKey: string; readonly input: Identity }
-  /** Tagged by the controller, controlled by nobody: the parent of this identity may adopt it (Q8). */
+  /** Tagged by the controller, without a controlling owner: the parent of this identity may adopt it (Q8). */
   | { readonly role: 'orphan'; readonly parent: string; readonly mapKey: string; readonly input: Identity }
-  | { readonly role: 'stranger' }
+  /** Not an output of the controller. */
+  | { readonly role: 'foreign' }
 
-/** The role of an object for the MapController of that name. */
+/** Returns the role of an object for the MapController of that name. */
 export function outputRole(object: KubeObject, controllerName: string): OutputRole {
   const tag = tagOf(object)
-  if (tag === undefined || tag.controller !== controllerName) return { role: 'stranger' }
+  if (tag === undefined || tag.controller !== controllerName) return { role: 'foreign' }
   const owner = controllerOf(object)
   const { mapKey, input } = tag
   if (owner !== undefined) return { role: 'output', parentUid: owner.uid, mapKey, input }
-  if (isTerminating(object)) return { role: 'stranger' }
+  if (isTerminating(object)) return { role: 'foreign' }
   return { role: 'orphan', parent: formatIdentity(tag.parent), mapKey, input }
 }
 
-/** The object is an output of this parent's group `mapKey`. */
+/** Returns whether the object is an output of this parent's group `mapKey`. */
 export function isOutputOf(object: KubeObject, controllerName: string, parent: KubeObject, mapKey: string): boolean {
   const role = outputRole(object, controllerName)
   return role.role === 'output' && role.parentUid === parent.metadata.uid && role.mapKey === mapKey
 }
 
-/** The object is an orphan that this parent may adopt into the group `mapKey`: its tag names parent and controller. */
+/** Returns whether this parent may adopt the object into the group `mapKey`: its tag names parent and controller. */
 export function isOrphanOf(object: KubeObject, controllerName: string, parent: KubeObject, mapKey: string): boolean {
   const role = outputRole(object, controllerName)
   return role.role === 'orphan' && role.parent === formatIdentity(identityOf(parent)) && role.mapKey === mapKey
 }
 
-/** What is known of a group when it is its turn. */
+/** The observed state that decides on the step of a group. */
 export interface GroupFacts {
   readonly parent: KubeObject
   /** The input as it matches the parent; `stopped` when its chain is too long; undefined when there is none. */
@@ -49,22 +58,22 @@ export interface GroupFacts {
   readonly hasTombstoneHook: boolean
 }
 
-/** What a group needs. */
+/** The next step of a group. */
 export type Step =
-  /** Ask the map hook. */
+  /** Call the map hook. */
   | 'map'
-  /** Ask the tombstone hook which outputs stay. */
+  /** Call the tombstone hook, which names the outputs to keep. */
   | 'tombstone'
-  /** Nobody is to be asked: the outputs go (R15). */
+  /** There is no tombstone hook: delete the outputs (R15). */
   | 'delete'
-  /** Too little is known to decide; wait until it is. Unknown is not gone. */
+  /** Too little is known to decide; wait until it is. Unknown is not deleted. */
   | 'wait'
-  /** The chain of maps is too long: leave everything as it is and say so. */
+  /** The chain of maps is too long: change nothing and warn. */
   | 'stop'
-  /** Nothing is left of the group, or the parent is going away (Q19). */
+  /** The group is empty, or the parent is being deleted (Q19). */
   | 'nothing'
 
-/** The next step of a group. Deletes are only ever reached with everything known. */
+/** Returns the next step of a group. Deletes are only ever reached with everything known. */
 export function nextStep(facts: GroupFacts): Step {
   if (isTerminating(facts.parent)) return 'nothing'
   if (!facts.outputsKnown) return 'wait'

@@ -1,23 +1,29 @@
-// What answers for a MapController: servers or expressions behind one interface.
-import type { AnswerBody } from './response.ts'
+// The hooks of a MapController as the engine calls them; hook/ implements them as webhooks and expressions.
 import type { RequestFacts } from './request.ts'
+import type { ResponseBody } from './response.ts'
 
-/** A call. `version` and `trim` of the facts are the hook's own business. */
+/** The hooks that a MapController may have. */
+export type HookName = 'map' | 'tombstone'
+
+/** A call of a hook. The hook itself adds `version` and `trim` to the facts. */
 export interface HookCall {
   readonly facts: Omit<RequestFacts, 'version' | 'trim'>
-  /** Names the group over all controllers; the key of cached answers (Q33). */
+  /** Names the group uniquely among all controllers; the key of cached responses (Q33). */
   readonly group: string
-  /** The time of the call, in milliseconds since the epoch. */
+  /** Time of the call, in milliseconds since the epoch. */
   readonly now: number
   readonly signal: AbortSignal
 }
 
 /** A hook. */
 export interface Hook {
-  /** Unknown and duplicate fields of answers are errors. */
+  /** Unknown and duplicate fields of responses are errors. */
   readonly strict: boolean
-  /** Asks. Throws RemoteError for what a server does wrong, HookBusyError when it asks for patience, ExpressionError for an expression. */
-  call(call: HookCall): Promise<AnswerBody>
+  /**
+   * Calls the hook. Throws RemoteError for a failure of the server, HookBusyError when the server asks to retry later,
+   * ExpressionError for an expression.
+   */
+  call(call: HookCall): Promise<ResponseBody>
 }
 
 /** The hooks of one MapController. */
@@ -27,7 +33,7 @@ export interface Hooks extends AsyncDisposable {
 }
 
 /**
- * The hook answered 429 with Retry-After: it is asked again then, and nobody is told (Q14).
+ * The hook responded 429 with Retry-After: it is called again then, and no event is emitted (Q14).
  * @internal
  */
 export class HookBusyError extends Error {

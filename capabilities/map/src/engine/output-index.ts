@@ -4,7 +4,7 @@ import type { KubeObject } from '@fairlead/kube'
 import type { OutputRole } from './group.ts'
 import { outputRole } from './group.ts'
 import type { Identity } from './identity.ts'
-import { Tally } from './status.ts'
+import { OutputCounts } from './status.ts'
 
 interface Recorded {
   readonly kind: number
@@ -45,13 +45,13 @@ class GroupsByOwner {
 const noGroups: ReadonlyMap<string, Group> = new Map()
 
 /** The book. Kinds are positions in `spec.outputResources`. */
-export class OutputBook {
+export class OutputIndex {
   readonly #controllerName: string
   readonly #kinds: number
   readonly #recorded: readonly Map<string, Recorded>[]
   readonly #owned = new GroupsByOwner()
   readonly #orphans = new GroupsByOwner()
-  readonly #tallies = new Map<string, Tally>()
+  readonly #tallies = new Map<string, OutputCounts>()
 
   constructor(controllerName: string, kinds: number) {
     this.#controllerName = controllerName
@@ -73,7 +73,7 @@ export class OutputBook {
     }
     if (object === undefined) return { before: old?.role, after: undefined }
     const recorded: Recorded = { kind, object, role: outputRole(object, this.#controllerName) }
-    if (recorded.role.role === 'stranger') return { before: old?.role, after: recorded.role }
+    if (recorded.role.role === 'foreign') return { before: old?.role, after: recorded.role }
     known?.set(key, recorded)
     this.#put(recorded)
     return { before: old?.role, after: recorded.role }
@@ -115,8 +115,8 @@ export class OutputBook {
   }
 
   /** The counts of a parent. */
-  tallyOf(parentUid: string): Tally {
-    return this.#tallies.get(parentUid) ?? new Tally(this.#kinds)
+  countsOf(parentUid: string): OutputCounts {
+    return this.#tallies.get(parentUid) ?? new OutputCounts(this.#kinds)
   }
 
   #put(recorded: Recorded): void {
@@ -125,7 +125,7 @@ export class OutputBook {
     if (role.role !== 'output') return
     this.#owned.add(role.parentUid, role.mapKey, role.input, recorded)
     let tally = this.#tallies.get(role.parentUid)
-    if (tally === undefined) this.#tallies.set(role.parentUid, (tally = new Tally(this.#kinds)))
+    if (tally === undefined) this.#tallies.set(role.parentUid, (tally = new OutputCounts(this.#kinds)))
     tally.count(kind, object, 1)
   }
 

@@ -1,8 +1,8 @@
 // What is done to the outputs of one group, as data: the shell carries it out, the commands print it. Start with planGroup.
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isTerminating } from '@fairlead/kube'
-import type { MapAnswer, TombstoneAnswer, WantedOutput } from './response.ts'
-import type { Configuration, Mark } from './configuration.ts'
+import type { MapResponse, TombstoneResponse, DesiredOutput } from './response.ts'
+import type { Configuration, Provenance } from './configuration.ts'
 import { configurationOf, isAsApplied } from './configuration.ts'
 import { outputRole } from './group.ts'
 import type { Identity } from './identity.ts'
@@ -63,7 +63,7 @@ export type Action =
 export type Plan = readonly Action[]
 
 /** What a plan is made from. */
-export interface GroupView {
+export interface ObservedGroup {
   readonly controllerName: string
   /** Field manager of our writes. */
   readonly manager: string
@@ -77,7 +77,7 @@ export interface GroupView {
 }
 
 /** The plan that turns the observed outputs of a group into the wanted ones. Applied, its plan is empty. */
-export function planGroup(view: GroupView, answer: MapAnswer, mark: Mark): Plan {
+export function planGroup(view: ObservedGroup, answer: MapResponse, mark: Provenance): Plan {
   const wanted = new Map(answer.outputs.map((output) => [formatIdentity(output.identity), output]))
   const observed = new Map(view.observed.map((object) => [formatIdentity(identityOf(object)), object]))
   const deletes: Action[] = []
@@ -96,7 +96,7 @@ export function planGroup(view: GroupView, answer: MapAnswer, mark: Mark): Plan 
 }
 
 /** The plan for a group whose input is gone: what the tombstone hook keeps stays as it is, the rest goes. `answer` is undefined without a hook. */
-export function planDetached(view: GroupView, answer: TombstoneAnswer | undefined): Plan {
+export function planDetached(view: ObservedGroup, answer: TombstoneResponse | undefined): Plan {
   return view.observed.map((object): Action =>
     answer?.keep.has(formatIdentity(identityOf(object)))
       ? { op: 'keep', observed: object, reason: 'Kept' }
@@ -104,17 +104,22 @@ export function planDetached(view: GroupView, answer: TombstoneAnswer | undefine
   )
 }
 
-/** The plan has something to write. */
+/** Returns whether the plan writes nothing: it only keeps outputs as they are. */
 export function isEmptyPlan(plan: Plan): boolean {
   return plan.every((action) => action.op === 'keep')
 }
 
-function removal(view: GroupView, object: KubeObject, reason: 'NotWanted' | 'Detached'): Action {
+function removal(view: ObservedGroup, object: KubeObject, reason: 'NotWanted' | 'Detached'): Action {
   if (isTerminating(object)) return { op: 'keep', observed: object, reason: 'Terminating' }
   return view.mayDelete ? { op: 'delete', observed: object, reason } : { op: 'keep', observed: object, reason: 'Held' }
 }
 
-function change(view: GroupView, output: WantedOutput, observed: KubeObject, configuration: Configuration): Action {
+function change(
+  view: ObservedGroup,
+  output: DesiredOutput,
+  observed: KubeObject,
+  configuration: Configuration,
+): Action {
   if (isTerminating(observed)) return { op: 'keep', observed, reason: 'Terminating' }
   if (isAsApplied(observed, configuration, view.manager)) return { op: 'keep', observed, reason: 'Unchanged' }
   switch (output.kind.method) {
@@ -128,7 +133,7 @@ function change(view: GroupView, output: WantedOutput, observed: KubeObject, con
   }
 }
 
-function creation(view: GroupView, output: WantedOutput, mark: Mark): Action {
+function creation(view: ObservedGroup, output: DesiredOutput, mark: Provenance): Action {
   const existing = view.find(output.kind, output.identity)
   if (existing === undefined)
     return { op: 'create', kind: output.kind, configuration: configurationOf(output, mark), reason: 'Missing' }
@@ -137,7 +142,7 @@ function creation(view: GroupView, output: WantedOutput, mark: Mark): Action {
 
 /** Why a name cannot be had: nothing that is not ours is ever taken over (Q38), and between two groups the first one has it (Q12). */
 export function refusal(
-  view: Pick<GroupView, 'controllerName' | 'parent'>,
+  view: Pick<ObservedGroup, 'controllerName' | 'parent'>,
   identity: Identity,
   existing: KubeObject,
 ): Action & { op: 'refuse' } {

@@ -1,13 +1,20 @@
-// Related objects (Q34): which objects a rule of relatedResources picks for a parent.
+// Related objects (Q34): the objects that the rules of relatedResources select for a parent.
 import { selectorFrom } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { NamespaceLabels } from './input.ts'
 import type { ObjectsOfKind } from './request.ts'
 import type { RelatedKind } from './resource.ts'
-import type { Caches } from '../runtime/caches.ts'
 
-/** A rule picks the object for this parent. */
-export function relatedConcerns(
+/** Reads the objects of related kinds, by the position of their rule in the spec. */
+export interface RelatedReader {
+  get(rule: number, key: ObjectKey): KubeObject | undefined
+  /** Lists the objects of a namespace, of all namespaces when it is undefined. */
+  list(rule: number, namespace: string | undefined): Iterable<KubeObject>
+  readonly namespaceLabels: NamespaceLabels
+}
+
+/** Returns whether a rule selects the object for this parent. */
+export function isRelated(
   rule: RelatedKind,
   parent: KubeObject,
   object: KubeObject,
@@ -27,28 +34,27 @@ export function relatedConcerns(
   return labelSelector === undefined || selectorFrom(labelSelector).matches(object.metadata.labels)
 }
 
-/** The objects that the rules pick for a parent, one entry for each rule. */
-export function relatedObjects(rules: readonly RelatedKind[], caches: Caches, parent: KubeObject): ObjectsOfKind[] {
+/** Returns the objects that the rules select for a parent, one entry for each rule. */
+export function relatedObjects(
+  rules: readonly RelatedKind[],
+  reader: RelatedReader,
+  parent: KubeObject,
+): ObjectsOfKind[] {
   return rules.map((rule, index) => {
-    const informer = caches.related[index]
     const only = rule.namespaced ? namespaceOf(rule, parent) : undefined
     const { names } = rule.spec
     const candidates =
-      informer === undefined
-        ? []
-        : names !== undefined && (only !== undefined || !rule.namespaced)
-          ? names.flatMap((name) => informer.get({ namespace: only ?? '', name }) ?? [])
-          : informer.list(only === undefined ? {} : { namespace: only })
+      names !== undefined && (only !== undefined || !rule.namespaced)
+        ? names.flatMap((name) => reader.get(index, { namespace: only ?? '', name }) ?? [])
+        : [...reader.list(index, only)]
     return {
       kind: rule,
-      objects: candidates.filter((object) =>
-        relatedConcerns(rule, parent, object, (name) => caches.namespaceLabels(name)),
-      ),
+      objects: candidates.filter((object) => isRelated(rule, parent, object, reader.namespaceLabels)),
     }
   })
 }
 
-/** The one namespace that a rule looks at: the one it names, else the parent's own unless it selects namespaces. */
+/** The one namespace that a rule reads: the one it names, else the parent's own unless it selects namespaces. */
 function namespaceOf(rule: RelatedKind, parent: KubeObject): string | undefined {
   if (rule.spec.namespace !== undefined) return rule.spec.namespace
   return rule.spec.namespaceSelector === undefined ? parent.metadata.namespace : undefined

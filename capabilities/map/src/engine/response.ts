@@ -17,8 +17,8 @@ import { groupResource } from './resource.ts'
  * - `DuplicateOutput`: two outputs have the same kind, namespace and name.
  * - `OutOfScope`: an output is where its parent cannot own it: in another namespace, or cluster-scoped below a namespaced parent.
  */
-export class AnswerError extends Error {
-  override readonly name = 'AnswerError'
+export class ResponseError extends Error {
+  override readonly name = 'ResponseError'
   readonly code:
     | 'MissingOutputs'
     | 'InvalidAnswer'
@@ -29,57 +29,57 @@ export class AnswerError extends Error {
     | 'DuplicateOutput'
     | 'OutOfScope'
 
-  constructor(code: AnswerError['code'], message: string) {
+  constructor(code: ResponseError['code'], message: string) {
     super(message)
     this.code = code
   }
 }
 
 /** An output as a hook wants it: its identity, its kind, and the object itself. */
-export interface WantedOutput {
+export interface DesiredOutput {
   readonly identity: Identity
   readonly kind: OutputKind
   readonly object: KubeObject
 }
 
 /** A map hook's answer. */
-export interface MapAnswer {
-  readonly outputs: readonly WantedOutput[]
+export interface MapResponse {
+  readonly outputs: readonly DesiredOutput[]
   /** Seconds until the group wants to be asked again. */
   readonly resyncAfterSeconds: number | undefined
 }
 
 /** A tombstone hook's answer: the identities of the outputs that stay. Identities outside the group mean nothing (Q26). */
-export interface TombstoneAnswer {
+export interface TombstoneResponse {
   readonly keep: ReadonlySet<string>
   readonly resyncAfterSeconds: number | undefined
 }
 
 /** A parsed body, and the paths of fields that stood in it twice. */
-export interface AnswerBody {
+export interface ResponseBody {
   readonly value: JsonValue
   readonly duplicates: readonly string[]
 }
 
 /** What answers are read against. */
-export interface AnswerContext {
+export interface ResponseContext {
   readonly parent: KubeObject
   readonly kinds: readonly OutputKind[]
   /** Unknown and duplicate fields are errors. */
   readonly strict: boolean
 }
 
-/** Reads a map hook's answer. Throws AnswerError. */
-export function readMapAnswer(body: AnswerBody, context: AnswerContext): MapAnswer {
+/** Reads a map hook's answer. Throws ResponseError. */
+export function readMapResponse(body: ResponseBody, context: ResponseContext): MapResponse {
   const { list, resyncAfterSeconds } = readEnvelope(body, context.strict, 'map')
-  const outputs: WantedOutput[] = []
+  const outputs: DesiredOutput[] = []
   const places = new Map<string, number>()
   for (const [index, entry] of list.entries()) {
     const output = readOutput(entry, `outputs[${index}]`, context)
     const name = formatIdentity(output.identity)
     const first = places.get(name)
     if (first !== undefined) {
-      throw new AnswerError(
+      throw new ResponseError(
         'DuplicateOutput',
         `outputs[${first}] and outputs[${index}] are both ${name}; give every output a name of its own`,
       )
@@ -90,8 +90,8 @@ export function readMapAnswer(body: AnswerBody, context: AnswerContext): MapAnsw
   return { outputs, resyncAfterSeconds }
 }
 
-/** Reads a tombstone hook's answer: group, kind, namespace and name of each entry count, nothing else does. Throws AnswerError. */
-export function readTombstoneAnswer(body: AnswerBody, context: AnswerContext): TombstoneAnswer {
+/** Reads a tombstone hook's answer: group, kind, namespace and name of each entry count, nothing else does. Throws ResponseError. */
+export function readTombstoneResponse(body: ResponseBody, context: ResponseContext): TombstoneResponse {
   const { list, resyncAfterSeconds } = readEnvelope(body, context.strict, 'tombstone')
   const keep = new Set<string>()
   for (const [index, entry] of list.entries()) {
@@ -106,39 +106,39 @@ export function readTombstoneAnswer(body: AnswerBody, context: AnswerContext): T
 }
 
 function readEnvelope(
-  body: AnswerBody,
+  body: ResponseBody,
   strict: boolean,
   hook: 'map' | 'tombstone',
 ): { list: readonly JsonValue[]; resyncAfterSeconds: number | undefined } {
   const { value } = body
   if (!isObject(value))
-    throw new AnswerError('InvalidAnswer', `The ${hook} hook must answer a JSON object with the field outputs`)
+    throw new ResponseError('InvalidAnswer', `The ${hook} hook must answer a JSON object with the field outputs`)
   if (strict) {
     const unknown = Object.keys(value).find((field) => field !== 'outputs' && field !== 'resyncAfterSeconds')
     if (unknown !== undefined)
-      throw new AnswerError(
+      throw new ResponseError(
         'UnknownField',
         `The ${hook} hook answered the unknown field ${unknown}; it may answer outputs and resyncAfterSeconds`,
       )
     const duplicate = body.duplicates[0]
     if (duplicate !== undefined)
-      throw new AnswerError('UnknownField', `The ${hook} hook answered the field ${duplicate} twice`)
+      throw new ResponseError('UnknownField', `The ${hook} hook answered the field ${duplicate} twice`)
   }
   const { outputs, resyncAfterSeconds } = value
   if (outputs === undefined || outputs === null) {
-    throw new AnswerError(
+    throw new ResponseError(
       'MissingOutputs',
       `The ${hook} hook answered without the field outputs; an empty list means that none is wanted`,
     )
   }
   if (!Array.isArray(outputs))
-    throw new AnswerError('InvalidAnswer', `outputs of the ${hook} hook's answer must be a list`)
+    throw new ResponseError('InvalidAnswer', `outputs of the ${hook} hook's answer must be a list`)
   if (
     resyncAfterSeconds !== undefined &&
     resyncAfterSeconds !== null &&
     !(typeof resyncAfterSeconds === 'number' && resyncAfterSeconds >= 0)
   ) {
-    throw new AnswerError(
+    throw new ResponseError(
       'InvalidAnswer',
       `resyncAfterSeconds of the ${hook} hook's answer must be a number of seconds`,
     )
@@ -150,18 +150,18 @@ function readEnvelope(
   }
 }
 
-function readOutput(entry: JsonValue, place: string, { parent, kinds }: AnswerContext): WantedOutput {
+function readOutput(entry: JsonValue, place: string, { parent, kinds }: ResponseContext): DesiredOutput {
   const { apiVersion, kind, name, namespace, object } = readNames(entry, place)
   const { group } = parseApiVersion(apiVersion)
   const declared = kinds.find((other) => other.group === group && other.kind === kind)
   if (declared === undefined) {
-    throw new AnswerError(
+    throw new ResponseError(
       'UndeclaredKind',
       `${place} is a ${kind} of ${apiVersion}, which outputResources does not list (it lists ${kinds.map(groupResource).join(', ')}); add the kind there or leave the output out`,
     )
   }
   if (declared.apiVersion !== apiVersion) {
-    throw new AnswerError(
+    throw new ResponseError(
       'OtherVersion',
       `${place} is a ${kind} of ${apiVersion}, but outputResources lists ${declared.apiVersion}; use one version in both`,
     )
@@ -175,13 +175,13 @@ function placeOf(place: string, kind: OutputKind, namespace: string | undefined,
   const own = parent.metadata.namespace ?? ''
   if (!kind.namespaced) {
     if (own !== '') {
-      throw new AnswerError(
+      throw new ResponseError(
         'OutOfScope',
         `${place} is a ${kind.kind}, which is cluster-scoped; a parent in namespace ${own} cannot own it. Use a cluster-scoped parent`,
       )
     }
     if (namespace !== undefined)
-      throw new AnswerError(
+      throw new ResponseError(
         'OutOfScope',
         `${place} is a ${kind.kind}, which is cluster-scoped, but has namespace ${namespace}; leave metadata.namespace out`,
       )
@@ -189,7 +189,7 @@ function placeOf(place: string, kind: OutputKind, namespace: string | undefined,
   }
   if (own !== '') {
     if (namespace !== undefined && namespace !== own) {
-      throw new AnswerError(
+      throw new ResponseError(
         'OutOfScope',
         `${place} is in namespace ${namespace}, but its parent is in ${own} and cannot own across namespaces. Use a cluster-scoped parent`,
       )
@@ -197,7 +197,7 @@ function placeOf(place: string, kind: OutputKind, namespace: string | undefined,
     return own
   }
   if (namespace === undefined)
-    throw new AnswerError(
+    throw new ResponseError(
       'OutOfScope',
       `${place} needs metadata.namespace: its parent is cluster-scoped and has none to give`,
     )
@@ -208,29 +208,29 @@ function readNames(
   entry: JsonValue,
   place: string,
 ): { apiVersion: string; kind: string; name: string; namespace: string | undefined; object: KubeObject } {
-  if (!isObject(entry)) throw new AnswerError('InvalidOutput', `${place} must be an object`)
+  if (!isObject(entry)) throw new ResponseError('InvalidOutput', `${place} must be an object`)
   const { apiVersion, kind, metadata } = entry
   if (typeof apiVersion !== 'string' || apiVersion === '')
-    throw new AnswerError('InvalidOutput', `${place} needs apiVersion`)
-  if (typeof kind !== 'string' || kind === '') throw new AnswerError('InvalidOutput', `${place} needs kind`)
-  if (!isObject(metadata)) throw new AnswerError('InvalidOutput', `${place} needs metadata`)
+    throw new ResponseError('InvalidOutput', `${place} needs apiVersion`)
+  if (typeof kind !== 'string' || kind === '') throw new ResponseError('InvalidOutput', `${place} needs kind`)
+  if (!isObject(metadata)) throw new ResponseError('InvalidOutput', `${place} needs metadata`)
   const { name, namespace } = metadata
   if (typeof name !== 'string' || name === '')
-    throw new AnswerError(
+    throw new ResponseError(
       'InvalidOutput',
       `${place} needs metadata.name; names that the server makes up cannot be found again`,
     )
   if (namespace !== undefined && namespace !== null && typeof namespace !== 'string')
-    throw new AnswerError('InvalidOutput', `${place} has a metadata.namespace that is not a text`)
+    throw new ResponseError('InvalidOutput', `${place} has a metadata.namespace that is not a text`)
   for (const field of ['labels', 'annotations']) {
     const values = metadata[field] ?? {}
     if (!isObject(values) || !Object.values(values).every((value) => typeof value === 'string')) {
-      throw new AnswerError('InvalidOutput', `${place} has metadata.${field} that are not all texts`)
+      throw new ResponseError('InvalidOutput', `${place} has metadata.${field} that are not all texts`)
     }
   }
   for (const field of ['ownerReferences', 'finalizers']) {
     if (!Array.isArray(metadata[field] ?? []))
-      throw new AnswerError('InvalidOutput', `${place} has metadata.${field} that is not a list`)
+      throw new ResponseError('InvalidOutput', `${place} has metadata.${field} that is not a list`)
   }
   return { apiVersion, kind, name, namespace: namespace || undefined, object: entry as unknown as KubeObject }
 }

@@ -27,10 +27,10 @@ class OutputCount {
 }
 
 /** The counts of one parent's outputs. */
-export class Tally {
+export class OutputCounts {
   readonly #counts: readonly OutputCount[]
 
-  /** `kinds` is how many output kinds there are; their positions are what {@link Tally.count} takes. */
+  /** `kinds` is how many output kinds there are; their positions are what {@link OutputCounts.count} takes. */
   constructor(kinds: number) {
     this.#counts = Array.from({ length: kinds }, () => new OutputCount())
   }
@@ -53,7 +53,7 @@ export interface StatusFacts {
   /** How many inputs of each kind are mapped; undefined while that is not known. */
   readonly inputTotals: readonly (number | undefined)[]
   readonly outputKinds: readonly ResolvedResource[]
-  readonly outputs: Tally
+  readonly outputs: OutputCounts
   /** The status as it is: what is not known stays as it was counted last. */
   readonly before?: unknown
 }

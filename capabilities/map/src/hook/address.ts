@@ -1,4 +1,5 @@
-// Where a hook's host is, for controllers that run outside the cluster: `<service>.<namespace>[.svc]` is looked up as the Service it names.
+// Resolves the host of a hook for controllers that run outside the cluster: `<service>.<namespace>[.svc]` is looked up as the
+// Service that it names.
 import type { Client } from '@fairlead/client'
 import { kind } from '@fairlead/client'
 import type { HookResolver } from '@fairlead/controller'
@@ -25,7 +26,7 @@ interface Address {
   readonly port: number
 }
 
-/** How {@link serviceResolver} finds Services. */
+/** Options of {@link serviceResolver}. */
 export interface ResolverOptions {
   readonly client: Client
   readonly clock: Clock
@@ -38,22 +39,22 @@ const endpointSlices = kind<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice
   plural: 'endpointslices',
   namespaced: true,
 })
-/** Milliseconds that an address is remembered. */
-const memory = 10_000
+/** Milliseconds that an address is cached. */
+const maxAge = 10_000
 
 /**
- * Resolves names of Services by the Service itself (ExternalName, or a ready endpoint), else by the table given. Names of another form are
- * left to DNS. Throws when a name has the form of a Service and neither knows it.
+ * Resolves names of Services by the Service itself (ExternalName, or a ready endpoint), else by the table given. Names of
+ * another form are left to DNS. Throws when a name has the form of a Service and neither resolves it.
  */
 export function serviceResolver(options: ResolverOptions): HookResolver {
-  const known = new Map<string, { readonly until: number; readonly address: Address | undefined }>()
+  const cache = new Map<string, { readonly until: number; readonly address: Address | undefined }>()
   return async (host, port) => {
     const id = `${host}:${port}`
     const now = options.clock.now()
-    const remembered = known.get(id)
-    if (remembered !== undefined && remembered.until > now) return remembered.address
+    const cached = cache.get(id)
+    if (cached !== undefined && cached.until > now) return cached.address
     const address = await resolve(options, host, port)
-    known.set(id, { until: now + memory, address })
+    cache.set(id, { until: now + maxAge, address })
     return address
   }
 }
@@ -73,7 +74,7 @@ async function resolve(
   )
 }
 
-/** Service and namespace that a host names: `<service>.<namespace>`, with `.svc` and a cluster domain behind it or not. */
+/** Parses the Service and namespace of a host: `<service>.<namespace>`, with or without `.svc` and a cluster domain. */
 function serviceName(host: string): { readonly name: string; readonly namespace: string } | undefined {
   const [name, namespace, svc] = host.split('.')
   if (name === undefined || namespace === undefined || (svc !== undefined && svc !== 'svc')) return undefined
@@ -102,14 +103,14 @@ async function throughService(
     }
     return undefined
   } catch (error) {
-    // Without the right to look at Services there is still the table.
+    // Without the right to read Services the table still applies.
     if (isForbidden(error)) return undefined
     throw error
   }
 }
 
 function tableAddress(table: ReadonlyMap<string, string>, ...hosts: readonly string[]): Address | undefined {
-  const found = hosts.map((host) => table.get(host)).find((text) => text !== undefined)
+  const found = hosts.map((host) => table.get(host)).find((address) => address !== undefined)
   const colon = found?.lastIndexOf(':') ?? -1
   if (found === undefined || colon < 0) return undefined
   return { host: found.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(found.slice(colon + 1)) }

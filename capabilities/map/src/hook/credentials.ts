@@ -1,20 +1,11 @@
-// TLS and credentials of a webhook, from its own fields or from the endpointConfigs entry of its host. Read anew once in a while, so that a
-// rotated certificate or token counts without a change of the MapController.
+// TLS and credentials of a webhook, from its own fields or from the endpointConfigs entry of its host. They are read again
+// periodically, so that a rotated certificate or token takes effect without a change of the MapController.
 import type { Client } from '@fairlead/client'
-import { kind } from '@fairlead/client'
+import { ConfigMap, Secret } from '@fairlead/client'
 import type { HookAuthorization, HookEndpoint, HookTls } from '@fairlead/controller'
 import { RemoteError } from '@fairlead/controller'
-import type { Clock, KubeObject } from '@fairlead/kube'
+import type { Clock } from '@fairlead/kube'
 import type { EndpointConfig, Webhook } from '../api.ts'
-
-interface SecretObject extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-
-interface ConfigMapObject extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-  readonly binaryData?: Readonly<Record<string, string>>
-}
 
 type Source = Pick<EndpointConfig, 'caBundle' | 'authorization' | 'basicAuth' | 'clientTLS'>
 interface Ref {
@@ -22,15 +13,13 @@ interface Ref {
   readonly name: string
 }
 
-const secrets = kind<SecretObject>('v1', 'Secret', { plural: 'secrets', namespaced: true })
-const configMaps = kind<ConfigMapObject>('v1', 'ConfigMap', { plural: 'configmaps', namespaced: true })
 /** Milliseconds after which Secrets and ConfigMaps are read again. */
-const memory = 60_000
+const maxAge = 60_000
 
-/** What a webhook shows and trusts. */
+/** The credentials that a webhook is called with, and the certificates that are trusted. */
 export type Credentials = Pick<HookEndpoint, 'tls' | 'authorization'>
 
-/** The credentials of one webhook. A webhook with any such field of its own ignores `endpointConfigs` wholly, as in Metacontroller. */
+/** The credentials of one webhook. A webhook with any such field of its own ignores `endpointConfigs`, as in Metacontroller. */
 export class WebhookCredentials {
   readonly #client: Client
   readonly #clock: Clock
@@ -47,11 +36,11 @@ export class WebhookCredentials {
     this.#source = hasOwn ? webhook : configs.find(({ host }) => host === url.host || host === url.hostname)
   }
 
-  /** The credentials as of now. Throws RemoteError `CredentialsMissing` when what they refer to is not there. */
+  /** Returns the current credentials. Throws RemoteError `CredentialsMissing` when a Secret, ConfigMap or entry does not exist. */
   async get(): Promise<Credentials> {
     if (this.#source === undefined) return {}
     if (this.#clock.now() >= this.#until) {
-      this.#until = this.#clock.now() + memory
+      this.#until = this.#clock.now() + maxAge
       this.#known = this.#read(this.#source)
       // The next call reads again.
       this.#known.catch(() => (this.#until = -Infinity))
@@ -98,13 +87,13 @@ export class WebhookCredentials {
   }
 
   async #secret({ namespace, name }: Ref, entry: string): Promise<string> {
-    const value = (await this.#client.find(secrets, { namespace, name }))?.data?.[entry]
+    const value = (await this.#client.find(Secret, { namespace, name }))?.data?.[entry]
     if (value === undefined) throw missing('Secret', { namespace, name }, entry)
     return Buffer.from(value, 'base64').toString('utf8')
   }
 
   async #configMap({ namespace, name }: Ref, entry: string): Promise<string> {
-    const found = await this.#client.find(configMaps, { namespace, name })
+    const found = await this.#client.find(ConfigMap, { namespace, name })
     const binary = found?.binaryData?.[entry]
     const value =
       found?.data?.[entry] ?? (binary === undefined ? undefined : Buffer.from(binary, 'base64').toString('utf8'))
@@ -113,9 +102,9 @@ export class WebhookCredentials {
   }
 }
 
-function missing(what: string, { namespace, name }: Ref, entry: string): RemoteError {
+function missing(kind: string, { namespace, name }: Ref, entry: string): RemoteError {
   return new RemoteError(
     'CredentialsMissing',
-    `The hook needs the entry ${entry} of ${what} ${namespace}/${name}, which is not there; create it`,
+    `The hook needs the entry ${entry} of ${kind} ${namespace}/${name}, which does not exist; create it`,
   )
 }

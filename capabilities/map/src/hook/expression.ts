@@ -2,15 +2,14 @@
 import type { JsonValue } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, listOf, toJson, types } from '@fairlead/kube/cel'
 import type { CelProgram } from '@fairlead/kube/cel'
-import type { AnswerBody } from '../engine/response.ts'
+import type { ResponseBody } from '../engine/response.ts'
 import { hookRequest } from '../engine/request.ts'
-import type { Hook, HookCall } from '../engine/hook.ts'
-import type { HookName } from '../runtime/metrics.ts'
+import type { Hook, HookCall, HookName } from '../engine/hook.ts'
 
 /**
- * An expression of a MapController. The message names the field of the spec.
+ * An error of an expression of a MapController. The message names the field of the spec.
  * - `InvalidExpression`: it does not compile; nothing of the controller runs until it is corrected.
- * - `ExpressionFailed`: it failed, or took too many steps, for one input.
+ * - `ExpressionFailed`: it failed, or exceeded its cost limit, for one input.
  */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError'
@@ -37,11 +36,11 @@ export class ExpressionHook implements Hook {
   readonly #program: CelProgram
 
   /** Checks the expression. Throws ExpressionError `InvalidExpression`. */
-  constructor(name: HookName, text: string) {
+  constructor(name: HookName, expression: string) {
     this.#name = name
     try {
       this.#program = compile(
-        text,
+        expression,
         { variables: name === 'map' ? { ...variables, input: types.dyn } : variables, now: true },
         listOf(types.dyn),
       )
@@ -53,7 +52,7 @@ export class ExpressionHook implements Hook {
   }
 
   /** Throws ExpressionError `ExpressionFailed`. */
-  async call({ facts, now }: HookCall): Promise<AnswerBody> {
+  async call({ facts, now }: HookCall): Promise<ResponseBody> {
     const request = hookRequest({ ...facts, version: 'v1', trim: 'managedFields' })
     try {
       const outputs = toJson(this.#program.evaluate({ related: {}, ...request }, { now })) as JsonValue

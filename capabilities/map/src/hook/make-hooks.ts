@@ -1,37 +1,42 @@
-// The hooks of a MapController: what its spec says, as something that can be called.
+// Makes the hooks that the spec of a MapController describes.
 import type { Client } from '@fairlead/client'
 import type { HookClient } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import type { MapController, MapHook, TombstoneHook } from '../api.ts'
-import type { HookName, MapMetrics } from '../runtime/metrics.ts'
-import type { Hook, Hooks } from '../engine/hook.ts'
+import type { Hook, HookName, Hooks } from '../engine/hook.ts'
+import type { CallMetrics } from './call-metrics.ts'
 import { ExpressionHook } from './expression.ts'
 import { WebhookHook } from './webhook.ts'
 
-/** What hooks are made with. */
-export interface HookHost {
+/** The dependencies of hooks. */
+export interface HookDependencies {
   readonly http: HookClient
   readonly client: Client
   readonly clock: Clock
-  readonly metrics: MapMetrics
+  readonly metrics: CallMetrics
 }
 
 /** Makes the hooks of a spec. Throws ExpressionError `InvalidExpression`. */
-export function makeHooks(controller: MapController, host: HookHost): Hooks {
+export function makeHooks(controller: MapController, dependencies: HookDependencies): Hooks {
   const { map, tombstone } = controller.spec.hooks
   return {
-    map: makeHook('map', map, controller, host),
-    tombstone: tombstone === undefined ? undefined : makeHook('tombstone', tombstone, controller, host),
+    map: makeHook('map', map, controller, dependencies),
+    tombstone: tombstone === undefined ? undefined : makeHook('tombstone', tombstone, controller, dependencies),
     [Symbol.asyncDispose]: async () => {},
   }
 }
 
-function makeHook(name: HookName, spec: MapHook | TombstoneHook, controller: MapController, host: HookHost): Hook {
+function makeHook(
+  name: HookName,
+  spec: MapHook | TombstoneHook,
+  controller: MapController,
+  dependencies: HookDependencies,
+): Hook {
   const { webhook, expression, version } = spec
   if (expression !== undefined) return new ExpressionHook(name, expression)
   if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook or an expression`)
   return new WebhookHook({
-    ...host,
+    ...dependencies,
     name,
     controllerName: controller.metadata.name ?? '',
     webhook,

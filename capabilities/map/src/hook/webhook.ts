@@ -1,19 +1,19 @@
-// A hook that is a server: address, credentials, ETags, and the rules for its answers (originals/metacontroller.md §2.2).
+// A hook behind HTTP: address, credentials, ETags, and the rules for its responses (originals/metacontroller.md §2.2).
 import type { Client } from '@fairlead/client'
 import type { HookClient } from '@fairlead/controller'
 import { HookError, RemoteError } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { JsonSyntaxError, parseGoDuration, parseJson } from '@fairlead/kube'
 import type { EndpointConfig, HookVersion, Webhook } from '../api.ts'
-import type { AnswerBody } from '../engine/response.ts'
+import type { ResponseBody } from '../engine/response.ts'
 import type { Trim } from '../engine/request.ts'
 import { hookRequest } from '../engine/request.ts'
-import type { HookName, MapMetrics } from '../runtime/metrics.ts'
-import type { Hook, HookCall } from '../engine/hook.ts'
+import type { Hook, HookCall, HookName } from '../engine/hook.ts'
 import { HookBusyError } from '../engine/hook.ts'
+import type { CallMetrics } from './call-metrics.ts'
 import { WebhookCredentials } from './credentials.ts'
 
-/** What a webhook is made of. */
+/** Options of a {@link WebhookHook}. */
 export interface WebhookOptions {
   readonly name: HookName
   readonly controllerName: string
@@ -24,16 +24,16 @@ export interface WebhookOptions {
   readonly http: HookClient
   readonly client: Client
   readonly clock: Clock
-  readonly metrics: MapMetrics
+  readonly metrics: CallMetrics
 }
 
-interface Remembered {
+interface CachedResponse {
   readonly etag: string
-  readonly body: AnswerBody
+  readonly body: ResponseBody
   readonly until: number
 }
 
-/** The address of a webhook. Throws TypeError for one that is none; the schema lets none such pass. */
+/** Returns the address of a webhook. Throws TypeError for an invalid one, which the schema refuses. */
 export function webhookUrl({ url, service, path }: Webhook): URL {
   if (url !== undefined) return new URL(url)
   const { name, namespace, port = 80, protocol = 'http' } = service ?? { name: '', namespace: '' }
@@ -47,7 +47,7 @@ export class WebhookHook implements Hook {
   readonly #url: URL
   readonly #timeout: number
   readonly #credentials: WebhookCredentials
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #cache = new Map<string, CachedResponse>()
   #nextCleanup = 0
 
   constructor(options: WebhookOptions) {
@@ -59,66 +59,73 @@ export class WebhookHook implements Hook {
     this.#credentials = new WebhookCredentials(client, clock, webhook, this.#url, endpointConfigs)
   }
 
-  async call({ facts, group, signal }: HookCall): Promise<AnswerBody> {
+  async call({ facts, group, signal }: HookCall): Promise<ResponseBody> {
     const { http, webhook, version, trim, name, controllerName, metrics, clock } = this.#options
-    const remembered = webhook.etag?.enabled === true ? this.#recall(group) : undefined
+    const cached = webhook.etag?.enabled === true ? this.#cached(group) : undefined
     const endpoint = { url: this.#url.href, timeout: this.#timeout, ...(await this.#credentials.get()) }
-    const ended = metrics.calling(controllerName, name, this.#url.origin + this.#url.pathname)
-    const begun = clock.monotonic()
-    const took = (): number => (clock.monotonic() - begun) / 1000
+    const ended = metrics.begin(controllerName, name, this.#url.origin + this.#url.pathname)
+    const started = clock.monotonic()
+    const duration = (): number => (clock.monotonic() - started) / 1000
     try {
-      const answer = await http.call(endpoint, {
+      const response = await http.call(endpoint, {
         body: hookRequest({ ...facts, version, trim }),
-        headers: remembered === undefined ? {} : { 'if-none-match': remembered.etag },
-        alsoAccepted: remembered === undefined ? [] : [304, 412],
+        headers: cached === undefined ? {} : { 'if-none-match': cached.etag },
+        alsoAccepted: cached === undefined ? [] : [304, 412],
         signal,
       })
-      ended(answer.status, took())
-      if (answer.status !== 200 && remembered !== undefined) return remembered.body
-      const body = this.#parse(answer.text)
-      if (webhook.etag?.enabled === true && answer.headers.etag !== undefined)
-        this.#remember(group, answer.headers.etag, body)
+      ended(response.status, duration())
+      if (response.status !== 200 && cached !== undefined) return cached.body
+      const body = this.#parse(response.text)
+      if (webhook.etag?.enabled === true && response.headers.etag !== undefined)
+        this.#store(group, response.headers.etag, body)
       return body
     } catch (error) {
-      ended(error instanceof HookError ? (error.status ?? 0) : 0, took())
+      ended(error instanceof HookError ? (error.status ?? 0) : 0, duration())
       if (error instanceof RemoteError) metrics.failed(controllerName, name, error.code)
       throw asHookFailure(error)
     }
   }
 
-  #parse(text: string): AnswerBody {
+  #parse(text: string): ResponseBody {
     const duplicates: string[] = []
     try {
       return { value: parseJson(text, { onDuplicate: (path) => void duplicates.push(path) }), duplicates }
     } catch (error) {
       if (error instanceof JsonSyntaxError)
-        throw new RemoteError('InvalidAnswer', `The ${this.#options.name} hook answered no JSON: ${error.message}`, {
-          cause: error,
-        })
+        throw new RemoteError(
+          'InvalidResponse',
+          `The ${this.#options.name} hook responded with invalid JSON: ${error.message}`,
+          {
+            cause: error,
+          },
+        )
       throw error
     }
   }
 
-  #recall(group: string): Remembered | undefined {
+  #cached(group: string): CachedResponse | undefined {
     const now = this.#options.clock.now()
     if (now >= this.#nextCleanup) {
       this.#nextCleanup = now + (this.#options.webhook.etag?.cacheCleanupSeconds ?? 900) * 1000
-      for (const [key, { until }] of this.#remembered) if (until <= now) this.#remembered.delete(key)
+      for (const [key, { until }] of this.#cache) if (until <= now) this.#cache.delete(key)
     }
-    const found = this.#remembered.get(group)
+    const found = this.#cache.get(group)
     return found !== undefined && found.until > now ? found : undefined
   }
 
-  #remember(group: string, etag: string, body: AnswerBody): void {
+  #store(group: string, etag: string, body: ResponseBody): void {
     const until = this.#options.clock.now() + (this.#options.webhook.etag?.cacheTimeoutSeconds ?? 300) * 1000
-    this.#remembered.set(group, { etag, body, until })
+    this.#cache.set(group, { etag, body, until })
   }
 }
 
-/** Gateways answer these when nobody is behind them: what ends that concerns every group, not the one that was asked. */
+/** Gateways respond with these when the server is down: the failure concerns every group, not only the one that called. */
 const unavailable = new Set([502, 503, 504])
 
-/** A server that answered is up: what it said against one group says nothing about others, and their successes end nothing for it. */
+/**
+ * Returns the error to throw. A server that responded is up: an error for one group is not an outage, so it becomes a RemoteError
+ * of that group alone, and the successes of other groups do not retry it.
+ */
 function asHookFailure(error: unknown): unknown {
   if (!(error instanceof HookError)) return error
   if (error.code === 'HookThrottled' && error.retryAfter !== undefined) return new HookBusyError(error.retryAfter)

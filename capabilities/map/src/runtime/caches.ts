@@ -1,4 +1,4 @@
-// The informers of one MapController, and what is known of their kinds.
+// The informers of one MapController, and which of their kinds are synced.
 import type { Kind } from '@fairlead/client'
 import { kind as kindOf } from '@fairlead/client'
 import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
@@ -7,24 +7,24 @@ import type { MapControllerSpec } from '../api.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { groupResource } from '../engine/resource.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
-import type { ControllerKinds } from './kinds.ts'
+import type { ControllerKinds } from '../engine/kinds.ts'
 
-/** A kind that cannot be read, and why. */
+/** A kind that cannot be read, with its error. */
 export interface KindProblem {
   readonly resource: ResolvedResource
   readonly state: Exclude<InformerState, 'Synced'>
   readonly error: unknown
 }
 
-/** Hears of everything that happens in the caches; `kind` is a position in the spec. */
+/** Receives the events of all caches; `kind` is a position in the spec. */
 export interface CacheListener {
-  parent(change: ObjectChange): void
-  input(kind: number, change: ObjectChange): void
-  output(kind: number, change: ObjectChange): void
-  related(rule: number, change: ObjectChange): void
-  namespace(change: ObjectChange): void
-  /** What is known of some kind is another thing now. */
-  known(): void
+  onParent(change: ObjectChange): void
+  onInput(kind: number, change: ObjectChange): void
+  onOutput(kind: number, change: ObjectChange): void
+  onRelated(rule: number, change: ObjectChange): void
+  onNamespace(change: ObjectChange): void
+  /** The state of an informer changed: its kind is known now, or not any more. */
+  onKnownChanged(): void
 }
 
 interface Cache {
@@ -40,12 +40,15 @@ const namespaces: ResolvedResource = {
   namespaced: false,
 }
 
-/** The kind of a resource as the client names it; needs no discovery. */
+/** Returns the kind of a resource for the client; needs no discovery. */
 export function clientKind(resource: ResolvedResource): Kind {
   return kindOf(resource.apiVersion, resource.kind, { plural: resource.plural, namespaced: resource.namespaced })
 }
 
-/** Informers in use until disposed. Outputs are watched by their label alone, so that a cluster full of Secrets is not held in memory. */
+/**
+ * Informers in use until disposed. Outputs are watched by their label alone, so that a cluster full of Secrets is not held
+ * in memory.
+ */
 export class Caches implements Disposable {
   readonly parents: Informer
   readonly inputs: readonly Informer[]
@@ -91,12 +94,12 @@ export class Caches implements Disposable {
     return this.#outputCaches.every(isKnown)
   }
 
-  /** Every related kind is known: a hook can be shown the truth. */
+  /** Every related kind is known: a hook can be sent its objects. */
   get relatedKnown(): boolean {
     return this.#relatedCaches.every(isKnown) && this.#namespacesKnown
   }
 
-  /** Every input kind is known: what is not there is gone. */
+  /** Every input kind is known: an input that is missing is deleted. */
   get inputsKnown(): boolean {
     return this.#inputCaches.every(isKnown) && this.#namespacesKnown
   }
@@ -105,14 +108,14 @@ export class Caches implements Disposable {
     return this.namespaces === undefined || this.namespaces.state === 'Synced'
   }
 
-  /** Kinds that cannot be read now. */
+  /** Returns the kinds that cannot be read now. */
   problems(): KindProblem[] {
     return this.#caches.flatMap(({ resource, informer: { state, error } }) =>
       state === 'Synced' ? [] : [{ resource, state, error }],
     )
   }
 
-  /** What the cache holds of an output. */
+  /** Returns an output as the cache has it. */
   output({ apiVersion, kind, metadata }: KubeObject): KubeObject | undefined {
     const cache = this.#outputCaches.find(
       ({ resource }) => resource.kind === kind && resource.apiVersion === apiVersion,
@@ -120,27 +123,30 @@ export class Caches implements Disposable {
     return cache?.informer.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
   }
 
-  /** Resolves when no kind is still being listed for the first time, or the signal aborts. */
+  /** Resolves when no kind is being listed for the first time any more, or the signal aborts. */
   async settled(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#caches.map(({ informer }) => informer.waitForState(signal).catch(() => undefined)))
+    await Promise.all(this.#caches.map(({ informer }) => informer.settled(signal).catch(() => undefined)))
   }
 
-  /** Labels of a namespace, undefined while they are not known. */
+  /** Returns the labels of a namespace; undefined while they are not known. */
   namespaceLabels(name: string): Readonly<Record<string, string>> | undefined {
     const found = this.namespaces?.get(name)
     return found === undefined ? undefined : (found.metadata.labels ?? {})
   }
 
-  /** Hears of changes from now on; what is there already is not told. */
-  listen(listener: CacheListener): void {
-    const hear = (informer: Informer, changed: (change: ObjectChange) => void): void => {
-      this.#uses.push(informer.subscribe({ changed, state: () => listener.known() }, { replay: false }))
+  /** Subscribes to changes from now on; existing objects are not replayed. */
+  subscribe(listener: CacheListener): void {
+    const subscribe = (informer: Informer, changed: (change: ObjectChange) => void): void => {
+      this.#uses.push(informer.subscribe({ changed, state: () => listener.onKnownChanged() }, { replay: false }))
     }
-    for (const [kind, informer] of this.outputs.entries()) hear(informer, (change) => listener.output(kind, change))
-    for (const [kind, informer] of this.inputs.entries()) hear(informer, (change) => listener.input(kind, change))
-    for (const [rule, informer] of this.related.entries()) hear(informer, (change) => listener.related(rule, change))
-    if (this.namespaces !== undefined) hear(this.namespaces, (change) => listener.namespace(change))
-    hear(this.parents, (change) => listener.parent(change))
+    for (const [kind, informer] of this.outputs.entries())
+      subscribe(informer, (change) => listener.onOutput(kind, change))
+    for (const [kind, informer] of this.inputs.entries())
+      subscribe(informer, (change) => listener.onInput(kind, change))
+    for (const [rule, informer] of this.related.entries())
+      subscribe(informer, (change) => listener.onRelated(rule, change))
+    if (this.namespaces !== undefined) subscribe(this.namespaces, (change) => listener.onNamespace(change))
+    subscribe(this.parents, (change) => listener.onParent(change))
   }
 
   [Symbol.dispose](): void {
@@ -148,14 +154,14 @@ export class Caches implements Disposable {
   }
 }
 
-/** One line about a kind that cannot be read. */
-export function problemText({ resource, state, error }: KindProblem): string {
-  const why = error instanceof Error ? `: ${error.message}` : ''
+/** Returns one line about a kind that cannot be read. */
+export function problemMessage({ resource, state, error }: KindProblem): string {
+  const cause = error instanceof Error ? `: ${error.message}` : ''
   switch (state) {
     case 'Syncing':
-      return `${groupResource(resource)} is still being listed${why}`
+      return `${groupResource(resource)} is still being listed${cause}`
     case 'Forbidden':
-      return `cannot list and watch ${groupResource(resource)}${why}`
+      return `cannot list and watch ${groupResource(resource)}${cause}`
     case 'Absent':
       return `the server serves no ${groupResource(resource)} in ${resource.apiVersion}`
   }
@@ -165,7 +171,7 @@ function isKnown({ informer }: Cache): boolean {
   return informer.state === 'Synced'
 }
 
-/** Objects of an input informer in a namespace; '' means all. */
+/** Returns the objects of an input informer in a namespace; '' means all. */
 export function objectsIn(informer: Informer, resource: ResolvedResource, namespace: string): Iterable<KubeObject> {
   return resource.namespaced && namespace !== '' ? informer.list({ namespace }) : informer.objects.values()
 }

@@ -1,4 +1,5 @@
-// What is known of parents, inputs and outputs, kept up to date by the caches' events; says which groups an event asks. Start with Books.fill.
+// The parents, inputs and outputs of one MapController, kept up to date by the events of its caches; says which groups an
+// event enqueues. Start with GroupIndex.fill.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ObjectChange } from '@fairlead/controller'
 import { isTerminating, jsonEqual, parseKey } from '@fairlead/kube'
@@ -6,60 +7,60 @@ import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import { inputFilter } from '../engine/input.ts'
-import { OutputBook } from '../engine/output-index.ts'
+import type { ControllerKinds } from '../engine/kinds.ts'
+import { OutputIndex } from '../engine/output-index.ts'
+import { isRelated } from '../engine/related.ts'
 import type { InputMove, SelectedParent } from '../engine/selection.ts'
 import { Selection } from '../engine/selection.ts'
 import { inputChangeMatters, parentChangeMatters, seenDigest, wasSeen } from '../engine/trigger.ts'
 import type { CacheListener, Caches } from './caches.ts'
 import { objectsIn } from './caches.ts'
 import type { GroupRef } from './group-state.ts'
-import type { ControllerKinds } from './kinds.ts'
-import type { ParentFacts } from './parent-status.ts'
-import { relatedConcerns } from '../engine/related.ts'
+import type { ParentCounts } from './parent-status.ts'
 
-/** Who is told what events mean. */
-export interface BookReader {
-  /** A group must be asked. */
-  ask(group: GroupRef): void
+/** Callbacks of a {@link GroupIndex}: the consequences of cache events. */
+export interface GroupEvents {
+  /** A group must be reconciled. */
+  onEnqueue(group: GroupRef): void
   /** The cache shows a change of an output of this group. */
-  shown(group: GroupRef): void
-  /** The counts of a parent may have moved. */
-  counted(parentUid: string): void
-  /** A parent is gone, and these were its groups. */
-  parentGone(parentUid: string, groups: Iterable<GroupRef>): void
-  /** The selector of a parent cannot be read. */
-  invalid(parent: KubeObject, message: string): void
-  /** What is known of some kind is another thing now. */
-  known(): void
-  /** Parents came, changed or went. */
-  parentsChanged(): void
+  onOutputObserved(group: GroupRef): void
+  /** The counts of a parent may have changed. */
+  onCountsChanged(parentUid: string): void
+  /** A parent was deleted; these were its groups. */
+  onParentDeleted(parentUid: string, groups: Iterable<GroupRef>): void
+  /** The selector of a parent is invalid. */
+  onInvalidSelector(parent: KubeObject, message: string): void
+  /** A kind was listed, or cannot be listed any more. */
+  onKnownChanged(): void
+  /** Parents were added, changed or removed. */
+  onParentsChanged(): void
 }
 
-/** How many objects are read between two pauses, so that nothing else waits long. */
+/** How many objects are read between two pauses, so that the event loop stays responsive. */
 const chunk = 500
 /** Milliseconds between two rounds that changes of related objects cause, for each parent. */
 const relatedPause = 1000
 
-/** The books of one MapController. */
-export class Books implements CacheListener, Disposable {
+/** The groups of one MapController. */
+export class GroupIndex implements CacheListener, Disposable {
   readonly selection: Selection
-  readonly outputs: OutputBook
+  readonly outputs: OutputIndex
   readonly #controller: MapController
   readonly #kinds: ControllerKinds
   readonly #caches: Caches
   readonly #clock: Clock
-  readonly #reader: BookReader
+  readonly #events: GroupEvents
   readonly #relatedRounds = new Map<string, { last: number; timer: Disposable | undefined }>()
-  /** The books are full: events ask groups from now on. */
+  /** The index is complete: events enqueue groups from now on. */
   #isFull = false
 
-  constructor(controller: MapController, kinds: ControllerKinds, caches: Caches, clock: Clock, reader: BookReader) {
+  constructor(controller: MapController, kinds: ControllerKinds, caches: Caches, clock: Clock, events: GroupEvents) {
     this.#controller = controller
     this.#kinds = kinds
     this.#caches = caches
     this.#clock = clock
-    this.#reader = reader
-    this.outputs = new OutputBook(controller.metadata.name ?? '', kinds.outputs.length)
+    this.#events = events
+    this.outputs = new OutputIndex(controller.metadata.name ?? '', kinds.outputs.length)
     this.selection = new Selection(kinds.inputs.map(inputFilter), (namespace) => caches.namespaceLabels(namespace))
   }
 
@@ -68,7 +69,7 @@ export class Books implements CacheListener, Disposable {
     return this.#isFull
   }
 
-  /** Reads the caches piece by piece; what changes meanwhile comes by its event. */
+  /** Reads the caches in chunks; changes meanwhile arrive as events. */
   async fill(): Promise<void> {
     let read = 0
     const pause = async (): Promise<void> => {
@@ -88,31 +89,31 @@ export class Books implements CacheListener, Disposable {
         await pause()
       }
     }
-    // Parents that came or changed while the books were filled.
+    // Parents that were added or changed while the index was filled.
     for (const object of this.#caches.parents.objects.values()) {
       if (this.selection.parents.get(object.metadata.uid ?? '')?.object !== object) this.#select(object)
     }
     this.#isFull = true
     for (const { object, selector } of this.selection.parents.values()) {
-      if (!selector.valid) this.#reader.invalid(object, selector.message)
+      if (!selector.valid) this.#events.onInvalidSelector(object, selector.message)
     }
   }
 
-  /** The groups of a parent: its inputs, and what outputs and orphans stand for. */
+  /** Returns the map keys of a parent's groups: those of its inputs, of its outputs and of orphans that name it. */
   groupsOf(parent: SelectedParent): Set<string> {
     return new Set([...parent.inputs.keys(), ...this.outputs.groupsOf(parent.uid, parent.identity).keys()])
   }
 
-  /** The group whose business an object of an output kind is: its own, or for an orphan the one that may adopt it. */
+  /** Returns the group that an object of an output kind belongs to: its own, or for an orphan the one that may adopt it. */
   groupOf(object: KubeObject): GroupRef[] {
     const role = this.outputs.roleOf(object)
-    if (role.role === 'stranger') return []
+    if (role.role === 'foreign') return []
     const { parents } = this.selection
     const parent = role.role === 'output' ? parents.get(role.parentUid) : this.selection.byIdentity(role.parent)
     return parent === undefined ? [] : [{ parent: parent.uid, mapKey: role.mapKey }]
   }
 
-  /** The input of a group as `Kind.group/namespace/name`; the map key where nothing tells it. */
+  /** Returns the input of a group as `Kind.group/namespace/name`; the map key when the input is not known. */
   inputName({ parent, mapKey }: GroupRef): string {
     const selected = this.selection.parents.get(parent)
     const ref = selected?.inputs.get(mapKey)
@@ -123,7 +124,10 @@ export class Books implements CacheListener, Disposable {
     return known === undefined ? mapKey : formatIdentity(known)
   }
 
-  /** The namespace that decides whose shard a group belongs to: the parent's, or the input's where the parent has none (design decision 11). */
+  /**
+   * Returns the namespace that decides on the shard of a group: the parent's, or the input's where the parent has none (design
+   * decision 11).
+   */
   namespaceOf({ parent, mapKey }: GroupRef): string | undefined {
     const selected = this.selection.parents.get(parent)
     if (selected === undefined) return undefined
@@ -134,7 +138,7 @@ export class Books implements CacheListener, Disposable {
     return this.outputs.inputOf(parent, selected.identity, mapKey)?.namespace
   }
 
-  /** Some output of the group was written when the hook saw exactly what it would see now. */
+  /** Returns whether some output of the group was written when the hook was sent exactly what it would be sent now. */
   isUnchanged(parent: SelectedParent, mapKey: string): boolean {
     const ref = parent.inputs.get(mapKey)
     const resource = ref === undefined ? undefined : this.#kinds.inputs[ref.kind]
@@ -144,8 +148,8 @@ export class Books implements CacheListener, Disposable {
     return wasSeen(this.outputs.outputsOf(parent.uid, mapKey), seen)
   }
 
-  /** What the status of a parent says; undefined when it is gone or too little is known. */
-  factsOf(uid: string): ParentFacts | undefined {
+  /** Returns the counts of a parent; undefined when it is deleted or too little is known. */
+  parentCounts(uid: string): ParentCounts | undefined {
     const parent = this.selection.parents.get(uid)
     if (parent === undefined || !this.#isFull || !this.#caches.outputsKnown) return undefined
     const counts = this.#kinds.inputs.map(() => 0)
@@ -154,56 +158,55 @@ export class Books implements CacheListener, Disposable {
     return {
       parent: parent.object,
       inputTotals: counts.map((count, kind) => (isKnown(kind) ? count : undefined)),
-      outputs: this.outputs.tallyOf(uid),
+      outputs: this.outputs.countsOf(uid),
     }
   }
 
-  parent({ object, previous, type }: ObjectChange): void {
+  onParent({ object, previous, type }: ObjectChange): void {
     const uid = object.metadata.uid ?? ''
     if (type === 'removed' || (previous !== undefined && previous.metadata.uid !== uid)) {
       this.#removeParent((previous ?? object).metadata.uid ?? '')
     }
-    if (type === 'removed' || !this.#isFull) return this.#reader.parentsChanged()
+    if (type === 'removed' || !this.#isFull) return this.#events.onParentsChanged()
     const isNew = previous === undefined || !this.selection.parents.has(uid)
     if (!isNew && !parentChangeMatters(previous, object)) return this.selection.refreshParent(object)
     if (!isNew && sameSelection(previous, object)) this.selection.refreshParent(object)
     else this.#setParent(object)
-    this.#reader.counted(uid)
-    if (!isTerminating(object)) this.#askAll(uid)
-    this.#reader.parentsChanged()
+    this.#events.onCountsChanged(uid)
+    if (!isTerminating(object)) this.#enqueueAll(uid)
+    this.#events.onParentsChanged()
   }
 
-  input(kind: number, { object, previous, type }: ObjectChange): void {
+  onInput(kind: number, { object, previous, type }: ObjectChange): void {
     const moves = this.selection.setInput(kind, identityOf(object), type === 'removed' ? undefined : object)
     const resource = this.#kinds.inputs[kind]
     const matters = type !== 'changed' || resource === undefined || inputChangeMatters(previous, object, resource.spec)
-    for (const move of moves) this.#moved(move, matters)
+    for (const move of moves) this.#onMove(move, matters)
   }
 
-  output(kind: number, { object, type }: ObjectChange): void {
+  onOutput(kind: number, { object, type }: ObjectChange): void {
     const { namespace, name = '' } = object.metadata
     const key = namespace === undefined ? name : `${namespace}/${name}`
     const { before, after } = this.outputs.set(kind, key, type === 'removed' ? undefined : object)
     for (const role of [before, after]) {
       if (role?.role !== 'output') continue
-      this.#reader.counted(role.parentUid)
-      this.#reader.shown({ parent: role.parentUid, mapKey: role.mapKey })
+      this.#events.onCountsChanged(role.parentUid)
+      this.#events.onOutputObserved({ parent: role.parentUid, mapKey: role.mapKey })
     }
   }
 
-  related(rule: number, change: ObjectChange): void {
+  onRelated(rule: number, change: ObjectChange): void {
     const kind = this.#kinds.related[rule]
-    if (!this.#isFull || kind === undefined || !isNews(change)) return
+    if (!this.#isFull || kind === undefined || !isNewVersion(change)) return
     const labelsOf = (namespace: string): Readonly<Record<string, string>> | undefined =>
       this.#caches.namespaceLabels(namespace)
     const objects = [change.object, change.previous].filter((object) => object !== undefined)
     for (const parent of this.selection.parents.values()) {
-      if (objects.some((object) => relatedConcerns(kind, parent.object, object, labelsOf)))
-        this.#relatedRound(parent.uid)
+      if (objects.some((object) => isRelated(kind, parent.object, object, labelsOf))) this.#relatedRound(parent.uid)
     }
   }
 
-  namespace({ object, previous, type }: ObjectChange): void {
+  onNamespace({ object, previous, type }: ObjectChange): void {
     if (
       type === 'changed' &&
       jsonEqual((object.metadata.labels ?? {}) as JsonObject, (previous.metadata.labels ?? {}) as JsonObject)
@@ -212,15 +215,15 @@ export class Books implements CacheListener, Disposable {
     for (const [kind, resource] of this.#kinds.inputs.entries()) {
       if (resource.spec.namespaceSelector === undefined || !resource.namespaced) continue
       for (const input of this.#caches.inputs[kind]?.list({ namespace: object.metadata.name ?? '' }) ?? []) {
-        for (const move of this.selection.setInput(kind, identityOf(input), input)) this.#moved(move, false)
+        for (const move of this.selection.setInput(kind, identityOf(input), input)) this.#onMove(move, false)
       }
     }
     if (!this.#isFull || !this.#kinds.related.some(({ spec }) => spec.namespaceSelector !== undefined)) return
     for (const uid of this.selection.parents.keys()) this.#relatedRound(uid)
   }
 
-  known(): void {
-    this.#reader.known()
+  onKnownChanged(): void {
+    this.#events.onKnownChanged()
   }
 
   [Symbol.dispose](): void {
@@ -237,8 +240,8 @@ export class Books implements CacheListener, Disposable {
 
   #setParent(object: KubeObject): void {
     const { parent, left } = this.#select(object)
-    if (!parent.selector.valid) this.#reader.invalid(object, parent.selector.message)
-    for (const mapKey of left) this.#reader.ask({ parent: parent.uid, mapKey })
+    if (!parent.selector.valid) this.#events.onInvalidSelector(object, parent.selector.message)
+    for (const mapKey of left) this.#events.onEnqueue({ parent: parent.uid, mapKey })
   }
 
   #removeParent(uid: string): void {
@@ -246,47 +249,48 @@ export class Books implements CacheListener, Disposable {
     this.#relatedRounds.delete(uid)
     const parent = this.selection.removeParent(uid)
     const groups = parent === undefined ? [] : [...this.groupsOf(parent)]
-    this.#reader.parentGone(
+    this.#events.onParentDeleted(
       uid,
       groups.map((mapKey) => ({ parent: uid, mapKey })),
     )
   }
 
-  #moved({ parent, mapKey, before, after }: InputMove, matters: boolean): void {
+  #onMove({ parent, mapKey, before, after }: InputMove, matters: boolean): void {
     const isMove = before?.role !== after?.role
-    if (isMove) this.#reader.counted(parent.uid)
-    if (this.#isFull && (matters || isMove)) this.#reader.ask({ parent: parent.uid, mapKey })
+    if (isMove) this.#events.onCountsChanged(parent.uid)
+    if (this.#isFull && (matters || isMove)) this.#events.onEnqueue({ parent: parent.uid, mapKey })
   }
 
-  /** Asks all groups of a parent, at most once in a second. */
+  /** Enqueues all groups of a parent, at most once a second. */
   #relatedRound(uid: string): void {
     const round = this.#relatedRounds.get(uid) ?? { last: -Infinity, timer: undefined }
     this.#relatedRounds.set(uid, round)
     if (round.timer !== undefined) return
-    const ask = (): void => {
+    const enqueue = (): void => {
       round.timer = undefined
       round.last = this.#clock.now()
-      this.#askAll(uid)
+      this.#enqueueAll(uid)
     }
     const wait = round.last + relatedPause - this.#clock.now()
-    if (wait <= 0) ask()
-    else round.timer = this.#clock.timer(wait, ask)
+    if (wait <= 0) enqueue()
+    else round.timer = this.#clock.timer(wait, enqueue)
   }
 
-  #askAll(uid: string): void {
+  #enqueueAll(uid: string): void {
     const parent = this.selection.parents.get(uid)
-    if (parent !== undefined) for (const mapKey of this.groupsOf(parent)) this.#reader.ask({ parent: uid, mapKey })
+    if (parent !== undefined)
+      for (const mapKey of this.groupsOf(parent)) this.#events.onEnqueue({ parent: uid, mapKey })
   }
 }
 
-/** The change is one: watches may deliver a version again. */
-export function isNews(change: ObjectChange): boolean {
+/** Returns whether a change brings another version: watches may deliver a version again. */
+export function isNewVersion(change: ObjectChange): boolean {
   return (
     change.type !== 'changed' || change.object.metadata.resourceVersion !== change.previous.metadata.resourceVersion
   )
 }
 
-/** The change of a parent moves no input in or out. */
+/** Returns whether the change of a parent leaves its inputs as they are. */
 function sameSelection(old: KubeObject, parent: KubeObject): boolean {
   const selectorOf = (object: KubeObject): JsonObject | null =>
     (object.spec as { selector?: JsonObject } | undefined)?.selector ?? null

@@ -1,95 +1,95 @@
-// Writes the status of parents: only the fields that are ours, only when they changed, at most once a second for each parent (Q15).
+// Writes the status of parents: only our own fields, only when they changed, at most once a second for each parent (Q15).
 import type { Client } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
 import { asJson, isConflict, isForbidden, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { groupResource } from '../engine/resource.ts'
-import type { Tally } from '../engine/status.ts'
+import type { OutputCounts } from '../engine/status.ts'
 import { parentStatus } from '../engine/status.ts'
-import type { ControllerKinds } from './kinds.ts'
+import type { ControllerKinds } from '../engine/kinds.ts'
 
-/** What a parent's status is made of now. */
-export interface ParentFacts {
+/** The counts that a parent's status reports. */
+export interface ParentCounts {
   readonly parent: KubeObject
-  /** Undefined for kinds whose number is not known. */
+  /** One total for each input kind; undefined while it is not known. */
   readonly inputTotals: readonly (number | undefined)[]
-  readonly outputs: Tally
+  readonly outputs: OutputCounts
 }
 
-/** What {@link ParentStatus} works with. */
+/** Options of {@link ParentStatus}. */
 export interface ParentStatusOptions {
   /** Applies with the controller's field manager, by force. */
   readonly client: Client
   readonly clock: Clock
   readonly kinds: ControllerKinds
   readonly log: Logger
-  /** The facts of a parent; undefined when it is gone or too little is known. */
-  readonly stateOf: (uid: string) => ParentFacts | undefined
-  /** The status of the parent is ours to write, where replicas share the work. */
+  /** Returns the counts of a parent; undefined when it is deleted or too little is known. */
+  readonly countsOf: (uid: string) => ParentCounts | undefined
+  /** Returns whether this replica writes the status of the parent. */
   readonly isOurs: (parent: KubeObject) => boolean
-  /** {@link ParentStatus.problem} is another one now. */
-  readonly changed: () => void
+  /** Called when {@link ParentStatus.problem} changed. */
+  readonly onProblemChanged: () => void
 }
 
 /** Milliseconds between two writes of one parent's status. */
-const pause = 1000
-/** Milliseconds that a first change waits for others that come with it. */
-const gather = 20
-/** Milliseconds until a write that failed is tried again. */
-const retry = 5000
+const writeInterval = 1000
+/** Milliseconds that a first change waits for others that follow it, so that one write reports them all. */
+const coalesceDelay = 20
+/** Milliseconds until a write that failed is retried. */
+const retryDelay = 5000
 
 interface Pending {
-  /** When it was written last, in milliseconds of the clock. */
+  /** Time of the last write, in milliseconds of the clock. */
   last: number
-  /** What was written last; undefined before the first write. */
+  /** The status written last; undefined before the first write. */
   written: JsonObject | undefined
   timer: Disposable | undefined
-  writing: boolean
-  again: boolean
+  isWriting: boolean
+  isDirty: boolean
 }
 
-/** Keeps the status of the parents of one controller. */
+/** Writes the status of the parents of one controller. */
 export class ParentStatus {
   readonly #options: ParentStatusOptions
   readonly #pending = new Map<string, Pending>()
   readonly #writes = new Set<Promise<void>>()
   #problem: string | undefined
-  /** The parent's kind cannot hold our status: it is not tried again. */
-  #given = false
+  /** The parent's kind cannot store our status: no further write is tried. */
+  #gaveUp = false
   #stopped = false
 
   constructor(options: ParentStatusOptions) {
     this.#options = options
   }
 
-  /** Why status cannot be written, if it cannot. */
+  /** The reason why status cannot be written; undefined when it can. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** The counts of a parent may have moved. */
-  dirty(uid: string): void {
-    if (this.#stopped || this.#given) return
+  /** Schedules a write: the counts of a parent may have changed. */
+  markDirty(uid: string): void {
+    if (this.#stopped || this.#gaveUp) return
     const pending = this.#pending.get(uid) ?? {
       last: -Infinity,
       written: undefined,
       timer: undefined,
-      writing: false,
-      again: false,
+      isWriting: false,
+      isDirty: false,
     }
     this.#pending.set(uid, pending)
-    if (pending.writing) pending.again = true
+    if (pending.isWriting) pending.isDirty = true
     else if (pending.timer === undefined)
-      this.#schedule(uid, pending, Math.max(gather, pending.last + pause - this.#options.clock.now()))
+      this.#schedule(uid, pending, Math.max(coalesceDelay, pending.last + writeInterval - this.#options.clock.now()))
   }
 
-  /** A parent is gone. */
+  /** Forgets a parent that was deleted. */
   forget(uid: string): void {
     this.#pending.get(uid)?.timer?.[Symbol.dispose]()
     this.#pending.delete(uid)
   }
 
-  /** Writes nothing any more; resolves when the last write has ended. */
+  /** Stops writing; resolves when the last write has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     for (const uid of this.#pending.keys()) this.forget(uid)
@@ -105,34 +105,34 @@ export class ParentStatus {
   }
 
   async #write(uid: string, pending: Pending): Promise<void> {
-    const facts = this.#options.stateOf(uid)
-    if (facts === undefined || isTerminating(facts.parent)) return
-    if (!this.#options.isOurs(facts.parent)) {
-      // Another replica writes it now: what we wrote last says nothing any more.
+    const counts = this.#options.countsOf(uid)
+    if (counts === undefined || isTerminating(counts.parent)) return
+    if (!this.#options.isOurs(counts.parent)) {
+      // Another replica writes it now: forget the status that we wrote last.
       pending.written = undefined
       return
     }
     const { kinds } = this.#options
     const status = parentStatus({
-      generation: facts.parent.metadata.generation,
+      generation: counts.parent.metadata.generation,
       inputKinds: kinds.inputs,
-      inputTotals: facts.inputTotals,
+      inputTotals: counts.inputTotals,
       outputKinds: kinds.outputs,
-      outputs: facts.outputs,
-      before: facts.parent.status,
+      outputs: counts.outputs,
+      before: counts.parent.status,
     })
-    if (jsonEqual(status, pending.written ?? ownFields(facts.parent, status))) return
-    pending.writing = true
-    pending.again = false
-    const wait = await this.#apply(facts.parent, status, pending)
-    pending.writing = false
+    if (jsonEqual(status, pending.written ?? ownFields(counts.parent, status))) return
+    pending.isWriting = true
+    pending.isDirty = false
+    const wait = await this.#apply(counts.parent, status, pending)
+    pending.isWriting = false
     pending.last = this.#options.clock.now()
     if (this.#stopped || this.#pending.get(uid) !== pending) return
     if (wait !== undefined) this.#schedule(uid, pending, wait)
-    else if (pending.again) this.dirty(uid)
+    else if (pending.isDirty) this.markDirty(uid)
   }
 
-  /** Returns how long to wait before trying again, undefined when it was written or never can be. */
+  /** Returns the milliseconds until a retry; undefined when it was written or never can be. */
   async #apply(parent: KubeObject, status: JsonObject, pending: Pending): Promise<number | undefined> {
     const { apiVersion, kind, metadata } = parent
     const { name, namespace, uid } = metadata
@@ -143,23 +143,23 @@ export class ParentStatus {
       status,
     }
     try {
-      const { object } = await this.#options.client.applyRaw(configuration, { subresource: 'status' })
+      const { object } = await this.#options.client.applyAnswer(configuration, { subresource: 'status' })
       pending.written = status
       if (jsonEqual(status, ownFields(object, status))) return this.#report(undefined)
-      this.#given = true
+      this.#gaveUp = true
       return this.#report(
         `the schema of ${groupResource(this.#options.kinds.parent)} drops status.inputs or status.outputs; add them there to see counts`,
       )
     } catch (error) {
-      // Gone, or another object of the name: its removal comes by the watch.
+      // Deleted, or another object of the name: the watch reports its removal.
       if (isConflict(error)) return undefined
       if (isNotFound(error)) {
-        const isThere =
+        const exists =
           (await this.#options.client
             .find(parent, { namespace: namespace ?? '', name: name ?? '' })
             .catch(() => undefined)) !== undefined
-        this.#given = isThere
-        return isThere
+        this.#gaveUp = exists
+        return exists
           ? this.#report(`${groupResource(this.#options.kinds.parent)} has no status subresource; add it to see counts`)
           : undefined
       }
@@ -168,26 +168,26 @@ export class ParentStatus {
         error,
       })
       if (isForbidden(error)) this.#report((error as Error).message)
-      return retry
+      return retryDelay
     }
   }
 
   #report(problem: string | undefined): undefined {
     if (problem !== this.#problem) {
       this.#problem = problem
-      this.#options.changed()
+      this.#options.onProblemChanged()
     }
     return undefined
   }
 }
 
-/** The fields of an object's status that ours has too. */
+/** Returns the fields of an object's status that ours has too. */
 function ownFields(object: KubeObject, status: JsonObject): JsonObject {
   const observed = isObject(object.status) ? asJson(object.status) : {}
   return pick(observed, status) as JsonObject
 }
 
-/** Of `value` what `like` has: kinds by name, and within one of our kinds everything, so that a count that went away is seen. */
+/** Picks the fields of `value` that `like` has: kinds by name, and within a kind every count, so that a removed count is a change. */
 function pick(value: JsonObject, like: JsonObject): JsonValue {
   const picked: Record<string, JsonValue> = {}
   for (const field of Object.keys(like)) {

@@ -1,24 +1,24 @@
-// What replicas that share the work tell each other of groups that fail: one entry of `status.shards` per shard, written by the replica that has it.
+// Reports of failing groups between replicas: one entry of `status.shards` per shard, written by the replica that owns it.
 import type { Client } from '@fairlead/client'
 import type { Shards } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { MapController, ShardReport } from '../api.ts'
 import type { FailingGroup } from './group-state.ts'
 
-/** The entry of a shard; undefined when nothing fails there. */
+/** Returns the entry of a shard; undefined when no group fails there. */
 export function shardReport(shard: number, failing: readonly FailingGroup[]): ShardReport | undefined {
   const [first] = failing
   if (first === undefined) return undefined
   return { shard, failingGroups: failing.length, message: `${first.input}: ${first.message}` }
 }
 
-/** What others report of their shards. Entries of shards that are ours, or that are none any more, are old. */
+/** Returns the reports of other replicas. Entries of our own shards, and of shards that no longer exist, are stale. */
 export function reportsOfOthers({ status }: MapController, shards: Shards | undefined): readonly ShardReport[] {
   if (shards === undefined) return []
   return (status?.shards ?? []).filter(({ shard }) => shard < shards.count && !shards.owns(shard))
 }
 
-/** Writes the entries of our shards where they are others. Shard 0 needs none: its replica writes the status itself. */
+/** Writes the entries of our shards that changed. Shard 0 needs none: its replica writes the status itself. */
 export async function writeShardReports(
   client: Client,
   object: MapController & KubeObject,
@@ -32,7 +32,7 @@ export async function writeShardReports(
     const before = written.get(shard)
     if (report?.failingGroups === before?.failingGroups && report?.message === before?.message) continue
     const status = report === undefined ? {} : { shards: [report] }
-    await client.applyRaw(
+    await client.applyAnswer(
       { apiVersion, kind, metadata: { name: metadata.name, uid: metadata.uid }, status },
       { subresource: 'status', manager: `fairlead-map-shard-${shard}`, force: true },
     )

@@ -1,15 +1,14 @@
-// Prometheus metrics of supply chains, in addition to those of every controller.
+// What supply chains measure, beside what every controller does.
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { OwnerKind } from '../api.ts'
 import type { ConditionStatus } from '../engine/condition.ts'
 
-/** The metrics of the supply chains of one manager. */
+/** The metrics of all supply chains of a manager. */
 export class SupplyMetrics {
   readonly #writes: Counter
   readonly #owners: Gauge
-  /** `Ready` of each owner as counted by the gauge, by `Kind/namespace/name`. */
-  readonly #ready = new Map<string, ConditionStatus>()
+  readonly #states = new Map<string, ConditionStatus>()
 
   constructor(registry: Registry) {
     const registers = [registry]
@@ -27,22 +26,22 @@ export class SupplyMetrics {
     })
   }
 
-  /** Counts a write of a stamped object. */
-  countWrite(op: 'create' | 'update' | 'delete'): void {
+  /** A stamped object was written. */
+  wrote(op: 'create' | 'update' | 'delete'): void {
     this.#writes.inc({ op })
   }
 
-  /** Sets the `Ready` status of an owner; undefined after its deletion. */
-  setReady(kind: OwnerKind | 'Runnable', key: string, ready: ConditionStatus | undefined): void {
+  /** An owner is in that state now; undefined: it is gone. */
+  owner(kind: OwnerKind | 'Runnable', key: string, ready: ConditionStatus | undefined): void {
     const id = `${kind}/${key}`
-    const before = this.#ready.get(id)
+    const before = this.#states.get(id)
     if (before === ready) return
     if (before !== undefined) this.#owners.dec({ kind, ready: before })
     if (ready === undefined) {
-      this.#ready.delete(id)
+      this.#states.delete(id)
       return
     }
-    this.#ready.set(id, ready)
+    this.#states.set(id, ready)
     this.#owners.inc({ kind, ready })
   }
 }

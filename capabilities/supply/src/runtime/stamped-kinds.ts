@@ -1,5 +1,5 @@
-// Informers of the kinds that a controller stamps, limited to objects with its label. An informer starts when its kind is first stamped and
-// stops when no owner stamps the kind or has objects of it. A change of a stamped object requeues its owner.
+// Caches of the kinds that a controller stamps: only objects with its label, started when a kind is first stamped and let go when no owner stamps it
+// or has objects of it any more. A change of a stamped object wakes its owner.
 import { groupKindName } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { ownerKeys } from '@fairlead/controller'
@@ -7,89 +7,87 @@ import type { Informer, WorkLoop } from '@fairlead/controller'
 import { controllerOf, formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 
-interface WatchedKind extends Disposable {
+interface Watched extends Disposable {
   readonly informer: Informer
-  /** Keys of the owners that stamp the kind or have objects of it. */
+  /** Owners that stamp the kind, or have objects of it. */
   readonly users: Set<string>
-  /** Keys of the owners to requeue when the state of the informer changes. */
+  /** Owners that could not go on because the kind could not be read. */
   readonly waiting: Set<string>
 }
 
-/** The informers of all kinds that one controller stamps. */
+/** The stamped objects of all owners of one kind. */
 export class StampedKinds {
   readonly #loop: WorkLoop<string>
   readonly #owner: Kind
   readonly #label: string
-  readonly #ownerExists: (key: string) => boolean
-  readonly #watched = new Map<string, WatchedKind>()
-  /** The kinds that passes in progress have used so far, by key of the owner. */
-  readonly #used = new Map<string, Set<WatchedKind>>()
+  readonly #hasOwner: (key: string) => boolean
+  readonly #watched = new Map<string, Watched>()
+  /** The kinds that passes under way have asked for, by owner. */
+  readonly #asked = new Map<string, Set<Watched>>()
 
-  /** `label` is the key of a label that every stamped object has; `ownerExists` looks an owner up in the cache. */
+  /** `label` is on every stamped object; `hasOwner` tells whether an owner of that key is known. */
   constructor(options: {
     readonly loop: WorkLoop<string>
     readonly owner: Kind
     readonly label: string
-    readonly ownerExists: (key: string) => boolean
+    readonly hasOwner: (key: string) => boolean
   }) {
     this.#loop = options.loop
     this.#owner = options.owner
     this.#label = options.label
-    this.#ownerExists = options.ownerExists
+    this.#hasOwner = options.hasOwner
   }
 
-  /** Runs one pass of an owner. When it succeeds, kinds that the owner no longer uses are released. */
+  /** Runs one pass of an owner; the kinds that it needs no more are let go when it succeeds. */
   async during<R>(owner: KubeObject, pass: () => Promise<R>): Promise<R> {
     const key = formatKey(keyOf(owner))
-    const used = new Set<WatchedKind>()
-    this.#used.set(key, used)
+    const asked = new Set<Watched>()
+    this.#asked.set(key, asked)
     try {
       const result = await pass()
-      for (const watched of this.#watched.values()) {
-        const { informer } = watched
-        if (!used.has(watched) && informer.state === 'Synced' && controlledObjects(informer, owner).length === 0)
-          this.#release(watched, key)
-      }
+      for (const watched of this.#watched.values())
+        if (!asked.has(watched) && watched.informer.state === 'Synced' && ownedIn(watched.informer, owner).length === 0)
+          this.#letGo(watched, key)
       return result
     } finally {
-      this.#used.delete(key)
+      this.#asked.delete(key)
     }
   }
 
-  /** Releases every kind of a deleted owner. */
-  releaseAll(owner: string): void {
-    for (const watched of this.#watched.values()) this.#release(watched, owner)
+  /** The owner of that key is gone. */
+  forget(owner: string): void {
+    for (const watched of this.#watched.values()) this.#letGo(watched, owner)
   }
 
-  /** Returns the informer of a kind, synced or failed. Unless it is synced, the next change of its state requeues `owner`. */
-  async informer(kind: Kind, owner: string, signal: AbortSignal): Promise<Informer> {
+  /** The cache of a kind, listed or known not to be readable. `owner` is woken when that changes. */
+  async cache(kind: Kind, owner: string, signal: AbortSignal): Promise<Informer> {
     const watched = this.#watch(kind)
     const { informer, users, waiting } = watched
     users.add(owner)
-    this.#used.get(owner)?.add(watched)
-    if (informer.state === 'Syncing') await informer.waitForState(signal)
+    this.#asked.get(owner)?.add(watched)
+    if (informer.state === 'Syncing') await informer.settled(signal)
     if (informer.state !== 'Synced') waiting.add(owner)
     return informer
   }
 
-  /** Returns the objects that an owner controls, over all kinds whose informers are synced. */
+  /** Everything that an owner has, over all kinds that are watched and known. */
   ownedBy(owner: KubeObject): KubeObject[] {
     return [...this.#watched.values()].flatMap(({ informer }) =>
-      informer.state === 'Synced' ? controlledObjects(informer, owner) : [],
+      informer.state === 'Synced' ? ownedIn(informer, owner) : [],
     )
   }
 
-  #watch(kind: Kind): WatchedKind {
+  #watch(kind: Kind): Watched {
     const id = `${kind.apiVersion}|${groupKindName(kind)}`
-    const existing = this.#watched.get(id)
-    if (existing !== undefined) return existing
-    const watch = this.#loop.watch(kind, (object) => ownerKeys(this.#owner, object, this.#ownerExists), {
+    const known = this.#watched.get(id)
+    if (known !== undefined) return known
+    const watch = this.#loop.watch(kind, (object) => ownerKeys(this.#owner, object, this.#hasOwner), {
       labelSelector: this.#label,
     })
     const { informer } = watch
     informer.addIndex(byController, controllerUid)
     const waiting = new Set<string>()
-    const subscription = informer.subscribe(
+    const listening = informer.subscribe(
       {
         state: () => {
           for (const owner of waiting) this.#loop.add(owner)
@@ -100,22 +98,22 @@ export class StampedKinds {
     )
     const dispose = (): void => {
       this.#watched.delete(id)
-      subscription[Symbol.dispose]()
+      listening[Symbol.dispose]()
       watch[Symbol.dispose]()
     }
-    const watched: WatchedKind = { informer, users: new Set(), waiting, [Symbol.dispose]: dispose }
+    const watched: Watched = { informer, users: new Set(), waiting, [Symbol.dispose]: dispose }
     this.#watched.set(id, watched)
     return watched
   }
 
-  #release(watched: WatchedKind, owner: string): void {
+  #letGo(watched: Watched, owner: string): void {
     watched.waiting.delete(owner)
     if (watched.users.delete(owner) && watched.users.size === 0) watched[Symbol.dispose]()
   }
 }
 
-/** Returns the objects in the cache of one kind that an owner controls. */
-export function controlledObjects(informer: Informer, owner: KubeObject): readonly KubeObject[] {
+/** What an owner controls in the cache of one kind. */
+export function ownedIn(informer: Informer, owner: KubeObject): readonly KubeObject[] {
   return informer.byIndex(byController, owner.metadata.uid ?? '')
 }
 

@@ -1,5 +1,4 @@
-// Keeps the rules of aggregated ClusterRoles: the union of the rules that their selectors match. By server-side apply,
-// like the real controller.
+// Aggregated ClusterRoles: keeps their rules the union of those that their selectors pick. By server-side apply, as the real controller does.
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { Informer } from '@fairlead/controller'
@@ -7,7 +6,7 @@ import { jsonEqual, selectorFrom } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { aggregatedRules } from '../auth/rbac/aggregated-cluster-roles.ts'
 import type { AggregatedClusterRole } from '../auth/rbac/aggregated-cluster-roles.ts'
-import { enqueueOn } from './controller-context.ts'
+import { wake } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
 const ClusterRole: Kind<AggregatedClusterRole> = kind('rbac.authorization.k8s.io/v1', 'ClusterRole', {
@@ -15,14 +14,14 @@ const ClusterRole: Kind<AggregatedClusterRole> = kind('rbac.authorization.k8s.io
   namespaced: false,
 })
 
-/** Sets up the controller. */
+/** Sets the controller up. */
 export function setUpRoleAggregation(context: ControllerContext): void {
   const loop = context.manager.loop<string>({
     name: 'clusterrole-aggregation-controller',
     id: (name) => name,
     manager: 'clusterrole-aggregation-controller',
     run: async (name, { client, signal }) => {
-      await roles.waitForState(signal)
+      await roles.settled(signal)
       const role = roles.get(name)
       const rules =
         role === undefined || roles.state !== 'Synced' ? undefined : aggregatedRules(role, roles.objects.values())
@@ -37,12 +36,12 @@ export function setUpRoleAggregation(context: ControllerContext): void {
     },
     logFields: (name) => ({ clusterRole: name }),
   })
-  const roles = enqueueOn(context, loop, ClusterRole, ({ object, previous }, all) =>
+  const roles = wake(context, loop, ClusterRole, ({ object, previous }, all) =>
     affectedRoles(all, previous === undefined ? [object] : [object, previous]),
   )
 }
 
-/** Yields the roles whose rules may change with these states of one role. */
+/** Roles whose rules may change when these states of one role come or go. */
 function* affectedRoles(
   roles: Informer<AggregatedClusterRole>,
   states: readonly AggregatedClusterRole[],

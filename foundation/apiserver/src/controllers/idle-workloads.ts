@@ -1,5 +1,4 @@
-// Records an Event on Pods, Deployments and Jobs that nothing runs: this server only stores them, and their users
-// should not wait in vain.
+// Pods, Deployments and Jobs that nothing runs: this server only stores them. One Event on each says so, so that nobody waits in vain.
 import { Deployment, kind, KubeEvent, Pod } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { after } from '@fairlead/controller'
@@ -14,20 +13,20 @@ import {
   keyOf,
 } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { enqueueOn } from './controller-context.ts'
+import { wake } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
-/** The reporting controller of the Events. */
+/** Who says it. */
 const controller = 'fairlead-apiserver'
 
-/** Time in which another controller must pick up an object before it counts as idle. Milliseconds. */
-const gracePeriod = 10_000
+/** How long somebody has to take an object up before it counts as not run. Milliseconds. */
+const patience = 10_000
 
 type WithStatus = KubeObject & { readonly status?: { readonly [field: string]: unknown } }
 
 interface Workload {
   readonly kind: Kind<WithStatus>
-  /** Returns true while nothing runs the object. */
+  /** Nobody has begun to run it. */
   isIdle(object: WithStatus): boolean
   readonly note: string
 }
@@ -53,25 +52,25 @@ const workloads: readonly Workload[] = [
   },
 ]
 
-/** Sets up the controller. */
+/** Sets the notices up. */
 export function setUpIdleWorkloads(context: ControllerContext): void {
-  for (const workload of workloads) setUpIdleWorkload(context, workload)
+  for (const workload of workloads) setUpNotices(context, workload)
 }
 
-function setUpIdleWorkload(context: ControllerContext, workload: Workload): void {
+function setUpNotices(context: ControllerContext, workload: Workload): void {
   const { clock } = context.manager
-  const needsEvent = (object: WithStatus): boolean => !isTerminating(object) && workload.isIdle(object)
+  const needsNotice = (object: WithStatus): boolean => !isTerminating(object) && workload.isIdle(object)
   const loop = context.manager.loop<string>({
     name: `idle-${workload.kind.plural}`,
     id: (key) => key,
     manager: controller,
     run: async (key, { client }): Promise<Result> => {
       const object = objects.get(key)
-      if (object === undefined || !needsEvent(object)) return undefined
-      const left = Date.parse(object.metadata.creationTimestamp ?? '') + gracePeriod - clock.now()
+      if (object === undefined || !needsNotice(object)) return undefined
+      const left = Date.parse(object.metadata.creationTimestamp ?? '') + patience - clock.now()
       if (left > 0) return after(left)
       try {
-        await client.create(eventFor(object, workload.note, clock.now()))
+        await client.create(noticeFor(object, workload.note, clock.now()))
       } catch (error) {
         if (!isAlreadyExists(error) && !isNotFound(error) && !isNamespaceTerminating(error)) throw error
       }
@@ -79,13 +78,13 @@ function setUpIdleWorkload(context: ControllerContext, workload: Workload): void
     },
     logFields: (key) => ({ kind: workload.kind.kind, key }),
   })
-  const objects: Informer<WithStatus> = enqueueOn(context, loop, workload.kind, ({ type, object }) =>
-    type === 'added' && needsEvent(object) ? [formatKey(keyOf(object))] : [],
+  const objects: Informer<WithStatus> = wake(context, loop, workload.kind, ({ type, object }) =>
+    type === 'added' && needsNotice(object) ? [formatKey(keyOf(object))] : [],
   )
 }
 
-/** Returns the Event of an object. Its name contains the object's uid, so that it exists only once. */
-function eventFor(object: KubeObject, note: string, now: number): KubeEvent {
+/** The name is made of the object's uid: the Event is there once, whoever asks for it again. */
+function noticeFor(object: KubeObject, note: string, now: number): KubeEvent {
   const { namespace = '', name = '', uid = '', resourceVersion = '' } = object.metadata
   return {
     apiVersion: KubeEvent.apiVersion,

@@ -1,5 +1,4 @@
-// The controllers inside the server: ordinary controllers of @fairlead/controller on a client of the server itself.
-// Start reading at startControllers.
+// The controllers inside the server: ordinary controllers of @fairlead/controller on a client of the server itself. Start with startControllers.
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { Logger } from '@fairlead/controller'
@@ -17,15 +16,15 @@ import { setUpServiceAccounts } from './service-accounts.ts'
 export type { ResourceSource } from './all-resources-informer.ts'
 
 /**
- * Names of controllers:
- * - `namespace`: deletes the content of terminating namespaces and removes their finalizer.
- * - `gc`: garbage collection by owner references; background, foreground and orphan deletion.
+ * What a controller is for:
+ * - `namespace`: empties namespaces that are deleted, and lets them go.
+ * - `gc`: deletes what has lost its owners; foreground and orphan deletion.
  * - `role-aggregation`: fills aggregated ClusterRoles.
  * - `service-account`: ServiceAccount `default` and ConfigMap `kube-root-ca.crt` in every namespace.
  * - `events`: deletes Events after an hour.
- * - `job-ttl`: deletes finished Jobs after their `ttlSecondsAfterFinished`.
+ * - `job-ttl`: deletes finished Jobs after their time.
  * - `policy-status`: type checks ValidatingAdmissionPolicies.
- * - `idle-workloads`: records an Event on each Pod, Deployment and Job that nothing runs.
+ * - `idle-workloads`: one Event on each Pod, Deployment and Job that nothing runs.
  */
 export type InternalController =
   | 'namespace'
@@ -49,32 +48,26 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     'policy-status': setUpPolicyStatus,
   }
 
-/** The names of all controllers. */
+/** Every controller there is. */
 export const internalControllers: readonly InternalController[] = Object.keys(setups) as InternalController[]
 
-/** Options of {@link startControllers}. */
+/** How the controllers are started. */
 export interface ControllersOptions {
-  /** A client of the server with all permissions, over the in-process transport. */
+  /** A client of the server that may do everything; over the in-process transport. */
   readonly client: Client
   /** The served resources; the Registry. */
   readonly resources: ResourceSource
-  /** The controllers to run; all when left out. */
+  /** Which of them run; all when left out. */
   readonly controllers?: readonly InternalController[]
-  /** Milliseconds between an event and its reconcile; 0 when left out. */
+  /** Milliseconds between a cause and what a controller does about it; 0 when left out. */
   readonly delay?: number
-  /**
-   * Returns the PEM of the server's certificate authority, created on first use; without it there is no
-   * `kube-root-ca.crt`.
-   */
+  /** PEM of the authority that signed the server's certificate, made when first asked for; without it `kube-root-ca.crt` is left out. */
   readonly rootCertificate?: () => Promise<string>
   /** Silent when left out. */
   readonly logger?: Logger
 }
 
-/**
- * Starts the controllers. Resolves once they are subscribed, before their first reconcile. Disposing waits for running
- * reconciles.
- */
+/** Starts the controllers. Resolves when they listen; what they have to do they do later. Disposing lets work in progress end. */
 export async function startControllers(options: ControllersOptions): Promise<AsyncDisposable> {
   const { client, resources, delay = 0, controllers = internalControllers, logger } = options
   const stops = new DisposableStack()
@@ -82,16 +75,16 @@ export async function startControllers(options: ControllersOptions): Promise<Asy
     client,
     ...(logger === undefined ? {} : { logger }),
     setup: (host) => {
-      let allResources: AllResourcesInformer | undefined
+      let every: AllResourcesInformer | undefined
       const context: ControllerContext = {
         manager: host,
         resources,
         delay,
-        allResources: () => (allResources ??= stops.use(new AllResourcesInformer(host, resources))),
+        allResources: () => (every ??= stops.use(new AllResourcesInformer(host, resources))),
         onStop: (disposable) => void stops.use(disposable),
       }
       for (const name of new Set(controllers)) setups[name](context, options)
-      allResources?.start()
+      every?.start()
     },
   })
   return {

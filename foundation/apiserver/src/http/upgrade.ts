@@ -2,21 +2,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { stringifyJson } from '@fairlead/kube'
+import type { Handler } from '../handler.ts'
 import type { ListenOptions } from './listener.ts'
-import type { ServerRequest, ServerResponse } from './message.ts'
-import type { UpgradeHandler } from './route.ts'
+import type { ServerResponse } from './message.ts'
 import { serverRequest, splitTarget } from './server-request.ts'
 
-/** The methods of the handler that upgrade connections. */
-export interface UpgradeTarget {
-  /** Returns true when upgrade requests to a path go to {@link upgrade}; others are served as plain requests. */
-  upgrades(path: string): boolean
-  upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse>
-}
-
-/** Returns the listener's options that pass upgrade requests to `handler`. `closed` is aborted when the server closes. */
+/** The door's side of {@link Handler.upgrade}. `closed` is aborted when the server closes. */
 export function upgrades(
-  handler: UpgradeTarget,
+  handler: Handler,
   closed: AbortSignal,
 ): Required<Pick<ListenOptions, 'upgrade' | 'wantsUpgrade'>> {
   return {
@@ -26,7 +19,7 @@ export function upgrades(
 }
 
 async function upgrade(
-  handler: UpgradeTarget,
+  handler: Handler,
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,

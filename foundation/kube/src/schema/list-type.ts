@@ -1,16 +1,15 @@
-// Validation of x-kubernetes-list-type: items of a set are unique, items of a map have unique keys. Runs beside
-// validateValue.
+// The promises of x-kubernetes-list-type: items of a set differ, items of a map differ in their keys. Checked beside validateValue.
 import { fieldErrors, fieldPath } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { marshalGoJson } from '../go-json.ts'
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
-import { additionalOf, joinPath, propertyOf, resolveNode } from './resolve.ts'
+import { additionalOf, memberPath, propertyOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
 /**
- * Returns one Duplicate error for each item, or key of a map list, that occurs more than once, at its second
- * occurrence. On update Kubernetes checks only objects that were valid before: see {@link validateListTypesOnUpdate}.
+ * One Duplicate error for each item, or key of a map list, that was there before in its list, at its second occurrence.
+ * On update Kubernetes asks this only of objects that kept the promise before: see {@link validateListTypesOnUpdate}.
  */
 export function validateListTypes(value: JsonValue, schema: TypeSchema): FieldError[] {
   const errors: FieldError[] = []
@@ -18,7 +17,7 @@ export function validateListTypes(value: JsonValue, schema: TypeSchema): FieldEr
   return errors
 }
 
-/** Validates like {@link validateListTypes}, unless the old value was invalid already. */
+/** As {@link validateListTypes}; nothing when the old value broke a promise already. */
 export function validateListTypesOnUpdate(value: JsonValue, old: JsonValue, schema: TypeSchema): FieldError[] {
   const errors = validateListTypes(value, schema)
   return errors.length > 0 && validateListTypes(old, schema).length > 0 ? [] : errors
@@ -32,11 +31,11 @@ function visit(value: JsonValue, reference: SchemaNode, path: string, schema: Ty
     if (node.items === undefined) return
     for (const [index, item] of value.entries()) visit(item, node.items, fieldPath(path, index), schema, errors)
   } else if (isJsonObject(value)) {
-    visitFields(value, node, path, schema, errors)
+    visitMembers(value, node, path, schema, errors)
   }
 }
 
-function visitFields(
+function visitMembers(
   object: JsonObject,
   node: SchemaNode,
   path: string,
@@ -45,10 +44,10 @@ function visitFields(
 ): void {
   const additional = additionalOf(node)
   if (node.properties === undefined && additional === undefined) return
-  for (const [key, field] of Object.entries(object)) {
+  for (const [key, member] of Object.entries(object)) {
     const property = propertyOf(node, key)
-    if (property !== undefined) visit(field, property, joinPath(path, key), schema, errors)
-    else if (additional !== undefined) visit(field, additional, fieldPath(path, { key }), schema, errors)
+    if (property !== undefined) visit(member, property, memberPath(path, key), schema, errors)
+    else if (additional !== undefined) visit(member, additional, fieldPath(path, { key }), schema, errors)
   }
 }
 

@@ -2,9 +2,9 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { KubeObject } from '@fairlead/kube'
-import type { CaseAnswer } from './map-case.ts'
-import { refOf } from './map-case.ts'
+import type { JsonValue, KubeObject } from '@fairlead/kube'
+import type { CaseResponse } from '@fairlead/map'
+import { refOf } from '@fairlead/map'
 
 /** Which hook. */
 export type HookName = 'map' | 'tombstone'
@@ -24,7 +24,7 @@ export interface RecordedCall {
 }
 
 /** Decides what is answered. */
-export type Answering = (hook: HookName, ref: string) => CaseAnswer
+export type Responder = (hook: HookName, ref: string) => CaseResponse
 
 /** The server. */
 export class CaseHookServer implements AsyncDisposable {
@@ -33,17 +33,17 @@ export class CaseHookServer implements AsyncDisposable {
   readonly #server: Server
   readonly #refOfKey: (mapKey: string) => string | undefined
   readonly #failed = new Set<string>()
-  #answering: Answering
+  #respond: Responder
 
-  private constructor(refOfKey: (mapKey: string) => string | undefined, answering: Answering) {
+  private constructor(refOfKey: (mapKey: string) => string | undefined, respond: Responder) {
     this.#refOfKey = refOfKey
-    this.#answering = answering
-    this.#server = createServer((request, response) => void this.#answer(request, response))
+    this.#respond = respond
+    this.#server = createServer((request, response) => void this.#handle(request, response))
   }
 
   /** Starts on a free port. `refOfKey` tells which input a map key stands for. */
-  static async start(refOfKey: (mapKey: string) => string | undefined, answering: Answering): Promise<CaseHookServer> {
-    const hooks = new CaseHookServer(refOfKey, answering)
+  static async start(refOfKey: (mapKey: string) => string | undefined, respond: Responder): Promise<CaseHookServer> {
+    const hooks = new CaseHookServer(refOfKey, respond)
     await new Promise<void>((resolve) => hooks.#server.listen(0, '127.0.0.1', resolve))
     return hooks
   }
@@ -54,8 +54,8 @@ export class CaseHookServer implements AsyncDisposable {
   }
 
   /** Answers otherwise from now on, and forgets what was asked before. */
-  restart(answering: Answering): void {
-    this.#answering = answering
+  restart(respond: Responder): void {
+    this.#respond = respond
     this.calls.length = 0
     this.#failed.clear()
   }
@@ -66,24 +66,25 @@ export class CaseHookServer implements AsyncDisposable {
     await closed
   }
 
-  async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = JSON.parse(Buffer.concat(await incoming.toArray()).toString('utf8')) as HookRequest
     const hook: HookName = incoming.url === '/tombstone' ? 'tombstone' : 'map'
     const ref = request.input === undefined ? (this.#refOfKey(request.mapKey) ?? request.mapKey) : refOf(request.input)
     const id = `${hook} ${ref}`
     if (!this.#failed.has(id)) this.calls.push({ hook, ref, request })
-    const answer = this.#answering(hook, ref)
-    if ('error' in answer) {
+    const given = this.#respond(hook, ref)
+    const { error, rawBody } = given
+    if (error !== undefined) {
       this.#failed.add(id)
-      response.writeHead(answer.error.status, answer.error.headers).end(text(answer.error.body ?? ''))
+      response.writeHead(error.status, error.headers).end(bodyOf(error.body ?? ''))
     } else {
       response
         .writeHead(200, { 'content-type': 'application/json' })
-        .end('rawBody' in answer ? text(answer.rawBody) : JSON.stringify(answer))
+        .end(rawBody === undefined ? JSON.stringify(given) : bodyOf(rawBody))
     }
   }
 }
 
-function text(body: unknown): string {
+function bodyOf(body: JsonValue): string {
   return typeof body === 'string' ? body : JSON.stringify(body)
 }

@@ -1,109 +1,18 @@
-// A case of mapcontroller.json, typed. References to objects are `Kind/namespace/name`, or `Kind/name` for cluster-scoped ones.
-import type { KubeObject } from '@fairlead/kube'
+// Cases of mapcontroller.json as they are read: keys checked, defaults filled in. Their types are those of @fairlead/map.
+import type { CaseResource, CaseTrigger, MapCaseInput, MapCaseWant, NamedHooksSpec } from '@fairlead/map'
 import type { Case, CaseFile } from '../case-file.ts'
 import type { Area } from '../suite.ts'
 
-/** A kind that the cases use. */
-export interface CaseResource {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly plural: string
-  readonly namespaced: boolean
-  readonly statusSubresource?: boolean
-}
-
-/** What happens. */
-export type Trigger =
-  | { readonly type: 'full-sync' }
-  | { readonly type: 'input-added' | 'input-deleted'; readonly ref: string }
-  | { readonly type: 'input-updated'; readonly ref: string; readonly oldLabels?: Readonly<Record<string, string>> }
-  | { readonly type: 'output-deleted'; readonly ref: string; readonly wasTaggedFor: string }
-  | { readonly type: 'parent-spec-updated' | 'parent-status-updated' }
-  | { readonly type: 'clock-advance'; readonly seconds: number }
-
-/** An object of an output kind as a case states it. */
-export interface CaseOutput {
-  readonly object: KubeObject
-  /** `parent`, nobody, or a uid. */
-  readonly owner: string | null
-  readonly taggedFor: string | null
-  readonly taggedBy?: string
-  readonly lastApplied?: KubeObject
-}
-
-/** What a hook answers. */
-export type CaseAnswer =
-  | { readonly outputs: unknown }
-  | {
-      readonly error: {
-        readonly status: number
-        readonly headers?: Readonly<Record<string, string>>
-        readonly body?: unknown
-      }
-    }
-  | { readonly rawBody: unknown }
-
-/** Answers by input, and for all others. */
-export interface CaseHooks {
-  readonly map?: Readonly<Record<string, CaseAnswer>>
-  readonly tombstone?: Readonly<Record<string, CaseAnswer>>
-  readonly mapDefault?: CaseAnswer
-  readonly tombstoneDefault?: CaseAnswer
-}
-
-/** A MapController whose hooks are only named. */
-export interface CaseController {
-  readonly name: string
-  readonly spec: Readonly<Record<string, unknown>> & { readonly hooks: readonly ('map' | 'tombstone')[] }
-}
-
-/** `input`. */
-export interface MapInput {
-  readonly trigger: Trigger
-  readonly controller: CaseController
-  readonly parent: KubeObject
-  readonly inputs: readonly KubeObject[]
-  readonly outputs: readonly CaseOutput[]
-  readonly hooks: CaseHooks
-  readonly unlistable?: readonly string[]
-}
-
-/** A first request: kinds and keys of its outputs, and fields that it must not have. */
-export interface WantedRequest {
-  readonly outputs?: Readonly<Record<string, readonly string[]>>
-  readonly absent?: readonly string[]
-}
-
-/** A write. */
-export interface WantedWrite {
-  readonly op: 'create' | 'update' | 'delete'
-  readonly ref: string
-  readonly taggedFor?: string | null
-  readonly controllerRef?: string | null
-  readonly preconditionUid?: string
-  readonly propagationPolicy?: string
-  readonly resultSpec?: unknown
-}
-
-/** `want`. */
-export interface MapWant {
-  readonly mapCalled?: readonly string[]
-  readonly tombstoneCalled?: readonly string[]
-  readonly mapCalls?: number
-  readonly mapFirstRequest?: Readonly<Record<string, WantedRequest>>
-  readonly tombstoneFirstRequest?: Readonly<Record<string, WantedRequest>>
-  readonly writes?: readonly WantedWrite[]
-  readonly writesInOrder?: true
-  readonly unchanged?: readonly string[]
-  readonly status?: unknown
-  readonly events?: readonly { readonly on?: string; readonly type?: string; readonly reason?: string }[]
-  readonly requeue?: { readonly kind?: 'backoff' | 'after'; readonly seconds?: number; readonly scope?: string }
-}
+/** `input`, with empty lists where the case has none, of a controller whose hooks are only named. */
+export type MapInput = Required<Omit<MapCaseInput, 'unlistable' | 'controller'>> &
+  Pick<MapCaseInput, 'unlistable'> & {
+    readonly controller: { readonly name: string; readonly spec: NamedHooksSpec }
+  }
 
 /** A case, and the kinds of its file. */
 export interface MapCase {
   readonly input: MapInput
-  readonly want: MapWant
+  readonly want: MapCaseWant
   readonly resources: readonly CaseResource[]
 }
 
@@ -125,7 +34,7 @@ export const mapArea: Area = {
   ],
 }
 
-const triggerKeys: Readonly<Record<Trigger['type'], readonly string[]>> = {
+const triggerKeys: Readonly<Record<CaseTrigger['type'], readonly string[]>> = {
   'full-sync': [],
   'input-added': ['ref'],
   'input-updated': ['ref', 'oldLabels'],
@@ -136,7 +45,7 @@ const triggerKeys: Readonly<Record<Trigger['type'], readonly string[]>> = {
   'clock-advance': ['seconds'],
 }
 
-/** Keys within a case's parts that nobody knows; a case that has any fails. */
+/** Returns the unknown keys within the parts of a case; a case that has any fails. */
 export function unknownParts({ input, want }: MapCase): string[] {
   const unknown: string[] = []
   const check = (at: string, value: object | undefined, keys: readonly string[]): void => {
@@ -163,21 +72,5 @@ export function unknownParts({ input, want }: MapCase): string[] {
 export function readMapCase(entry: Case, file: CaseFile): MapCase {
   const { resources } = file.more as { readonly resources?: readonly CaseResource[] }
   const input = { inputs: [], outputs: [], hooks: {}, ...entry.input } as unknown as MapInput
-  return { input, want: entry.want as unknown as MapWant, resources: resources ?? [] }
-}
-
-/** The reference of an object. */
-export function refOf(object: KubeObject): string {
-  const { namespace, name = '' } = object.metadata
-  return namespace === undefined ? `${object.kind}/${name}` : `${object.kind}/${namespace}/${name}`
-}
-
-/** The parts of a reference. */
-export function parseRef(ref: string): {
-  readonly kind: string
-  readonly namespace: string | undefined
-  readonly name: string
-} {
-  const [kind = '', first = '', second] = ref.split('/')
-  return second === undefined ? { kind, namespace: undefined, name: first } : { kind, namespace: first, name: second }
+  return { input, want: entry.want as unknown as MapCaseWant, resources: resources ?? [] }
 }

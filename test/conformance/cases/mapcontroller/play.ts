@@ -1,11 +1,12 @@
 // Plays a case: brings the world into its state, lets the trigger happen, and gathers what came of it.
-import type { KubeObject } from '@fairlead/kube'
+import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
 import { formatIdentity, mapKeyOf } from '@fairlead/map'
 import type { FailingGroup } from '@fairlead/map'
-import type { Answering, RecordedCall } from './hook-server.ts'
-import type { CaseAnswer, CaseOutput, MapCase, MapInput } from './map-case.ts'
-import { parseRef, refOf } from './map-case.ts'
+import type { Responder, RecordedCall } from './hook-server.ts'
+import type { CaseResponse, CaseOutput } from '@fairlead/map'
+import type { MapCase, MapInput } from './map-case.ts'
+import { parseRef, refOf } from '@fairlead/map'
 import type { RecordedWrite } from './recording-transport.ts'
 import { World } from './world.ts'
 
@@ -38,7 +39,11 @@ export async function play(of: MapCase): Promise<Played> {
   const refs = referencesOf(input)
   const keys = new Map<string, string>()
   const isSettling = input.trigger.type !== 'full-sync'
-  await using world = await World.start(of, (mapKey) => keys.get(mapKey), isSettling ? settling(of) : answering(input))
+  await using world = await World.start(
+    of,
+    (mapKey) => keys.get(mapKey),
+    isSettling ? settlingResponder(of) : scriptedResponder(input),
+  )
   for (const ref of refs) {
     const key = mapKeyOf(world.identity(ref))
     const other = keys.get(key)
@@ -66,7 +71,7 @@ export async function play(of: MapCase): Promise<Played> {
     await world.pass(1000, look)
   if (isSettling) {
     await world.pass(statusPause)
-    world.hooks.restart(answering(input))
+    world.hooks.restart(scriptedResponder(input))
     world.transport.writes.length = 0
     await trigger(of, world)
     look()
@@ -92,27 +97,29 @@ export async function play(of: MapCase): Promise<Played> {
   }
 }
 
-/** Answers as the case says. */
-function answering({ hooks }: MapInput): Answering {
+/** Returns a responder that responds as the case says. */
+function scriptedResponder({ hooks }: MapInput): Responder {
   return (hook, ref) => {
-    const answer: CaseAnswer | undefined =
+    const response: CaseResponse | undefined =
       (hook === 'map' ? hooks.map?.[ref] : hooks.tombstone?.[ref]) ??
       (hook === 'map' ? hooks.mapDefault : hooks.tombstoneDefault)
-    return answer ?? { error: { status: 500, body: `The case has no answer of the ${hook} hook for ${ref}` } }
+    return response ?? { error: { status: 500, body: `The case has no response of the ${hook} hook for ${ref}` } }
   }
 }
 
-/** Answers so that nothing changes: every group wants what it has. */
-function settling(of: MapCase): Answering {
+/** Returns a responder that changes nothing: every group keeps its outputs. */
+function settlingResponder(of: MapCase): Responder {
   return (_hook, ref) => ({
-    outputs: [...of.input.outputs, ...removedOutput(of)].filter(({ taggedFor }) => taggedFor === ref).map(wishFor),
+    outputs: [...of.input.outputs, ...removedOutput(of)]
+      .filter(({ taggedFor }) => taggedFor === ref)
+      .map(desiredOutput),
   })
 }
 
-function wishFor({ object, lastApplied }: CaseOutput): unknown {
-  if (lastApplied !== undefined) return lastApplied
+function desiredOutput({ object, lastApplied }: CaseOutput): JsonValue {
+  if (lastApplied !== undefined) return asJson(lastApplied)
   const { namespace, name, labels, annotations } = object.metadata
-  return { ...object, metadata: { name, namespace, labels, annotations } }
+  return asJson({ ...object, metadata: { name, namespace, labels, annotations } })
 }
 
 /** The state before the trigger; what a case gives is the state after it. */

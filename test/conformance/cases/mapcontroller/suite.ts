@@ -6,7 +6,7 @@ import { contains, sameSet, sameValue } from '../comparison.ts'
 import type { Suite } from '../suite.ts'
 import type { HookName } from './hook-server.ts'
 import { mapArea, readMapCase, unknownParts } from './map-case.ts'
-import type { MapWant, WantedRequest, WantedWrite } from './map-case.ts'
+import type { MapCaseWant, WantedRequest, WantedWrite } from '@fairlead/map'
 import { play } from './play.ts'
 import type { Played } from './play.ts'
 import type { RecordedWrite } from './recording-transport.ts'
@@ -22,7 +22,7 @@ export const suite: Suite = {
   },
 }
 
-function disagreements(want: MapWant, played: Played): Disagreement[] {
+function disagreements(want: MapCaseWant, played: Played): Disagreement[] {
   const called = (hook: HookName): string[] => played.calls.filter((call) => call.hook === hook).map(({ ref }) => ref)
   return [
     ...(want.mapCalled === undefined ? [] : sameSet('mapCalled', want.mapCalled, called('map'))),
@@ -110,7 +110,7 @@ function summary({ op, ref, object, preconditionUid, propagationPolicy }: Record
   }
 }
 
-function events(wanted: NonNullable<MapWant['events']>, played: Played): Disagreement[] {
+function events(wanted: NonNullable<MapCaseWant['events']>, played: Played): Disagreement[] {
   const came = played.events.map(({ type, reason, note, regarding }) => ({
     type,
     reason,
@@ -134,7 +134,7 @@ function events(wanted: NonNullable<MapWant['events']>, played: Played): Disagre
   })
 }
 
-function requeue({ kind, seconds, scope }: NonNullable<MapWant['requeue']>, played: Played): Disagreement[] {
+function requeue({ kind, seconds, scope }: NonNullable<MapCaseWant['requeue']>, played: Played): Disagreement[] {
   const isIt = played.failing.some(
     (group) =>
       (scope === undefined || group.ref === scope) &&

@@ -20,9 +20,10 @@ import {
 import type { Identity, MapRun, Tag } from '@fairlead/map'
 import { repeatableRandom } from '../../../../examples/stage.ts'
 import { CaseHookServer } from './hook-server.ts'
-import type { Answering } from './hook-server.ts'
-import type { CaseOutput, CaseResource, MapCase } from './map-case.ts'
-import { parseRef } from './map-case.ts'
+import type { Responder } from './hook-server.ts'
+import type { CaseOutput, CaseResource } from '@fairlead/map'
+import type { MapCase } from './map-case.ts'
+import { parseRef } from '@fairlead/map'
 import { RecordingTransport } from './recording-transport.ts'
 
 /** The cluster, the hooks and the controller of one case. */
@@ -63,11 +64,11 @@ export class World implements AsyncDisposable {
   static async start(
     of: MapCase,
     refOfKey: (mapKey: string) => string | undefined,
-    answering: Answering,
+    responder: Responder,
   ): Promise<World> {
     const clock = new FakeClock('2026-01-02T00:00:00Z')
     const server = await ApiServer.start({ storage: memory(), clock, controllers: ['crd'], random: repeatableRandom() })
-    const hooks = await CaseHookServer.start(refOfKey, answering)
+    const hooks = await CaseHookServer.start(refOfKey, responder)
     const given = new Set(
       of.input.inputs.filter(({ kind }) => kind === 'Namespace').map((object) => object.metadata.name ?? ''),
     )
@@ -167,7 +168,7 @@ export class World implements AsyncDisposable {
       { tag: this.#tag(taggedFor, by), parent, hops: 1, seen: '' },
     )
     const manager = fieldManager(controller.name)
-    const { object: applied } = await this.client.applyRaw(
+    const { object: applied } = await this.client.applyAnswer(
       owner === null ? withMetadata(configuration, {}, { ownerReferences: [] }) : configuration,
       { manager, force: true },
     )

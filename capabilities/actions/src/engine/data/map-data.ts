@@ -7,13 +7,10 @@ import type { Problem } from './problem.ts'
 /** A ConfigMap as far as maps need it. */
 export type MapObject = Pick<KubeObject, 'metadata'> & { readonly data?: unknown }
 
-/**
- * Maximum size of a ConfigMap, for maps from files as well. Counted in UTF-16 units, which are never more than the
- * bytes.
- */
+/** A ConfigMap may not be larger; what comes from files is held to the same. Bytes are counted as UTF-16 units, which is never more. */
 const maxLength = 1_048_576
 
-/** The data of a ConfigMap, each key parsed as JSON on request. */
+/** Reads the data keys of a ConfigMap as JSON, each for itself: one that cannot be read is a problem and nothing else. */
 export class MapData {
   readonly problems: Problem[] = []
   readonly #data: JsonObject
@@ -29,13 +26,13 @@ export class MapData {
       this.problems.push({
         code: 'MapTooLarge',
         field: 'data',
-        message: `the map has ${length} characters, a ConfigMap at most ${maxLength}; the whole map is ignored`,
+        message: `the map holds ${length} characters, a ConfigMap at most ${maxLength}; nothing of it is used`,
       })
     }
     this.#data = isTooLarge ? {} : data
   }
 
-  /** Returns the value of a key; undefined when the key is absent or invalid. */
+  /** The value of a key; undefined when the key is absent or cannot be read. */
   read(key: string): JsonValue | undefined {
     const text = ownValue(this.#data, key)
     if (text === undefined || text === null) return undefined
@@ -44,7 +41,7 @@ export class MapData {
       this.problems.push({
         code: 'InvalidMap',
         field,
-        message: 'values in data must be strings; write the JSON as a block scalar (|)',
+        message: 'data of a ConfigMap are texts; write the JSON as a text (|)',
       })
       return undefined
     }
@@ -54,42 +51,42 @@ export class MapData {
         this.problems.push({
           code: 'LenientJson',
           field,
-          message: `not strict JSON: ${deviations.join(', ')}`,
+          message: `strict JSON would refuse: ${deviations.join(', ')}`,
         })
       return value
     } catch (error) {
       if (!(error instanceof LenientJsonError)) throw error
-      this.problems.push({ code: 'InvalidJson', field, message: `${error.message}; the whole key is ignored` })
+      this.problems.push({ code: 'InvalidJson', field, message: `${error.message}; the whole key is left out` })
       return undefined
     }
   }
 
-  /** Returns the list of a key; empty when there is none. */
+  /** The list of a key; empty when there is none. */
   list(key: string): readonly JsonValue[] {
     const value = this.read(key)
     if (value === undefined || isJsonArray(value)) return value ?? []
     this.problems.push({
       code: 'InvalidMap',
       field: `data.${key}`,
-      message: 'should be a list [ … ]; the whole key is ignored',
+      message: 'should be a list [ … ]; the whole key is left out',
     })
     return []
   }
 
-  /** Returns the object of a key; empty when there is none. */
+  /** The object of a key; empty when there is none. */
   object(key: string): JsonObject {
     const value = this.read(key)
     if (value === undefined || isJsonObject(value)) return value ?? {}
     this.problems.push({
       code: 'InvalidMap',
       field: `data.${key}`,
-      message: 'should be an object { … }; the whole key is ignored',
+      message: 'should be an object { … }; the whole key is left out',
     })
     return {}
   }
 }
 
-/** Returns the value if it is an object, else an empty one. */
+/** An object's part that should be an object; an empty one when it is something else. */
 export function asData(value: unknown): JsonObject {
   return isJsonObject(value as JsonValue) ? (value as JsonObject) : {}
 }

@@ -1,16 +1,16 @@
-// The index of all mappings of a cluster: rules are sorted once, and a lookup visits only those that match the kind.
+// All mappings of a cluster, ready for lookups: rules are brought into order once, and a lookup walks only those that fit the kind.
 import { fillMapName } from './map-name.ts'
 import type { MapName, MatchedOwner } from './map-name.ts'
 import type { Mapping, MapType } from './mapping.ts'
 import type { Problem } from '../data/problem.ts'
-import { matchRest, matchesKind } from './rule.ts'
+import { fitsKind, fitsRest } from './rule.ts'
 import type { Level, Rule } from './rule.ts'
 import { makeTarget } from './target.ts'
 import type { Target } from './target.ts'
 
-/** A map that a resource may have, and the rule that names it. */
+/** A map that a resource may have, and the rule that says so. */
 export interface Candidate {
-  /** Name of the ConfigMap. */
+  /** Of the ConfigMap. */
   readonly name: string
   readonly namespace: string
   readonly level: Level
@@ -18,21 +18,18 @@ export interface Candidate {
   readonly rule: Rule
 }
 
-/** Result of a lookup. */
+/** Answer of a lookup. */
 export interface Candidates {
   /** Most specific first, no duplicates. */
   readonly candidates: readonly Candidate[]
-  /** Rules that match the resource and give no valid name for it. */
+  /** Rules that fit and still gave no name, for this resource. */
   readonly problems: readonly (Problem & { readonly mapping: Mapping })[]
 }
 
-interface IndexedRule {
+interface Placed {
   readonly mapping: Mapping
   readonly rule: Rule
-  /**
-   * The candidate if it is the same for every target: most rules have no variables and name a map in their own
-   * namespace.
-   */
+  /** What the rule gives whatever the target: most rules have no variables and look beside their mapping. */
   readonly constant: Numbered | undefined
 }
 
@@ -43,28 +40,28 @@ interface Keyed {
 }
 
 interface Numbered {
-  /** Number of the key among all constant ones: comparing numbers to find duplicates costs no hashing. */
+  /** Number of the key among all constant ones: telling duplicates apart by numbers costs no hashing. */
   readonly id: number
   readonly candidate: Candidate
 }
 
 const levels: Readonly<Record<Level, number>> = { instance: 0, subkind: 1, kind: 2 }
 
-/** Entries of the cache of rules by kind. */
-const maxCachedKinds = 1000
+/** Kinds that are remembered; whoever asks for more distinct ones only pays for the search again. */
+const maxRememberedKinds = 1000
 
-/** The index of a set of mappings. Immutable: create a new one when a mapping changes. */
+/** The index. Make a new one when a mapping changed; it never changes itself. */
 export class MappingIndex {
-  /** Rules by their `kind`, sorted. */
-  readonly #byKind: Readonly<Record<MapType, ReadonlyMap<string, readonly IndexedRule[]>>>
-  readonly #matching = new Map<string, readonly IndexedRule[]>()
-  readonly #position = new Map<IndexedRule, number>()
-  /** Numbers of constant keys, and for each the last lookup that returned it. */
+  /** By `kind` of the rule, in order. */
+  readonly #byKind: Readonly<Record<MapType, ReadonlyMap<string, readonly Placed[]>>>
+  readonly #fitting = new Map<string, readonly Placed[]>()
+  readonly #position = new Map<Placed, number>()
+  /** Numbers of constant keys, and for each the last lookup that gave it. */
   readonly #ids = new Map<string, number>()
   readonly #seenIn: number[] = []
   #lookups = 0
 
-  /** Creates the index of a set of mappings. */
+  /** An index of these mappings. */
   constructor(mappings: readonly Mapping[]) {
     this.#byKind = {
       actions: this.#index(mappings, 'actions'),
@@ -74,8 +71,8 @@ export class MappingIndex {
   }
 
   /**
-   * Returns the candidate maps of a resource, ordered by level, precedence, exact rules before those with a wildcard,
-   * namespace and name of the mapping, and rule order. All matches count; duplicates are dropped.
+   * The maps of a resource: level, then precedence, then exact rules before those with a wildcard, then mapping by namespace and name,
+   * then rule order. Every match counts; duplicates drop out.
    */
   candidates(target: Target, type: MapType = 'actions'): Candidates {
     const candidates: Candidate[] = []
@@ -84,15 +81,15 @@ export class MappingIndex {
     const lookup = ++this.#lookups
     const seen = new Set<string>()
     for (const { mapping, rule, constant } of this.#rulesFor(target, type)) {
-      const match = matchRest(rule, target)
-      if (match === undefined) continue
+      const fits = fitsRest(rule, target)
+      if (fits === undefined) continue
       if (constant !== undefined) {
         if (this.#seenIn[constant.id] === lookup) continue
         this.#seenIn[constant.id] = lookup
         candidates.push(constant.candidate)
         continue
       }
-      const made = candidateOf(mapping, rule, target, match.owner)
+      const made = candidateOf(mapping, rule, target, fits.owner)
       if ('code' in made) {
         problems.push({ ...made, field: `${rule.field}.mapname`, mapping })
         continue
@@ -106,33 +103,33 @@ export class MappingIndex {
     return { candidates, problems }
   }
 
-  #rulesFor(target: Target, type: MapType): readonly IndexedRule[] {
+  #rulesFor(target: Target, type: MapType): readonly Placed[] {
     const key = `${type} ${target.apiVersion} ${target.kind}`
-    const cached = this.#matching.get(key)
-    if (cached !== undefined) return cached
+    const known = this.#fitting.get(key)
+    if (known !== undefined) return known
     const rules = this.#byKind[type]
-    const matching = [...(rules.get(target.kind) ?? []), ...(target.kind === '*' ? [] : (rules.get('*') ?? []))]
-      .filter(({ rule }) => matchesKind(rule, target))
+    const fitting = [...(rules.get(target.kind) ?? []), ...(target.kind === '*' ? [] : (rules.get('*') ?? []))]
+      .filter(({ rule }) => fitsKind(rule, target))
       .sort((a, b) => this.#position.get(a)! - this.#position.get(b)!)
-    if (this.#matching.size >= maxCachedKinds) this.#matching.clear()
-    this.#matching.set(key, matching)
-    return matching
+    if (this.#fitting.size >= maxRememberedKinds) this.#fitting.clear()
+    this.#fitting.set(key, fitting)
+    return fitting
   }
 
-  #index(mappings: readonly Mapping[], type: MapType): ReadonlyMap<string, readonly IndexedRule[]> {
-    const rules = mappings
+  #index(mappings: readonly Mapping[], type: MapType): ReadonlyMap<string, readonly Placed[]> {
+    const placed = mappings
       .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
       .flatMap((mapping) =>
-        mapping.rules[type].map((rule): IndexedRule => ({ mapping, rule, constant: this.#constantOf(mapping, rule) })),
+        mapping.rules[type].map((rule): Placed => ({ mapping, rule, constant: this.#constantOf(mapping, rule) })),
       )
       .sort(
         (a, b) =>
           levels[a.rule.level] - levels[b.rule.level] ||
           b.mapping.precedence - a.mapping.precedence ||
-          Number(a.rule.isWildcard) - Number(b.rule.isWildcard),
+          Number(a.rule.isWild) - Number(b.rule.isWild),
       )
-    const byKind = new Map<string, IndexedRule[]>()
-    for (const [position, one] of rules.entries()) {
+    const byKind = new Map<string, Placed[]>()
+    for (const [position, one] of placed.entries()) {
       this.#position.set(one, position)
       const same = byKind.get(one.rule.kind)
       if (same === undefined) byKind.set(one.rule.kind, [one])
@@ -143,7 +140,7 @@ export class MappingIndex {
 
   #constantOf(mapping: Mapping, rule: Rule): Numbered | undefined {
     if (rule.mapname.variables.length > 0 || rule.level === 'instance') return undefined
-    const made = candidateOf(mapping, rule, anyTarget, undefined)
+    const made = candidateOf(mapping, rule, nobody, undefined)
     if ('code' in made) return undefined
     const id = this.#ids.get(made.key) ?? this.#seenIn.push(0) - 1
     this.#ids.set(made.key, id)
@@ -151,7 +148,7 @@ export class MappingIndex {
   }
 }
 
-/** Returns the candidate of a rule for a target, or the problem with its name. */
+/** The candidate of a rule for a target, or what is wrong with its name. */
 function candidateOf(
   mapping: Mapping,
   rule: Rule,
@@ -167,7 +164,7 @@ function candidateOf(
   }
 }
 
-const anyTarget = makeTarget({ apiVersion: 'v1', kind: 'Any', subkind: '', name: '', namespace: '', owners: [] })
+const nobody = makeTarget({ apiVersion: 'v1', kind: 'Nobody', subkind: '', name: '', namespace: '', owners: [] })
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0

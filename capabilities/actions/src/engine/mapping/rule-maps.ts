@@ -1,18 +1,15 @@
-// The ConfigMaps that the rules of a mapping can name, for its status: computed without a resource.
+// Which ConfigMaps the rules of a mapping lead to, without a resource at hand: for its status and for finding the maps of a mapping.
 import { canName } from './map-name.ts'
 import type { Rule } from './rule.ts'
 
 /** Maps as `namespace/name`, sorted. */
 export interface RuleMaps {
   readonly found: readonly string[]
-  /** Named by a rule without variables, and absent. */
+  /** Named by a rule without variables, and not there. */
   readonly missing: readonly string[]
 }
 
-/**
- * Finds the maps of rules among the keys of all ConfigMaps. Rules of instance level match in every namespace, others in
- * that of their mapping.
- */
+/** Finds the maps of rules among the keys of all ConfigMaps. Rules for instances look in every namespace, others in that of their mapping. */
 export function mapsOfRules(
   rules: readonly Rule[],
   namespace: string,

@@ -1,34 +1,34 @@
-// Action maps: ConfigMaps whose data hold actions, inputs, variables and snippets as JSON strings.
+// An action map: a ConfigMap whose data hold actions, inputs, variables and snippets as JSON texts.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
 import type { MapObject } from '../data/map-data.ts'
 import type { Problem } from '../data/problem.ts'
 
-/** Annotation with the policy for less specific maps: `merge` or `replace`. */
+/** Annotation that says what happens to less specific maps. */
 export const policyAnnotation = 'kappnav.actions.on.conflict'
 /** Label of maps that belong to kAppNav. */
 export const mapTypeLabel = 'kappnav.io/map-type'
 
-/** Types of actions, named after their data keys. */
+/** Sorts of actions, named after their data keys. */
 export type ActionType = 'url-actions' | 'cmd-actions'
-/** Types of actions, in menu order. */
+/** Sorts of actions in the order in which menus show them. */
 export const actionTypes: readonly ActionType[] = ['url-actions', 'cmd-actions']
 
-/** Types of definitions that actions refer to by name. */
+/** What actions share by name. */
 export type PartType = 'inputs' | 'variables' | 'snippets'
-/** Types of definitions that actions refer to by name. */
+/** What actions share by name. */
 export const partTypes: readonly PartType[] = ['inputs', 'variables', 'snippets']
 
-/** An action as written in its map. */
+/** An action as its author wrote it; `name` is a text. */
 export interface Action {
   readonly name: string
   readonly type: ActionType
-  /** All fields, as written in the map. */
+  /** All its fields, as they stand in the map. */
   readonly fields: JsonObject
 }
 
-/** A parsed action map, with its problems. */
+/** A ConfigMap with actions, read: what it offers, and what is wrong with it. */
 export interface ActionMap {
   readonly namespace: string
   readonly name: string
@@ -38,7 +38,7 @@ export interface ActionMap {
   readonly problems: readonly Problem[]
 }
 
-/** Parses an action map. Unknown data keys are ignored; invalid entries become problems. */
+/** Reads an action map. Unknown data keys are left out; what cannot be used is a problem. */
 export function parseActionMap(object: MapObject): ActionMap {
   const data = new MapData(object)
   const actions = { 'url-actions': actionsOf(data, 'url-actions'), 'cmd-actions': actionsOf(data, 'cmd-actions') }
@@ -51,7 +51,7 @@ export function parseActionMap(object: MapObject): ActionMap {
     data.problems.push({
       code: 'InvalidMap',
       field: 'data.function-actions',
-      message: 'function-actions are not supported in this version; write a url-action or a cmd-action',
+      message: 'function-actions are not in this version; write a url-action or a cmd-action',
     })
   }
   return {
@@ -64,7 +64,7 @@ export function parseActionMap(object: MapObject): ActionMap {
   }
 }
 
-/** Returns the usable actions of a list; the problems of the others are added to `problems`. */
+/** The usable actions of a list; what is left out is told to `problems`. */
 export function actionsFrom(
   values: readonly JsonValue[],
   type: ActionType,
@@ -79,13 +79,13 @@ export function actionsFrom(
       problems.push({
         code: 'InvalidAction',
         field,
-        message: 'an action should be an object with a name; this one is ignored',
+        message: 'an action should be an object with a name; this one is left out',
       })
     } else if (byName.has(String(name))) {
       problems.push({
         code: 'InvalidAction',
         field,
-        message: `this map already defines an action "${String(name)}"; this one is ignored`,
+        message: `there is an action "${String(name)}" before it in this map; this one is left out`,
       })
     } else {
       byName.set(String(name), { name: String(name), type, fields: value })
@@ -95,7 +95,7 @@ export function actionsFrom(
           problems.push({
             code: 'InvalidAction',
             field: `${field}.${key}`,
-            message: `action "${String(name)}" needs ${key}, a string; the action is shown and cannot be used`,
+            message: `action "${String(name)}" needs ${key}, a text; it is shown and cannot be used`,
           })
       }
     }
@@ -118,7 +118,7 @@ function policyProblems(annotations: unknown): readonly Problem[] {
     {
       code: 'InvalidMap',
       field: `metadata.annotations[${policyAnnotation}]`,
-      message: `${JSON.stringify(value)} is treated as merge; write merge or replace`,
+      message: `${JSON.stringify(value)} means merge; write merge or replace`,
     },
   ]
 }

@@ -1,11 +1,11 @@
-// Section maps: the labels and annotations shown with the details of a resource (originals/kappnav.md §4).
+// Section maps: labels and annotations of a resource that are shown with its details (originals/kappnav.md §4).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
 import { MapData } from '../data/map-data.ts'
 import { policyAnnotation } from './action-map.ts'
 import type { Problem } from '../data/problem.ts'
 
-/** A parsed section map. */
+/** A section map, read. */
 export interface SectionMap {
   readonly namespace: string
   readonly name: string
@@ -26,7 +26,7 @@ export interface Section {
   readonly annotations: Readonly<Record<string, string>>
 }
 
-/** Parses a section map. */
+/** Reads a section map. */
 export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonly data?: unknown }): SectionMap {
   const data = new MapData(object)
   const named = (key: string): JsonObject[] =>
@@ -36,7 +36,7 @@ export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonl
         data.problems.push({
           code: 'InvalidMap',
           field: `data.${key}`,
-          message: 'each entry should be an object with a name; one is ignored',
+          message: 'each entry should be an object with a name; one is left out',
         })
       return false
     })
@@ -50,10 +50,7 @@ export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonl
   }
 }
 
-/**
- * Returns the sections of a resource: maps most specific first, merged as action maps are. A section without any label
- * or annotation of the resource is left out.
- */
+/** The sections that a resource has: maps most specific first, merged as actions are. A section of which nothing is there is left out. */
 export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObject, 'metadata'>): readonly Section[] {
   const found = new Map<string, Section>()
   for (const map of maps) {
@@ -70,8 +67,8 @@ export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObjec
       if (Object.keys(labels).length + Object.keys(annotations).length === 0) continue
       found.set(name, {
         name,
-        title: stringIn(section, 'title') || name,
-        description: stringIn(section, 'description'),
+        title: textIn(section, 'title') || name,
+        description: textIn(section, 'description'),
         from: `${map.namespace}/${map.name}`,
         labels,
         annotations,
@@ -82,9 +79,9 @@ export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObjec
   return [...found.values()]
 }
 
-/** The `enablement-label` of a section may be a label or an annotation. */
+/** `enablement-label` of sections is looked for among annotations, too. */
 function isEnabled(section: JsonObject, { metadata }: Pick<KubeObject, 'metadata'>): boolean {
-  const name = stringIn(section, 'enablement-label')
+  const name = textIn(section, 'enablement-label')
   return name === '' || Object.hasOwn(metadata.labels ?? {}, name) || Object.hasOwn(metadata.annotations ?? {}, name)
 }
 
@@ -100,7 +97,7 @@ function chosen(
   )
 }
 
-function stringIn(object: JsonObject, key: string): string {
+function textIn(object: JsonObject, key: string): string {
   const value = ownValue(object, key)
   return typeof value === 'string' ? value : ''
 }

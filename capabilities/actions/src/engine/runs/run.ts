@@ -1,4 +1,4 @@
-// Runs of command actions, from the Jobs with kAppNav's labels.
+// Runs of command actions: the Jobs that kAppNav's labels mark, read with the caller's rights.
 import { findCondition } from '@fairlead/kube'
 import type { Job, JobState } from './job.ts'
 import { jobKeys, jobState, jobTypeLabel, labelOf } from './job.ts'
@@ -22,7 +22,7 @@ export interface Run {
   readonly finished?: string
 }
 
-/** Selects runs; absent fields match any run. */
+/** Which runs are wanted; what is left out does not matter. */
 export interface RunFilter {
   readonly kind?: string | undefined
   readonly namespace?: string | undefined
@@ -34,7 +34,7 @@ export interface RunFilter {
 /** The label selector of all runs. */
 export const runSelector: string = `${jobTypeLabel}=command`
 
-/** Returns the run that a Job represents. */
+/** What a Job tells of the action behind it. */
 export function runOf(job: Job): Run {
   const labels = job.metadata.labels ?? {}
   const annotations = job.metadata.annotations ?? {}
@@ -72,19 +72,19 @@ function finishTime({ status }: Job): string | undefined {
   return status?.completionTime ?? (failed?.status === 'True' ? failed.lastTransitionTime : undefined)
 }
 
-/** Returns the runs that match a filter, newest first. */
+/** The runs among Jobs that fit, newest first. */
 export function runsOf(jobs: readonly Job[], filter: RunFilter = {}): readonly Run[] {
-  const matches = (wanted: string | undefined, found: string): boolean =>
+  const fits = (wanted: string | undefined, found: string): boolean =>
     wanted === undefined || wanted === found || labelOf(wanted) === found
   return jobs
     .map(runOf)
     .filter(
       ({ target, action, user }) =>
-        matches(filter.kind, target.kind) &&
-        matches(filter.namespace, target.namespace) &&
-        matches(filter.name, target.name) &&
-        matches(filter.action, action) &&
-        matches(filter.user, user),
+        fits(filter.kind, target.kind) &&
+        fits(filter.namespace, target.namespace) &&
+        fits(filter.name, target.name) &&
+        fits(filter.action, action) &&
+        fits(filter.user, user),
     )
     .toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created) || (a.job < b.job ? -1 : 1))
 }

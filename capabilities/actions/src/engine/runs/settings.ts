@@ -1,12 +1,11 @@
-// Settings from ConfigMap `kappnav-config` in kAppNav's namespace (originals/kappnav.md §4), with additional keys for
-// Jobs.
+// The configuration of kAppNav: ConfigMap `kappnav-config` in its namespace (originals/kappnav.md §4), with keys of our own for Jobs.
 import type { JsonObject } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import type { JobSettings } from './job.ts'
 import { defaultDeadlineSeconds, defaultTtlSeconds } from './job.ts'
 import { LenientJsonError, parseLenientJson } from '../data/lenient-json.ts'
 
-/** kAppNav's namespace, with `builtin`, `kappnav-config` and the maps of the default mapping. */
+/** kAppNav's namespace: where `builtin`, `kappnav-config` and the maps of the default mapping are. */
 export const kappnavNamespace = 'kappnav'
 
 /** Name of the ConfigMap with kAppNav's configuration. */
@@ -17,10 +16,10 @@ export const configName = 'kappnav-config'
  * `job-namespace: ${namespace}` creates Jobs in the namespace of their targets.
  */
 export function jobSettings(config: JsonObject, namespace: string): JobSettings {
-  const wanted = stringAt(config, 'job-namespace') ?? kappnavNamespace
+  const wanted = text(config, 'job-namespace') ?? kappnavNamespace
   return {
     namespace: wanted === '${namespace}' ? namespace : wanted,
-    serviceAccountName: stringAt(config, 'kappnav-sa-name') ?? 'default',
+    serviceAccountName: text(config, 'kappnav-sa-name') ?? 'default',
     ttlSeconds: seconds(config, 'job-ttl-seconds', defaultTtlSeconds),
     deadlineSeconds: seconds(config, 'job-deadline-seconds', defaultDeadlineSeconds),
     resources: resourcesOf(config),
@@ -29,23 +28,23 @@ export function jobSettings(config: JsonObject, namespace: string): JobSettings 
 
 /** Returns the value of an unknown status; `config` is the data of the configuration. */
 export function unknownWord(config: JsonObject): string {
-  return stringAt(config, 'status-unknown') ?? 'Unknown'
+  return text(config, 'status-unknown') ?? 'Unknown'
 }
 
-function stringAt(config: JsonObject, key: string): string | undefined {
+function text(config: JsonObject, key: string): string | undefined {
   const value = ownValue(config, key)
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 }
 
-/** Returns a number of seconds: `none` removes the limit, an invalid value is ignored. */
+/** `none` takes the limit away; what is no number is as if it were not there. */
 function seconds(config: JsonObject, key: string, otherwise: number): number | undefined {
-  const value = stringAt(config, key)
+  const value = text(config, key)
   if (value === 'none') return undefined
   return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : otherwise
 }
 
 function resourcesOf(config: JsonObject): JsonObject | undefined {
-  const value = stringAt(config, 'job-resources')
+  const value = text(config, 'job-resources')
   if (value === undefined) return undefined
   try {
     const parsed = parseLenientJson(value).value

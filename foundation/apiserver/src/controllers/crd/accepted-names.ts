@@ -1,27 +1,26 @@
-// Accepts the names of a CRD: first come, first served within its group. Pure; a conflict leaves the CRD with its
-// previously accepted names.
+// Which names a CRD gets: first come, first served within its group. Pure; a name that is taken leaves the CRD with what it had.
 import type { Condition, CustomResourceDefinition, DefinitionNames } from '@fairlead/kube'
 import { condition, findCondition, goQuote, isConditionTrue, jsonEqual } from '@fairlead/kube'
 
-/** The accepted names and their conditions. */
+/** What naming decides. */
 export interface NamesDecision {
   readonly acceptedNames: DefinitionNames
   readonly namesAccepted: Condition
   readonly established: Condition
 }
 
-/** Returns true when a CRD has all of its requested names. */
-export function hasAcceptedNames({ spec, status }: CustomResourceDefinition): boolean {
+/** Whether a CRD has all the names that it asks for. */
+export function hasItsNames({ spec, status }: CustomResourceDefinition): boolean {
   return jsonEqual(compact(spec.names), compact(status?.acceptedNames ?? {}))
 }
 
-/** Accepts the names of `crd` against the other CRDs of its group. */
+/** Decides on the names of `crd` beside the others of its group. */
 export function decideNames(crd: CustomResourceDefinition, others: Iterable<CustomResourceDefinition>): NamesDecision {
   const { resources, kinds } = takenNames([crd, ...others])
   const wanted = crd.spec.names
   const had = crd.status?.acceptedNames ?? {}
   const conflicts: { reason: string; message: string }[] = []
-  const accept = (
+  const settle = (
     field: 'plural' | 'singular' | 'kind' | 'listKind',
     reason: string,
     taken: ReadonlySet<string>,
@@ -31,11 +30,11 @@ export function decideNames(crd: CustomResourceDefinition, others: Iterable<Cust
     conflicts.push({ reason, message: `${goQuote(name)} is already in use` })
     return had[field]
   }
-  const plural = accept('plural', 'PluralConflict', resources)
-  const singular = accept('singular', 'SingularConflict', resources)
-  const shortNames = acceptShortNames(wanted.shortNames, had.shortNames, resources, conflicts)
-  const kind = accept('kind', 'KindConflict', kinds)
-  const listKind = accept('listKind', 'ListKindConflict', kinds)
+  const plural = settle('plural', 'PluralConflict', resources)
+  const singular = settle('singular', 'SingularConflict', resources)
+  const shortNames = settleShortNames(wanted.shortNames, had.shortNames, resources, conflicts)
+  const kind = settle('kind', 'KindConflict', kinds)
+  const listKind = settle('listKind', 'ListKindConflict', kinds)
   const acceptedNames = compact({ plural, singular, shortNames, kind, listKind, categories: wanted.categories })
   const conflict = conflicts.at(-1)
   const namesAccepted =
@@ -45,7 +44,7 @@ export function decideNames(crd: CustomResourceDefinition, others: Iterable<Cust
   return { acceptedNames, namesAccepted, established: decideEstablished(crd, namesAccepted) }
 }
 
-/** Returns the condition Established; it stays True once it is. */
+/** Once established, always established. */
 function decideEstablished({ status }: CustomResourceDefinition, namesAccepted: Condition): Condition {
   const conditions = status?.conditions ?? []
   if (isConditionTrue(conditions, 'Established')) return findCondition(conditions, 'Established')!
@@ -57,7 +56,7 @@ function decideEstablished({ status }: CustomResourceDefinition, namesAccepted: 
     : condition('Established', false, { reason: 'NotAccepted', message: 'not all names are accepted' })
 }
 
-function acceptShortNames(
+function settleShortNames(
   wanted: readonly string[] = [],
   had: readonly string[] = [],
   taken: ReadonlySet<string>,
@@ -74,7 +73,7 @@ function acceptShortNames(
   return had
 }
 
-/** Returns the accepted names of a group; resources and kinds do not conflict with each other. */
+/** Names that definitions of the group hold; resources and kinds do not clash with each other. */
 function takenNames(definitions: readonly CustomResourceDefinition[]): {
   resources: ReadonlySet<string>
   kinds: ReadonlySet<string>
@@ -89,7 +88,7 @@ function takenNames(definitions: readonly CustomResourceDefinition[]): {
   return { resources, kinds }
 }
 
-/** Returns the names without empty ones, in the order of Kubernetes' type. */
+/** Without empty names, in the order of Kubernetes' type. */
 function compact({
   plural,
   singular,

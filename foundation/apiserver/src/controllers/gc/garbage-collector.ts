@@ -1,6 +1,5 @@
-// Garbage collection by owner references: background, foreground (`foregroundDeletion`, `blockOwnerDeletion`) and
-// orphan. The rules are those of the real garbage collector (recordings crud/delete-*, crud/gc-*); deletes carry uid
-// and resourceVersion, so that stale events never delete a new object.
+// Garbage collection by owner references: background, foreground (`foregroundDeletion`, `blockOwnerDeletion`) and orphan. Rules of the real
+// garbage collector (recordings crud/delete-*, crud/gc-*); deletes carry uid and resourceVersion, so that no late news kills a new object.
 import type { Client, Kind } from '@fairlead/client'
 import type { ObjectChange, WorkContext, WorkLoop } from '@fairlead/controller'
 import type { KubeObject, OwnerReference } from '@fairlead/kube'
@@ -13,13 +12,13 @@ import { OwnerLookup } from './owner-lookup.ts'
 import type { OwnerState } from './owner-lookup.ts'
 import { deleteObject, patchOwners, propagationOf, removeFinalizer, removeOwners, withLatest } from './owner-writes.ts'
 
-/** Maximum size of the sets of uids of deleted objects. */
-const maxRemembered = 10_000
+/** How much is remembered of what is gone. */
+const remembered = 10_000
 
-/** Sets up the controller. */
+/** Sets the controller up. */
 export function setUpGarbageCollection(context: ControllerContext): void {
-  const allResources = context.allResources()
-  const collector = new GarbageCollector(context, allResources)
+  const every = context.allResources()
+  const collector = new GarbageCollector(context, every)
   const loop = context.manager.loop<string>({
     name: 'garbage-collector-controller',
     id: (uid) => uid,
@@ -28,36 +27,33 @@ export function setUpGarbageCollection(context: ControllerContext): void {
     run: (uid, work) => collector.run(uid, work),
     logFields: (uid) => ({ uid }),
   })
-  context.onStop(collector.subscribe(loop))
+  context.onStop(collector.listen(loop))
 }
 
-/**
- * The collector. Its items are uids: of dependents whose owners may be absent, and of owners that wait for their
- * dependents.
- */
+/** The collector. Its items are uids: of dependents whose owners may be gone, and of owners that wait for their dependents. */
 class GarbageCollector {
   readonly #context: ControllerContext
-  readonly #allResources: AllResourcesInformer
+  readonly #every: AllResourcesInformer
   readonly #graph = new OwnerGraph()
   readonly #owners: OwnerLookup
-  /** Uids to enqueue once all informers are synced. */
+  /** Uids to look at once all caches are complete. */
   readonly #postponed = new Set<string>()
-  /** Owners that were deleted with orphan propagation; their dependents must not be collected as ownerless. */
+  /** Owners that went without their dependents; one that was seen too late must not be taken for lost. */
   readonly #orphaned = new Set<string>()
   readonly #reported = new Set<string>()
 
-  constructor(context: ControllerContext, allResources: AllResourcesInformer) {
+  constructor(context: ControllerContext, every: AllResourcesInformer) {
     this.#context = context
-    this.#allResources = allResources
-    this.#owners = new OwnerLookup(this.#graph, context.resources, allResources)
+    this.#every = every
+    this.#owners = new OwnerLookup(this.#graph, context.resources, every)
   }
 
-  subscribe(loop: WorkLoop<string>): Disposable {
-    const enqueue = (uid: string): void => loop.queue.addAfter(uid, this.#context.delay)
-    return this.#allResources.subscribe({
+  listen(loop: WorkLoop<string>): Disposable {
+    const look = (uid: string): void => loop.queue.addAfter(uid, this.#context.delay)
+    return this.#every.subscribe({
       changed: (kind, change) => {
-        if (change.type === 'removed') this.#removed(change.object, enqueue)
-        else this.#put(kind, change, enqueue)
+        if (change.type === 'removed') this.#removed(change.object, look)
+        else this.#put(kind, change, look)
       },
       lost: ({ group, kind }) => {
         for (const [uid, node] of this.#graph.nodes()) {
@@ -65,43 +61,43 @@ class GarbageCollector {
         }
       },
       synced: () => {
-        for (const uid of this.#postponed) enqueue(uid)
+        for (const uid of this.#postponed) look(uid)
         this.#postponed.clear()
       },
     })
   }
 
-  #removed(object: KubeObject, enqueue: (uid: string) => void): void {
+  #removed(object: KubeObject, look: (uid: string) => void): void {
     const uid = object.metadata.uid!
     this.#graph.remove(uid)
-    for (const dependent of this.#graph.dependentsOf(uid)) enqueue(dependent)
-    this.#enqueueWaitingOwners(object, enqueue)
+    for (const dependent of this.#graph.dependentsOf(uid)) look(dependent)
+    this.#wakeWaitingOwners(object, look)
   }
 
-  #put(kind: Kind, { object, previous }: ObjectChange, enqueue: (uid: string) => void): void {
+  #put(kind: Kind, { object, previous }: ObjectChange, look: (uid: string) => void): void {
     const uid = object.metadata.uid!
     const replaced = previous !== undefined && previous.metadata.uid !== uid
-    if (replaced) this.#removed(previous, enqueue)
+    if (replaced) this.#removed(previous, look)
     const before = replaced ? undefined : previous
     this.#graph.put(kind, object)
     const began = (finalizer: string): boolean =>
       waitsWith(object, finalizer) && (before === undefined || !waitsWith(before, finalizer))
     if (began(foregroundFinalizer)) {
-      enqueue(uid)
-      for (const dependent of this.#graph.dependentsOf(uid)) enqueue(dependent)
-    } else if (began(orphanFinalizer)) enqueue(uid)
+      look(uid)
+      for (const dependent of this.#graph.dependentsOf(uid)) look(dependent)
+    } else if (began(orphanFinalizer)) look(uid)
     if (before !== undefined && ownersOf(before) === ownersOf(object)) return
-    if (before !== undefined) this.#enqueueWaitingOwners(before, enqueue)
+    if (before !== undefined) this.#wakeWaitingOwners(before, look)
     if (ownersOf(object).length === 0) return
-    if (ownersOf(object).some((owner) => this.#isWaiting(owner.uid))) enqueue(uid)
-    else if (this.#hasUncertainOwner(object)) {
-      if (this.#allResources.isSynced) enqueue(uid)
+    if (ownersOf(object).some((owner) => this.#isWaiting(owner.uid))) look(uid)
+    else if (this.#isDoubtful(object)) {
+      if (this.#every.isSynced) look(uid)
       else this.#postponed.add(uid)
     }
   }
 
-  #enqueueWaitingOwners(dependent: KubeObject, enqueue: (uid: string) => void): void {
-    for (const owner of ownersOf(dependent)) if (this.#isWaiting(owner.uid)) enqueue(owner.uid)
+  #wakeWaitingOwners(dependent: KubeObject, look: (uid: string) => void): void {
+    for (const owner of ownersOf(dependent)) if (this.#isWaiting(owner.uid)) look(owner.uid)
   }
 
   #isWaiting(uid: string): boolean {
@@ -109,22 +105,22 @@ class GarbageCollector {
     return owner !== undefined && waitsWith(owner.object, foregroundFinalizer)
   }
 
-  /** Returns true when an owner is not in the graph, or does not match the reference. */
-  #hasUncertainOwner(object: KubeObject): boolean {
+  /** Some owner is not known here, or not as the reference says. */
+  #isDoubtful(object: KubeObject): boolean {
     return ownersOf(object).some(
-      (owner) => this.#graph.node(owner.uid) === undefined || this.#isMismatch(owner, object),
+      (owner) => this.#graph.node(owner.uid) === undefined || this.#isMistaken(owner, object),
     )
   }
 
-  /** Returns true when the owner has another name, kind or namespace than the reference. */
-  #isMismatch(reference: OwnerReference, dependent: KubeObject): boolean {
+  /** The owner is known, but under another name, kind or namespace than the reference says. */
+  #isMistaken(reference: OwnerReference, dependent: KubeObject): boolean {
     const owner = this.#graph.node(reference.uid)
     if (owner === undefined) return false
     const isNamed = owner.kind.kind === reference.kind && owner.object.metadata.name === reference.name
     return !isNamed || this.#isElsewhere(reference, dependent)
   }
 
-  /** Returns true when the owner is in a namespace that this dependent cannot refer to. */
+  /** The owner exists, but in a namespace where a reference of this dependent cannot lead. */
   #isElsewhere(reference: OwnerReference, dependent: KubeObject): boolean {
     const owner = this.#graph.node(reference.uid)?.object
     return owner?.metadata.namespace !== undefined && owner.metadata.namespace !== dependent.metadata.namespace
@@ -135,8 +131,8 @@ class GarbageCollector {
     if (node === undefined) return
     const isForeground = waitsWith(node.object, foregroundFinalizer)
     if (isForeground || waitsWith(node.object, orphanFinalizer)) {
-      // A kind that is not listed may have dependents.
-      if (!this.#allResources.isSynced) this.#postponed.add(uid)
+      // a kind that is not listed may hold dependents
+      if (!this.#every.isSynced) this.#postponed.add(uid)
       else if (isForeground) await this.#finishForeground(uid, node, client)
       else await this.#orphanDependents(uid, node, client)
     } else if (node.object.metadata.deletionTimestamp === undefined && ownersOf(node.object).length > 0) {
@@ -144,7 +140,7 @@ class GarbageCollector {
     }
   }
 
-  /** Finishes the foreground deletion of an owner once no dependent blocks it. */
+  /** An owner in the foreground goes once nothing blocks it. */
   async #finishForeground(uid: string, node: GraphNode, client: Client): Promise<void> {
     for (const dependent of this.#graph.dependentsOf(uid)) {
       const object = this.#graph.node(dependent)?.object
@@ -160,7 +156,7 @@ class GarbageCollector {
     await removeFinalizer(node, orphanFinalizer, client)
   }
 
-  /** Deletes an object, or removes owner references, by the state of its owners. */
+  /** Decides about an object by the state of its owners. */
   async #collect(kind: Kind, object: KubeObject, client: Client): Promise<void> {
     const references = ownersOf(object)
     if (object.metadata.deletionTimestamp !== undefined) return
@@ -168,14 +164,14 @@ class GarbageCollector {
     const uidsIn = (...wanted: readonly OwnerState[]): ReadonlySet<string> =>
       new Set(references.filter((_, index) => wanted.includes(states[index]!)).map(({ uid }) => uid))
     const kept = uidsIn('solid', 'unknown', 'misplaced')
-    const dangling = uidsIn('absent', 'waiting')
+    const gone = uidsIn('absent', 'waiting')
     if (uidsIn('unknown').size > 0) this.#postponed.add(object.metadata.uid!)
-    if (dangling.size === 0) return
+    if (gone.size === 0) return
     if (kept.size > 0 || references.some(({ uid }) => this.#orphaned.has(uid)))
-      return patchOwners(kind, object, (owners) => owners.filter(({ uid }) => !dangling.has(uid)), client)
+      return patchOwners(kind, object, (owners) => owners.filter(({ uid }) => !gone.has(uid)), client)
     const dependents = this.#graph.dependentsOf(object.metadata.uid!)
     if (uidsIn('waiting').size > 0 && dependents.size > 0) {
-      if (this.#isInCycle(dependents)) return this.#unblockAndDelete(kind, object, client)
+      if (this.#isInCircle(dependents)) return this.#unblockAndDelete(kind, object, client)
       return deleteObject(kind, object, 'Foreground', client)
     }
     return deleteObject(kind, object, propagationOf(object), client)
@@ -188,11 +184,8 @@ class GarbageCollector {
     return state
   }
 
-  /**
-   * Returns true when a dependent waits in foreground deletion itself: with blocking references both would wait for
-   * ever.
-   */
-  #isInCycle(dependents: ReadonlySet<string>): boolean {
+  /** A dependent of the object waits in the foreground itself: with blocking references both would wait for ever. */
+  #isInCircle(dependents: ReadonlySet<string>): boolean {
     return [...dependents].some((uid) => this.#isWaiting(uid))
   }
 
@@ -223,9 +216,9 @@ class GarbageCollector {
   }
 }
 
-/** Adds a value to a bounded set, which drops its oldest. */
-function remember(set: Set<string>, value: string): void {
-  set.add(value)
+/** Adds to a set that forgets its oldest members. */
+function remember(set: Set<string>, member: string): void {
+  set.add(member)
   const oldest = set.values().next().value
-  if (set.size > maxRemembered && oldest !== undefined) set.delete(oldest)
+  if (set.size > remembered && oldest !== undefined) set.delete(oldest)
 }

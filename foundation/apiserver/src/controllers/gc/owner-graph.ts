@@ -1,11 +1,11 @@
-// The graph of objects and their owners, by uid. Filled from the informers of all resources; makes no decisions.
+// Who owns whom, by uid. Fed by the caches of all kinds; decides nothing.
 import type { Kind } from '@fairlead/client'
 import type { KubeObject, OwnerReference } from '@fairlead/kube'
 
-/** The finalizer of an object whose dependents are deleted first. */
+/** The finalizer of an object whose dependents have to go first. */
 export const foregroundFinalizer = 'foregroundDeletion'
 
-/** The finalizer of an object whose dependents are orphaned. */
+/** The finalizer of an object whose dependents are to be kept. */
 export const orphanFinalizer = 'orphan'
 
 /** One object of the cluster. */
@@ -20,7 +20,7 @@ export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>()
   readonly #dependents = new Map<string, Set<string>>()
 
-  /** Number of known objects. */
+  /** How many objects are known. */
   get size(): number {
     return this.#nodes.size
   }
@@ -33,19 +33,19 @@ export class OwnerGraph {
     return this.#nodes.entries()
   }
 
-  /** Returns the uids of the objects with an owner reference to `uid`. */
+  /** Uids of the objects that name `uid` as an owner. */
   dependentsOf(uid: string): ReadonlySet<string> {
-    return this.#dependents.get(uid) ?? noDependents
+    return this.#dependents.get(uid) ?? nobody
   }
 
-  /** Adds an object or replaces its state. */
+  /** Adds an object or replaces what was known of it. */
   put(kind: Kind, object: KubeObject): void {
     const uid = object.metadata.uid!
     const before = this.#nodes.get(uid)
     this.#nodes.set(uid, { kind, object })
     const owners = ownersOf(object)
     if (before !== undefined && ownersOf(before.object) === owners) return
-    if (before !== undefined) this.#removeFromOwners(uid, before.object)
+    if (before !== undefined) this.#disown(uid, before.object)
     for (const owner of owners) {
       const dependents = this.#dependents.get(owner.uid)
       if (dependents === undefined) this.#dependents.set(owner.uid, new Set([uid]))
@@ -53,15 +53,15 @@ export class OwnerGraph {
     }
   }
 
-  /** Removes an object; its dependents stay known. */
+  /** Forgets an object; who depends on it stays known. */
   remove(uid: string): void {
     const node = this.#nodes.get(uid)
     if (node === undefined) return
     this.#nodes.delete(uid)
-    this.#removeFromOwners(uid, node.object)
+    this.#disown(uid, node.object)
   }
 
-  #removeFromOwners(uid: string, object: KubeObject): void {
+  #disown(uid: string, object: KubeObject): void {
     for (const owner of ownersOf(object)) {
       const dependents = this.#dependents.get(owner.uid)
       dependents?.delete(uid)
@@ -70,20 +70,20 @@ export class OwnerGraph {
   }
 }
 
-const noDependents: ReadonlySet<string> = new Set()
+const nobody: ReadonlySet<string> = new Set()
 const none: readonly OwnerReference[] = []
 
-/** Returns the owner references of an object. */
+/** The owner references of an object. */
 export function ownersOf(object: KubeObject): readonly OwnerReference[] {
   return object.metadata.ownerReferences ?? none
 }
 
-/** Returns true when the object is terminating and has this finalizer. */
+/** The object is being deleted and waits with this finalizer. */
 export function waitsWith(object: KubeObject, finalizer: string): boolean {
   return object.metadata.deletionTimestamp !== undefined && object.metadata.finalizers?.includes(finalizer) === true
 }
 
-/** Returns true when the object blocks the foreground deletion of this owner. */
+/** The object keeps this owner from going in the foreground. */
 export function blocks(object: KubeObject, owner: string): boolean {
   return ownersOf(object).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true)
 }

@@ -1,5 +1,4 @@
-// Validation of a CRD's schema beyond structure: unsupported keywords, list and map types, the form of validation
-// rules.
+// What a CRD's schema may say beyond being structural: unsupported keywords, list and map types, the form of validation rules.
 import { fieldErrors, fieldPath } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
 import type { JsonValue } from '../../object.ts'
@@ -9,16 +8,16 @@ import type { JsonSchemaProps } from './definition.ts'
 import { isFieldPath } from './field-path.ts'
 import { additionalSchemaOf, isSchemaList, itemsOf } from './visit-schema.ts'
 
-/** The position in a schema. */
+/** Where in a schema we are. */
 interface Place {
   readonly isRoot: boolean
   /** Inside apiVersion, kind or metadata of the object itself or of an embedded one. */
   readonly insideMeta: boolean
-  /** The reason why no default is allowed here; undefined when one is allowed. */
+  /** Why no default may stand here; undefined when one may. */
   readonly forbidsDefaults: string | undefined
 }
 
-/** Validates the whole schema, each node before its children. */
+/** Errors of the whole schema, each node before what is below it. */
 export function validateOpenApiSchema(schema: JsonSchemaProps, path: string): FieldError[] {
   const errors: FieldError[] = []
   visit(schema, path, { isRoot: true, insideMeta: false, forbidsDefaults: undefined }, errors)
@@ -32,7 +31,7 @@ function visit(schema: JsonSchemaProps, path: string, place: Place, errors: Fiel
     const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic'
     errors.push(fieldErrors.forbidden(`${path}.uniqueItems`, detail))
   }
-  visitProperties(schema, path, place, below, errors)
+  visitMembers(schema, path, place, below, errors)
   if (schema.not !== undefined) visit(schema.not, `${path}.not`, below, errors)
   for (const junctor of ['allOf', 'oneOf', 'anyOf'] as const) {
     for (const [index, part] of (schema[junctor] ?? []).entries())
@@ -53,13 +52,7 @@ function visit(schema: JsonSchemaProps, path: string, place: Place, errors: Fiel
   }
 }
 
-function visitProperties(
-  schema: JsonSchemaProps,
-  path: string,
-  place: Place,
-  below: Place,
-  errors: FieldError[],
-): void {
+function visitMembers(schema: JsonSchemaProps, path: string, place: Place, below: Place, errors: FieldError[]): void {
   const { additionalProperties, properties = {} } = schema
   if (additionalProperties !== undefined) {
     const field = `${path}.additionalProperties`
@@ -195,7 +188,7 @@ function checkKeys(
   }
 }
 
-/** Checks that items of sets and maps are specified, and the keys of maps. */
+/** Items of sets and maps are there, and so are the keys of maps. */
 function checkKeyPresence(schema: JsonSchemaProps, path: string, errors: FieldError[]): void {
   const { 'x-kubernetes-list-type': listType, 'x-kubernetes-list-map-keys': keys = [] } = schema
   const items = itemsOf(schema)
@@ -224,7 +217,7 @@ function checkKeyPresence(schema: JsonSchemaProps, path: string, errors: FieldEr
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 
-/** Validates the fields of a rule; its expression is compiled elsewhere. */
+/** The form of a rule; its expression is compiled elsewhere. */
 function checkRule(rule: ValidationRule, schema: JsonSchemaProps, path: string, errors: FieldError[]): void {
   const { message = '', messageExpression = '', fieldPath: target = '', reason } = rule
   const text = rule.rule.trim()

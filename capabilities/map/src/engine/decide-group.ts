@@ -1,0 +1,197 @@
+// Decides on one group: reads the cluster, calls the hook that the group needs and plans the writes. The controller
+// carries the plan out; `fairlead map render` prints it, and `fairlead map test` compares it.
+import { isTerminating } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import type { Cluster } from './cluster.ts'
+import { fieldManager } from './configuration.ts'
+import type { Group, Step } from './group.ts'
+import { nextStep } from './group.ts'
+import type { Hook, HookCall, Hooks } from './hook.ts'
+import { formatIdentity, identityOf } from './identity.ts'
+import type { ObservedGroup, Plan } from './plan.ts'
+import { planDetached, planGroup } from './plan.ts'
+import type { ObjectsOfKind, RequestFacts } from './request.ts'
+import type { ResponseBody, ResponseContext } from './response.ts'
+import { readMapResponse, readTombstoneResponse } from './response.ts'
+import { hopsOf } from './tag.ts'
+import { seenDigest } from './trigger.ts'
+
+/** A warning for the parent, as its event reports it. */
+export interface Warning {
+  readonly reason: 'HopLimitReached'
+  readonly message: string
+  /** The object that the warning is about. */
+  readonly related: KubeObject
+}
+
+/** The decision on a group: one step, and the writes that it leads to. */
+export interface Decision {
+  readonly step: Step
+  /** Empty unless the step is `map`, `tombstone` or `delete` and succeeded. */
+  readonly plan: Plan
+  /** Orphans that became outputs of the group before the hook was called (Q8), as they are now. */
+  readonly adopted: readonly KubeObject[]
+  /** The error of the hook, or of its response. Nothing is planned then: the outputs stay as they are (Q14). */
+  readonly error: unknown
+  readonly warning: Warning | undefined
+  /** Something waits until everything is known; decide again then. */
+  readonly isHeld: boolean
+  /** The group has neither input nor outputs left. */
+  readonly isOver: boolean
+  /** Number of outputs that differ from what the hook wants and are left as they are (OnDelete). */
+  readonly drift: number
+  /** Seconds until the hook wants to be called again. */
+  readonly resyncAfterSeconds: number | undefined
+}
+
+/** Time and cancellation of the hook calls that a decision makes. */
+export type CallContext = Pick<HookCall, 'now' | 'signal'>
+
+/** The outcome of a step. */
+type Outcome = Pick<Decision, 'plan' | 'resyncAfterSeconds'>
+
+/** Decides on a group. Errors of hooks are values in the decision; throws only what the cluster throws. */
+export async function decideGroup(cluster: Cluster, hooks: Hooks, group: Group, call: CallContext): Promise<Decision> {
+  const pass = new DecisionPass(cluster, hooks, group, call)
+  return pass.decide()
+}
+
+class DecisionPass {
+  readonly #cluster: Cluster
+  readonly #hooks: Hooks
+  readonly #group: Group
+  readonly #call: CallContext
+
+  constructor(cluster: Cluster, hooks: Hooks, group: Group, call: CallContext) {
+    this.#cluster = cluster
+    this.#hooks = hooks
+    this.#group = group
+    this.#call = call
+  }
+
+  async decide(): Promise<Decision> {
+    const { parent, mapKey } = this.#group
+    const ref = parent.inputs.get(mapKey)
+    const outputs = this.#outputsKnown ? this.#cluster.outputsOf(this.#group) : []
+    const adopted = this.#outputsKnown ? await this.#adoptOrphans() : []
+    const observed = [...outputs, ...adopted]
+    const input = ref === undefined ? undefined : this.#cluster.input(ref.kind, ref.key)
+    const isStopped = ref?.role === 'stopped'
+    const step = nextStep({
+      parent: parent.object,
+      input: isStopped ? 'stopped' : input,
+      outputs: observed,
+      outputsKnown: this.#outputsKnown,
+      inputsKnown: this.#inputsKnown,
+      hasTombstoneHook: this.#hooks.tombstone !== undefined,
+    })
+    let outcome: Outcome = { plan: [], resyncAfterSeconds: undefined }
+    let error: unknown
+    try {
+      if (step === 'map') outcome = await this.#map(input as KubeObject, ref?.kind ?? 0, observed)
+      else if (step === 'tombstone' || step === 'delete') outcome = await this.#detach(step, observed)
+    } catch (failure) {
+      error = failure
+    }
+    const count = (reason: string): number =>
+      outcome.plan.filter((action) => action.op === 'keep' && action.reason === reason).length
+    return {
+      ...outcome,
+      step,
+      adopted,
+      error,
+      warning: step === 'stop' && input !== undefined ? hopWarning(input) : undefined,
+      isHeld: step === 'wait' || count('Held') > 0,
+      isOver:
+        step === 'nothing' && input === undefined && !isStopped && this.#cluster.outputsOf(this.#group).length === 0,
+      drift: count('Drift'),
+    }
+  }
+
+  async #adoptOrphans(): Promise<readonly KubeObject[]> {
+    if (isTerminating(this.#group.parent.object)) return []
+    const orphans = this.#cluster.orphansOf(this.#group)
+    const adopted = await Promise.all(orphans.map((orphan) => this.#cluster.adopt(orphan, this.#group)))
+    return adopted.filter((object) => object !== undefined)
+  }
+
+  async #map(input: KubeObject, kind: number, observed: readonly KubeObject[]): Promise<Outcome> {
+    const { controller, kinds } = this.#cluster
+    const parent = this.#group.parent.object
+    const related = kinds.related.length === 0 ? undefined : this.#cluster.related(parent)
+    const seen = seenDigest(controller, parent, input, kinds.inputs[kind]!.spec)
+    const response = await this.#request(
+      this.#hooks.map,
+      { input, related, outputs: this.#byKind(observed) },
+      readMapResponse,
+    )
+    const tag = {
+      controller: controller.metadata.name ?? '',
+      parent: identityOf(parent),
+      input: identityOf(input),
+      mapKey: this.#group.mapKey,
+    }
+    const plan = planGroup(this.#observedGroup(observed), response, { tag, parent, hops: hopsOf(input) + 1, seen })
+    return { plan, resyncAfterSeconds: response.resyncAfterSeconds }
+  }
+
+  async #detach(step: 'tombstone' | 'delete', observed: readonly KubeObject[]): Promise<Outcome> {
+    const hook = step === 'tombstone' ? this.#hooks.tombstone : undefined
+    const response =
+      hook === undefined
+        ? undefined
+        : await this.#request(hook, { outputs: this.#byKind(observed) }, readTombstoneResponse)
+    return {
+      plan: planDetached(this.#observedGroup(observed), response),
+      resyncAfterSeconds: response?.resyncAfterSeconds,
+    }
+  }
+
+  async #request<T>(
+    hook: Hook,
+    facts: Pick<RequestFacts, 'input' | 'outputs' | 'related'>,
+    read: (body: ResponseBody, context: ResponseContext) => T,
+  ): Promise<T> {
+    const { controller, kinds } = this.#cluster
+    const { parent, mapKey } = this.#group
+    const body = await hook.call({
+      facts: { controller, parent: parent.object, mapKey, ...facts },
+      group: `${parent.uid}/${mapKey}`,
+      ...this.#call,
+    })
+    return read(body, { parent: parent.object, kinds: kinds.outputs, strict: hook.strict })
+  }
+
+  /** The group as it is planned against. Knowledge is read again: a kind may have been lost during the call. */
+  #observedGroup(observed: readonly KubeObject[]): ObservedGroup {
+    const name = this.#cluster.controller.metadata.name ?? ''
+    return {
+      controllerName: name,
+      manager: fieldManager(name),
+      parent: this.#group.parent.object,
+      observed,
+      find: (kind, identity) => this.#cluster.output(kind, identity),
+      mayDelete: this.#outputsKnown && this.#inputsKnown,
+    }
+  }
+
+  #byKind(observed: readonly KubeObject[]): readonly ObjectsOfKind[] {
+    return this.#cluster.kinds.outputs.map((kind) => ({
+      kind,
+      objects: observed.filter((object) => object.kind === kind.kind && object.apiVersion === kind.apiVersion),
+    }))
+  }
+
+  get #outputsKnown(): boolean {
+    return this.#cluster.outputsKnown && this.#cluster.relatedKnown
+  }
+
+  get #inputsKnown(): boolean {
+    return this.#cluster.inputsKnown && this.#group.parent.selector.valid
+  }
+}
+
+function hopWarning(input: KubeObject): Warning {
+  const message = `${formatIdentity(identityOf(input))} was made by ${hopsOf(input)} maps in a row and is not mapped any further; check whether two parents select each other's outputs`
+  return { reason: 'HopLimitReached', message, related: input }
+}

@@ -1,0 +1,65 @@
+// Metrics of hook calls, under Metacontroller's names where it has them.
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Registry } from 'prom-client'
+import type { HookName } from '../engine/hook.ts'
+
+interface MetricsOfHook {
+  readonly total: Counter
+  readonly seconds: Histogram
+  readonly inFlight: Gauge
+}
+
+/** The metrics of the calls of all map controllers of a manager. */
+export class CallMetrics {
+  readonly #calls: Record<HookName, MetricsOfHook>
+  readonly #failures: Counter
+
+  constructor(registry: Registry) {
+    const registers = [registry]
+    const labelNames = ['url', 'controller_name', 'controller_type']
+    const metricsOf = (hook: HookName): MetricsOfHook => ({
+      total: new Counter({
+        name: `metacontroller_${hook}_requests_total`,
+        help: `Calls of ${hook} hooks`,
+        labelNames: [...labelNames, 'code'],
+        registers,
+      }),
+      seconds: new Histogram({
+        name: `metacontroller_${hook}_request_duration_histogram_seconds`,
+        help: `Duration of calls of ${hook} hooks in seconds`,
+        labelNames,
+        registers,
+      }),
+      inFlight: new Gauge({
+        name: `metacontroller_${hook}_in_flight_requests`,
+        help: `Calls of ${hook} hooks in flight`,
+        labelNames,
+        registers,
+      }),
+    })
+    this.#calls = { map: metricsOf('map'), tombstone: metricsOf('tombstone') }
+    this.#failures = new Counter({
+      name: 'fairlead_map_call_failures_total',
+      help: 'Calls of hooks that failed, by code',
+      labelNames: ['controller_name', 'hook', 'code'],
+      registers,
+    })
+  }
+
+  /** Counts a call that begins. Call the result with its HTTP code (0 without one) and its duration in seconds. */
+  begin(controllerName: string, hook: HookName, url: string): (code: number, seconds: number) => void {
+    const labels = { url, controller_name: controllerName, controller_type: 'MapController' }
+    const { total, seconds, inFlight } = this.#calls[hook]
+    inFlight.inc(labels)
+    return (code, duration) => {
+      inFlight.dec(labels)
+      total.inc({ ...labels, code: String(code) })
+      seconds.observe(labels, duration)
+    }
+  }
+
+  /** Counts a call that failed with that code. */
+  failed(controllerName: string, hook: HookName, code: string): void {
+    this.#failures.inc({ controller_name: controllerName, hook, code })
+  }
+}

@@ -1,0 +1,56 @@
+// Which kinds one loop hears of, through which caches: only writes of such kinds cause events that may have to be dropped.
+import type { Kind } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import type { Informer } from '../informer/informer.ts'
+
+type GroupKind = { readonly group: string; readonly kind: string }
+
+/** Subscriptions of a loop, by group and kind. */
+export class HeardKinds {
+  readonly #informers = new Map<string, readonly Informer[]>()
+
+  add(informer: Informer): void {
+    const id = groupKind(informer.kind)
+    this.#informers.set(id, [...(this.#informers.get(id) ?? []), informer])
+  }
+
+  remove(informer: Informer): void {
+    const id = groupKind(informer.kind)
+    const heard = this.#informers.get(id) ?? []
+    const place = heard.indexOf(informer)
+    if (place >= 0) this.#informers.set(id, heard.toSpliced(place, 1))
+  }
+
+  /** How many caches may tell of one change. */
+  count(kind: GroupKind): number {
+    const heard = this.#informers.get(groupKind(kind)) ?? []
+    return heard.length < 2 ? heard.length : new Set(heard).size
+  }
+
+  all(): readonly Informer[] {
+    return [...this.#informers.values()].flat()
+  }
+
+  /** The whole object of a key in that very version, if a cache holds it. */
+  cached(kind: Kind, key: string): KubeObject | undefined {
+    for (const informer of this.#informers.get(groupKind(kind)) ?? []) {
+      if (informer.kind.apiVersion !== kind.apiVersion || informer.scope.metadataOnly) continue
+      const object = informer.get(key)
+      if (object !== undefined) return object
+    }
+    return undefined
+  }
+
+  /** The resourceVersion of a key, in whatever version and form it is cached. */
+  cachedVersion(kind: GroupKind, key: string): string | undefined {
+    for (const informer of this.#informers.get(groupKind(kind)) ?? []) {
+      const version = informer.get(key)?.metadata.resourceVersion
+      if (version !== undefined) return version
+    }
+    return undefined
+  }
+}
+
+function groupKind({ group, kind }: GroupKind): string {
+  return `${kind}.${group}`
+}

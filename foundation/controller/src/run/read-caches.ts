@@ -1,0 +1,97 @@
+// The caches that items of a loop read from: used while some item reads the kind, and listened to on behalf of its readers.
+import type { Kind } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import type { Informer, ObjectChange } from '../informer/informer.ts'
+import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
+import { kindId } from './dependencies.ts'
+import type { Dependencies } from './dependencies.ts'
+import type { HeardKinds } from './heard-kinds.ts'
+
+/** What a {@link ReadCaches} lives on. */
+export interface ReadCachesHost {
+  readonly informers: InformerPool
+  readonly dependencies: Dependencies
+  readonly heard: HeardKinds
+  /** An object that these items read has changed. */
+  changed(kind: Kind, readers: Iterable<string>, change: ObjectChange): void
+  /** What is known of a kind that these items read is another thing now. */
+  wake(readers: Iterable<string>): void
+}
+
+interface ReadCache {
+  readonly use: InformerUse
+  readonly listening: Disposable
+  /** Items whose last run could not read the kind. */
+  readonly blocked: Set<string>
+}
+
+/** Caches by kind in one version. */
+export class ReadCaches implements Disposable {
+  readonly #host: ReadCachesHost
+  readonly #caches = new Map<string, ReadCache>()
+
+  constructor(host: ReadCachesHost) {
+    this.#host = host
+  }
+
+  /** The cache of a kind, in use from now on. */
+  informer<O extends KubeObject>(kind: Kind<O>): Informer<O> {
+    return this.#cache(kind).use.informer as unknown as Informer<O>
+  }
+
+  /** An item could not read the kind; it is woken when that changes. */
+  block(kind: Kind, item: string): void {
+    this.#cache(kind).blocked.add(item)
+  }
+
+  /** Lets go of kinds that no item reads. */
+  dropUnread(): void {
+    for (const [id, cache] of this.#caches) {
+      if (this.#host.dependencies.isRead(cache.use.informer.kind)) continue
+      this.#caches.delete(id)
+      this.#release(cache)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const cache of this.#caches.values()) this.#release(cache)
+    this.#caches.clear()
+  }
+
+  #release({ use, listening }: ReadCache): void {
+    this.#host.heard.remove(use.informer)
+    listening[Symbol.dispose]()
+    use[Symbol.dispose]()
+  }
+
+  #cache<O extends KubeObject>(kind: Kind<O>): ReadCache {
+    const known = this.#caches.get(kindId(kind))
+    if (known !== undefined) return known
+    const use = this.#host.informers.use(kind as unknown as Kind)
+    const blocked = new Set<string>()
+    const cache: ReadCache = { use, blocked, listening: this.#listen(use.informer, blocked) }
+    this.#host.heard.add(use.informer)
+    this.#caches.set(kindId(kind), cache)
+    return cache
+  }
+
+  #listen(informer: Informer, blocked: Set<string>): Disposable {
+    const { dependencies } = this.#host
+    const { kind } = informer
+    let before = informer.state
+    const listener = {
+      // Reads wait for the first list, so what it brings is no news to them.
+      changed: (change: ObjectChange): void => {
+        if (!change.initial)
+          this.#host.changed(kind, dependencies.readers(kind, change.object, change.previous), change)
+      },
+      // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the kind, are woken.
+      state: (state: Informer['state']): void => {
+        this.#host.wake(before === 'Synced' ? dependencies.readersOfKind(kind) : [...blocked])
+        blocked.clear()
+        before = state
+      },
+    }
+    return informer.subscribe(listener, { replay: false })
+  }
+}

@@ -5,8 +5,8 @@ import { PerformanceObserver, monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Client, ConfigMap, HttpsTransport, View } from '@fairlead/client'
-import type { Transport, ViewEvent } from '@fairlead/client'
+import { Client, ConfigMap, HttpsTransport, WatchCache } from '@fairlead/client'
+import type { Transport, ReflectorEvent } from '@fairlead/client'
 import { InformerPool, Manager } from '@fairlead/controller'
 import { loadedServer, machineNow, nameOf, publications, token } from './loaded-server.ts'
 import type { ServerReady } from './loaded-server.ts'
@@ -65,7 +65,7 @@ async function synced(client: Client): Promise<number> {
   await using pool = new InformerPool(client, client.clock)
   const started = performance.now()
   const { informer } = pool.use(ConfigMap)
-  await informer.settled()
+  await informer.waitForState()
   const elapsed = performance.now() - started
   if (informer.objects.size < objects) throw new Error(`The informer holds ${informer.objects.size} objects`)
   return elapsed
@@ -74,7 +74,7 @@ async function synced(client: Client): Promise<number> {
 async function indexSizes(client: Client): Promise<Figure[]> {
   await using pool = new InformerPool(client, client.clock)
   const { informer } = pool.use(ConfigMap)
-  await informer.settled()
+  await informer.waitForState()
   const sizeOf = (name: string, valuesOf: (object: ConfigMap) => readonly string[]): Figure => {
     const before = heap()
     informer.addIndex(name, valuesOf)
@@ -195,17 +195,17 @@ async function pausesOverHttps(): Promise<Figure[]> {
 async function pauses(client: Client, door: string): Promise<Figure[]> {
   await using manager = await Manager.start({ client })
   const loop = manager.loop<string>({ name: 'heard', id: (item) => item, run: () => {} })
-  const view = new View<ConfigMap>(() => {})
+  const view = new WatchCache<ConfigMap>(() => {})
   const list = async (): Promise<void> => {
     const stop = new AbortController()
-    const listener = (event: ViewEvent<ConfigMap>): void => {
+    const listener = (event: ReflectorEvent<ConfigMap>): void => {
       view.take(event)
       if (event.type === 'replaced') stop.abort()
     }
     await client.reflector(ConfigMap, {}, listener).run(stop.signal)
   }
   const use = manager.use(ConfigMap)
-  await use.informer.settled()
+  await use.informer.waitForState()
   const heard = async (): Promise<void> => {
     using _watch = loop.watch(ConfigMap, ({ metadata }) => [metadata.name!])
     while (loop.queue.length < objects) await delay(10)

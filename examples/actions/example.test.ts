@@ -47,7 +47,7 @@ const as = (name: string): Client => server.client({ as: { name, groups: ['syste
 
 async function call(client: Client, method: 'GET' | 'POST', path: string, body?: JsonObject): Promise<ApiResponse> {
   const [bare = '', query = ''] = path.split('?')
-  return client.answer({
+  return client.sendRaw({
     method,
     path: bare,
     query: Object.fromEntries(new URLSearchParams(query)),

@@ -64,7 +64,7 @@ describe.each(['by the embedded server', 'behind an APIService'])('served %s', (
     const stop = new AbortController()
     const reflector = client.reflector(Document, {}, (event) => {
       if (event.type === 'set') texts.push(event.object.spec.text)
-      if (event.type === 'gone') texts.push(undefined)
+      if (event.type === 'deleted') texts.push(undefined)
     })
     const running = reflector.run(stop.signal)
     await vi.waitFor(() => expect(reflector.state).toBe('Watching'))

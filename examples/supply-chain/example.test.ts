@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { KubeObject } from '@fairlead/kube'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { conditionOf, healthOfResources, stageFor } from './stage.ts'
+import { conditionOf, healthOfResources, stageFor, testTimeout, waitForReady, waitTimeout } from './stage.ts'
 import type { ExampleStage } from './stage.ts'
 
 const workload = { apiVersion: 'carto.run/v1alpha1', kind: 'Workload' }
@@ -14,8 +14,10 @@ beforeEach(async () => {
 })
 afterEach(() => stage[Symbol.asyncDispose]())
 
-const ready = (name: string, status: string): Promise<KubeObject> =>
-  stage.client.waitFor(workload, `default/${name}`, (object) => conditionOf(object.status, 'Ready')?.[0] === status)
+const ready = (name: string): Promise<KubeObject> =>
+  waitForReady(stage.client, workload, `default/${name}`, ['True', 'Ready'])
+const unhealthy = (name: string): Promise<KubeObject> =>
+  waitForReady(stage.client, workload, `default/${name}`, ['False', 'HealthyConditionRule'])
 const branch = (name: string, to: string): Promise<KubeObject> =>
   stage.client.patch(workload, `default/${name}`, { merge: { spec: { source: { git: { ref: { branch: to } } } } } })
 const image = (name: string): Promise<string> =>
@@ -24,9 +26,9 @@ const image = (name: string): Promise<string> =>
       .image
   })
 
-describe('the supply-chain example', () => {
+describe('the supply-chain example', { timeout: testTimeout }, () => {
   test('takes a Workload with tests from its source to a Deployment', async () => {
-    const { status } = await ready('shop', 'True')
+    const { status } = await ready('shop')
     expect(healthOfResources(status)).toEqual({
       source: ['True', 'ReadyCondition', 'fetched'],
       tested: ['True', 'SucceededCondition', 'all tests passed'],
@@ -40,7 +42,7 @@ describe('the supply-chain example', () => {
   })
 
   test('passes the source on where there are no tests', async () => {
-    const { status } = await ready('blog', 'True')
+    const { status } = await ready('blog')
     const { resources } = status as { resources: readonly { name: string }[] }
     expect(conditionOf(resources[1], 'ResourceSubmitted')).toEqual(['True', 'PassThrough', ''])
     expect(
@@ -48,24 +50,27 @@ describe('the supply-chain example', () => {
     ).not.toContain('blog-')
   })
 
-  test('says on top why a Workload cannot be built, and heals it', async () => {
-    const { status } = await ready('broken', 'False')
+  test('reports in Ready why a Workload cannot be built, and recovers', async () => {
+    const { status } = await unhealthy('broken')
     expect(conditionOf(status, 'Ready')?.[2]).toBe("resource [image]: main.ts:3: cannot find name 'froo'")
     expect(await stage.client.find(deployment, 'default/broken')).toBeUndefined()
     await branch('broken', 'main')
-    await ready('broken', 'True')
+    await ready('broken')
     expect(await image('broken')).toBe('registry.example.com/broken:main')
   })
 
   test('tests each revision once and keeps two runs', async () => {
-    await ready('shop', 'True')
+    await ready('shop')
     for (const revision of ['next', 'later']) {
       await branch('shop', revision)
-      await stage.client.waitFor(deployment, 'default/shop', ({ spec }) =>
-        JSON.stringify(spec).includes(`shop:${revision}`),
+      await stage.client.waitFor(
+        deployment,
+        'default/shop',
+        ({ spec }) => JSON.stringify(spec).includes(`shop:${revision}`),
+        { timeout: waitTimeout },
       )
     }
-    await ready('shop', 'True')
+    await ready('shop')
     const { items } = await stage.client.list(testRun, { namespace: 'default' })
     expect(items.map(({ spec }) => (spec as { revision: string }).revision).toSorted()).toEqual(['later', 'next'])
   })

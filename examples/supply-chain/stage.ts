@@ -1,12 +1,12 @@
-// A cluster for the examples of supply chains: the embedded server with RBAC and admission, the controllers under an account that has their own
-// rules and those that examples grant by label, and the simulator.
+// A cluster for the examples of supply chains: the embedded server with RBAC and admission, the controllers under a service account that has the
+// capability's own rules and those that an example grants by label, and the simulator.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import { asObject, parseYamlDocuments } from '@fairlead/kube'
-import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import { Simulator, parseRules } from '@fairlead/simulator'
 import { supply } from '@fairlead/supply'
 
@@ -32,12 +32,17 @@ const identity = [
   },
 ] as unknown as readonly KubeObject[]
 
+/** Milliseconds that a condition may take on a machine that is busy with other things. */
+export const waitTimeout = 30_000
+/** Milliseconds that a test of an example may take on such a machine. */
+export const testTimeout = 60_000
+
 /** The cluster. */
 export interface ExampleStage extends AsyncDisposable {
   readonly client: Client
 }
 
-/** Starts it and loads the manifests of an example, files in the order of their names. */
+/** Starts the cluster and applies the manifests of an example, files by name. */
 export async function stageFor(example: string): Promise<ExampleStage> {
   await using started = new AsyncDisposableStack()
   const server = started.use(
@@ -67,7 +72,7 @@ export async function stageFor(example: string): Promise<ExampleStage> {
   return { client, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-/** The objects of all manifests of an example. */
+/** Returns the objects of all manifests of an example. */
 export function manifests(example: string): KubeObject[] {
   const folder = join(example, 'manifests')
   return readdirSync(folder)
@@ -76,7 +81,30 @@ export function manifests(example: string): KubeObject[] {
     .map((document) => asObject(document as JsonObject))
 }
 
-/** A condition of an object in short: `[status, reason, message]`. */
+/**
+ * Waits until the `Ready` condition of an object has this status and reason and is about its current generation. The reason tells the final
+ * outcome from an earlier one with the same status: `SupplyChainNotFound`, which is False too, is reported until the blueprint is in the cache.
+ */
+export function waitForReady(
+  client: Client,
+  kind: { readonly apiVersion: string; readonly kind: string },
+  key: string,
+  [status, reason]: readonly [status: string, reason: string],
+): Promise<KubeObject> {
+  return client.waitFor(
+    kind,
+    key,
+    (object) => {
+      const { conditions = [] } = (object.status ?? {}) as { conditions?: readonly Condition[] }
+      const ready = conditions.find(({ type }) => type === 'Ready')
+      const isCurrent = ready?.observedGeneration === object.metadata.generation
+      return isCurrent && ready?.status === status && ready.reason === reason
+    },
+    { timeout: waitTimeout },
+  )
+}
+
+/** Returns a condition of an object as `[status, reason, message]`. */
 export function conditionOf(object: unknown, type: string): readonly string[] | undefined {
   const { conditions = [] } = (object ?? {}) as {
     conditions?: readonly { type: string; status: string; reason: string; message: string }[]
@@ -85,7 +113,7 @@ export function conditionOf(object: unknown, type: string): readonly string[] | 
   return found === undefined ? undefined : [found.status, found.reason, found.message]
 }
 
-/** `Healthy` of every entry of `status.resources`, by name. */
+/** Returns `Healthy` of every entry of `status.resources`, by name. */
 export function healthOfResources(status: unknown): Record<string, readonly string[] | undefined> {
   const { resources = [] } = (status ?? {}) as { resources?: readonly { name: string }[] }
   return Object.fromEntries(resources.map((entry) => [entry.name, conditionOf(entry, 'Healthy')]))

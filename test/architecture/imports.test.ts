@@ -1,9 +1,8 @@
-// Holds the imports of every package's src/ against the arrows of design.md "The house": dependencies point down only.
-import { readdirSync, readFileSync, existsSync } from 'node:fs'
+// Holds the imports of every package's src/ against the arrows of design.md "Layout": dependencies point down only.
+import { readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-
-const root = resolve(import.meta.dirname, '../..')
+import { importsOf, packageFolders, root, sources } from './sources.ts'
 
 /** Package folder -> the workspace packages it may import. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
@@ -33,28 +32,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 /** Node modules that do I/O or know the machine: kube is pure. */
 const impure = /^node:(fs|http|https|net|tls|child_process|worker_threads|os|dns|dgram|timers|process|sqlite)/
 
-function packageFolders(): string[] {
-  return ['foundation', 'capabilities', 'apps'].flatMap((group) =>
-    existsSync(join(root, group)) ? readdirSync(join(root, group)).map((name) => `${group}/${name}`) : [],
-  )
-}
-
 function nameOf(folder: string): string {
   return (JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as { name: string }).name
-}
-
-function sources(folder: string): string[] {
-  return readdirSync(join(root, folder, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') || file.endsWith('.tsx'))
-    .map((file) => join(root, folder, 'src', file))
-}
-
-function importsOf(file: string): string[] {
-  const text = readFileSync(file, 'utf8')
-  const found = text.matchAll(
-    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g,
-  )
-  return [...found].map((match) => (match[1] ?? match[2] ?? match[3]) as string)
 }
 
 const folders = packageFolders()
@@ -67,7 +46,7 @@ describe('the arrows of design.md', () => {
     expect(folders.filter((folder) => arrows[folder] === undefined)).toEqual([])
   })
 
-  test.each(folders)('%s imports only what its arrows allow, and only by the door', (folder) => {
+  test.each(folders)('%s imports only what its arrows allow, and only by its entry point', (folder) => {
     const allowed = new Set([folder, ...(arrows[folder] ?? [])])
     const wrong = sources(folder).flatMap((file) =>
       importsOf(file).flatMap((specifier) => {

@@ -1,17 +1,16 @@
 // Known exceptions of a suite: one JSON file of name -> reason. One that starts to pass, or one that no case has any more, is a failure.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 
 /** Names that are expected to fail, each with its reason. */
 export type Exceptions = ReadonlyMap<string, string>
 
-/** Reads such a file; a missing one is empty. */
+/** Reads a file of known exceptions. Throws when it is missing. */
 export function readExceptions(path: URL): Exceptions {
-  if (!existsSync(path)) return new Map()
   const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
   return new Map(Object.entries(parsed as Record<string, string>))
 }
 
-/** How results stand against what was expected of them. */
+/** The difference between results and the lists of exceptions. */
 export interface Verdict {
   /** Failed and not listed. */
   readonly unexpected: readonly string[]
@@ -19,7 +18,7 @@ export interface Verdict {
   readonly cured: readonly string[]
 }
 
-/** Holds results against the lists of exceptions. */
+/** Compares results with the lists of exceptions. */
 export function judge(
   results: readonly { readonly name: string; readonly passed: boolean }[],
   ...lists: readonly Exceptions[]

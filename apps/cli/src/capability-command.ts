@@ -1,6 +1,7 @@
 // Turns the commands of capabilities into the parser's form.
+import { Option } from 'commander'
 import type { Command as Parser } from 'commander'
-import type { Command, CommandContext } from '@fairlead/controller'
+import type { Command, CommandContext, CommandOption } from '@fairlead/controller'
 import { capabilities } from './capabilities.ts'
 import type { CapabilityEntry } from './capabilities.ts'
 
@@ -20,7 +21,7 @@ async function addGroup(group: Parser, entry: CapabilityEntry, wanted: string | 
 }
 
 /** kubectl's flags, read by `clientFromKubeconfig`. */
-const clusterOptions: NonNullable<Command['options']> = [
+const clusterOptions: readonly CommandOption[] = [
   { flags: '--kubeconfig <file>', description: 'the kubeconfig to use' },
   { flags: '--context <name>', description: 'the context of the kubeconfig to use' },
 ]
@@ -31,22 +32,24 @@ function addCommand(group: Parser, command: Command): void {
     const name = `${argument.name}${argument.variadic ? '...' : ''}`
     parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)
   }
-  for (const option of [...(command.options ?? []), ...(command.usesCluster === true ? clusterOptions : [])]) {
-    if (option.repeatable)
-      parser.option(
-        option.flags,
-        `${option.description} (repeatable)`,
-        (value: string, before: readonly string[]) => [...before, value],
-        [] as readonly string[],
-      )
-    else parser.option(option.flags, option.description, option.default as string | boolean | undefined)
-  }
+  for (const option of [...(command.options ?? []), ...(command.usesCluster === true ? clusterOptions : [])])
+    parser.addOption(parserOption(option))
   if (command.examples.length > 0)
     parser.addHelpText('before', `Examples:\n${command.examples.map((example) => `  ${example}`).join('\n')}\n`)
   parser.action(async (...received: unknown[]) => {
     const values = received.slice(0, -2) as (string | readonly string[] | undefined)[]
     process.exitCode = await command.run(contextFor(values, received.at(-2) as Record<string, unknown>))
   })
+}
+
+function parserOption({ flags, description, default: fallback, repeatable, choices }: CommandOption): Option {
+  if (repeatable === true)
+    return new Option(flags, `${description} (repeatable)`)
+      .default([])
+      .argParser((value: string, before: readonly string[]) => [...before, value])
+  const option = new Option(flags, description)
+  if (fallback !== undefined) option.default(fallback)
+  return choices === undefined ? option : option.choices(choices)
 }
 
 function contextFor(values: CommandContext['arguments'], options: Readonly<Record<string, unknown>>): CommandContext {

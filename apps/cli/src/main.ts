@@ -1,6 +1,6 @@
 // Runs the `fairlead` command. Start with main(); the commands are in program.ts.
 import { CommanderError } from 'commander'
-import { CliError, exitCode } from './error.ts'
+import { CommandError, exitCode } from '@fairlead/offline/command-error'
 import { program } from './program.ts'
 
 /** Runs the command line; sets the exit code: 0, 1 error, 2 usage, 3 not ready. */
@@ -16,7 +16,7 @@ export async function main(args: readonly string[]): Promise<void> {
       return
     }
     const text =
-      error instanceof CliError
+      error instanceof CommandError
         ? error.message
         : error instanceof Error
           ? process.env['FAIRLEAD_DEBUG']
@@ -24,6 +24,6 @@ export async function main(args: readonly string[]): Promise<void> {
             : error.message
           : String(error)
     process.stderr.write(`fairlead: ${text}\n`)
-    process.exitCode = error instanceof CliError ? error.exitCode : exitCode.error
+    process.exitCode = error instanceof CommandError ? error.exitCode : exitCode.error
   }
 }

@@ -1,4 +1,4 @@
-// The types of the API as the code speaks of them: the generated ones under shorter names.
+// The API types: the generated ones under shorter names.
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
@@ -14,7 +14,7 @@ export type { KindActionMapping, KindActionMappingSpec, KindActionMappingStatus 
 /** One of `spec.mappings`, `spec.statusMappings` and `spec.sectionMappings`. */
 export type MappingRule = KindActionMappingSpecMapping
 
-/** A KindActionMapping as the client gives it. */
+/** A KindActionMapping as clients return it. */
 export type KindActionMappingObject = KindActionMapping & KubeObject
 
 /** The API group of this capability. */

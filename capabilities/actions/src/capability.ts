@@ -1,8 +1,8 @@
-// Actions as a capability that the command composes.
+// The capability: kind-action mapping (`actions.kappnav.io`).
 import type { Capability, CapabilityInstance, CapabilityOptions, Manager, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
-import { setUpMapController } from './controllers/action-map-controller.ts'
-import { setUpMappingController } from './controllers/mapping-controller.ts'
+import { startActionMapController } from './controllers/action-map-controller.ts'
+import { startMappingController } from './controllers/mapping-controller.ts'
 import { defaults } from './defaults/default-objects.ts'
 import { crds } from './generated/crds.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
@@ -10,9 +10,9 @@ import { ActionService } from './runtime/action-service.ts'
 import { LiveCatalog } from './runtime/live-catalog.ts'
 import { KindTable } from './runtime/kind-table.ts'
 import { Rights } from './runtime/rights.ts'
-import { routesOf } from './routes/action-routes.ts'
+import { actionRoutes } from './routes/action-routes.ts'
 
-/** What the controller needs: mappings and maps to read. Targets and Jobs are the callers' own business. */
+/** Rules of the controllers: they read mappings and maps. Targets and Jobs are accessed with the rights of callers. */
 const rules: readonly PolicyRule[] = [
   {
     apiGroups: [apiGroup],
@@ -21,7 +21,7 @@ const rules: readonly PolicyRule[] = [
   },
   { apiGroups: [apiGroup], resources: ['kindactionmappings/status'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
-  // A cluster may demand it of whoever sets blockOwnerDeletion.
+  // OwnerReferencesPermissionEnforcement requires it to set blockOwnerDeletion.
   { apiGroups: [''], resources: ['configmaps/finalizers'], verbs: ['update'] },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
@@ -47,8 +47,8 @@ export const actions: ActionsCapability = {
   async setup(manager) {
     const source = new LiveCatalog(manager)
     const sandbox = new Sandbox()
-    setUpMappingController(manager)
-    setUpMapController(manager)
+    startMappingController(manager)
+    startActionMapController(manager)
     const service = new ActionService({
       source,
       kinds: new KindTable(manager.client),
@@ -58,7 +58,7 @@ export const actions: ActionsCapability = {
     })
     return {
       service,
-      routes: routesOf(service),
+      routes: actionRoutes(service),
       async stop() {
         source[Symbol.dispose]()
         await sandbox[Symbol.asyncDispose]()

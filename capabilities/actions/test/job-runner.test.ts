@@ -113,7 +113,7 @@ describe('the job runner', () => {
   test.each([
     ['fails', [node, '-e', 'process.exit(3)'], {}, 'Failed BackoffLimitExceeded', ''],
     ['missing', ['/no/such/program'], {}, 'Failed BackoffLimitExceeded', 'cannot be started'],
-    ['entrypoint', undefined, {}, 'Failed BackoffLimitExceeded', 'names no command'],
+    ['entrypoint', undefined, {}, 'Failed BackoffLimitExceeded', 'has no command'],
     ['late', [node, '-e', 'setInterval(() => {}, 1000)'], { activeDeadlineSeconds: 1 }, 'Failed DeadlineExceeded', ''],
     [
       'floods',
@@ -124,7 +124,7 @@ describe('the job runner', () => {
       ],
       {},
       'Failed BackoffLimitExceeded',
-      'printed more than',
+      'output exceeded',
     ],
   ] as const)('ends a Job that %s', async (name, command, spec, condition, log) => {
     const result = await ended(job(name, command, spec))

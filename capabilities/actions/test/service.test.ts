@@ -82,7 +82,7 @@ describe('the service', () => {
       ['/api/actions', {}],
       ['/api/actions/one/url', {}],
     ] as const) {
-      const answer = await admin.answer({
+      const answer = await admin.sendRaw({
         method: 'GET',
         path,
         query: { ...query, ...more, 'action-pattern': '${func.kubectlGet(secrets,-A,-o,json)}' },
@@ -108,7 +108,7 @@ describe('the service', () => {
     ],
     ['DELETE', '/kappnav/resource/command/nope', {}, 404, 'not-found'],
   ] as const)('answers %s %s %j with %i', async (method, path, asked, status, error) => {
-    expect(await admin.answer({ method, path, query: asked })).toMatchObject({ status, body: { code: status, error } })
+    expect(await admin.sendRaw({ method, path, query: asked })).toMatchObject({ status, body: { code: status, error } })
   })
 
   test('refuses bodies that are no JSON or no object', async () => {
@@ -125,7 +125,7 @@ describe('the service', () => {
     } as Parameters<ApiServer['inject']>[0])
     expect(answer.status).toBe(400)
     expect(
-      await admin.answer({ method: 'POST', path: '/api/actions/go/run', query, body: [] as unknown as JsonObject }),
+      await admin.sendRaw({ method: 'POST', path: '/api/actions/go/run', query, body: [] as unknown as JsonObject }),
     ).toMatchObject({ status: 422, body: { error: 'validation-error' } })
   })
 
@@ -139,14 +139,14 @@ describe('the service', () => {
       state: 'Waiting',
       target: { kind: 'Deployment', namespace: 'stocktrader', name: 'trader' },
     })
-    const { body } = await admin.answer({ method: 'GET', path: '/kappnav/resource/commands' })
+    const { body } = await admin.sendRaw({ method: 'GET', path: '/kappnav/resource/commands' })
     expect((body as { commands: unknown[] }).commands.length).toBe(70)
   })
 
   test('checks and makes nothing on a dry run', async () => {
     const before = (await service.history(caller)).length
     expect(
-      await admin.answer({ method: 'POST', path: '/api/actions/go/run', query: { ...query, dryRun: 'All' } }),
+      await admin.sendRaw({ method: 'POST', path: '/api/actions/go/run', query: { ...query, dryRun: 'All' } }),
     ).toMatchObject({ status: 200 })
     expect((await service.history(caller)).length).toBe(before)
   })
@@ -156,7 +156,7 @@ describe('the service', () => {
       force: true,
     })
     await eventually(menuNames, ['evil'])
-    expect(await admin.answer({ method: 'GET', path: '/api/actions/evil/url', query })).toMatchObject({
+    expect(await admin.sendRaw({ method: 'GET', path: '/api/actions/evil/url', query })).toMatchObject({
       status: 422,
       body: { error: 'pattern-error' },
     })

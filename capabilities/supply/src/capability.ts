@@ -1,13 +1,15 @@
-// Supply chains as a capability that the command composes.
+// The capability value of supply chains, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
 import { startControllers } from './controllers/supply-controllers.ts'
 import { crds } from './generated/crds.ts'
+import { relationsOf } from './runtime/relations.ts'
 import { validators } from './admission/validators.ts'
 
 /**
- * What supply chains need whatever they stamp. Objects are written with the rights of the owners' service accounts; the kinds that templates
- * stamp are watched by the controller itself, granted by ClusterRoles labelled `rbac.fairlead.dev/aggregate-to-supply: "true"` (design decision 13).
+ * The rights that do not depend on what templates stamp. Stamped objects are written with the rights of the owners' service accounts; the
+ * controller itself only watches their kinds, granted by ClusterRoles labelled `rbac.fairlead.dev/aggregate-to-supply: "true"` (design
+ * decision 13).
  */
 const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['*'], verbs: ['get', 'list', 'watch'] },
@@ -42,7 +44,7 @@ export const supply: Capability = {
   commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
     startControllers(manager)
-    // The controllers are the manager's, which stops them.
-    return { stop: async () => undefined }
+    // The manager stops the controllers.
+    return { relations: relationsOf, stop: async () => undefined }
   },
 }

@@ -53,6 +53,7 @@ export * from './engine/templates/template-choice.ts'
 
 // what a run needs
 export * from './runtime/kinds.ts'
+export * from './engine/apply-error.ts'
 export * from './engine/cluster.ts'
 export { realize } from './engine/realize.ts'
 export type { Chain } from './engine/realize.ts'

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller'
 import { stringifyYamlDocuments } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { CommandError } from '@fairlead/offline'
 import { supply } from '@fairlead/supply'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Stage, chain, git, imageTemplate, readyStatus, sourceTemplate, thing, workloadOf } from './stage.ts'
@@ -17,7 +19,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-interface Ran {
+/** Exit code and output of a command. */
+interface Result {
   readonly code: number
   readonly out: string
   readonly err: string
@@ -28,7 +31,7 @@ async function run(
   args: readonly string[],
   options: Record<string, unknown> = {},
   client?: Client,
-): Promise<Ran> {
+): Promise<Result> {
   const command = (await supply.commands!()).find((one) => one.name === name)!
   const [out, err]: [string[], string[]] = [[], []]
   const context: CommandContext = {
@@ -40,7 +43,13 @@ async function run(
     client: async () => client!,
     signal: new AbortController().signal,
   }
-  return { code: await command.run(context), out: out.join('\n'), err: err.join('\n') }
+  // As apps/cli does for every command.
+  const code = await command.run(context).catch((error: unknown) => {
+    if (!(error instanceof CommandError)) throw error
+    err.push(error.message)
+    return error.exitCode
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
 }
 
 function write(name: string, text: string): string {
@@ -50,8 +59,12 @@ function write(name: string, text: string): string {
   return path
 }
 
+function writeList(name: string, items: readonly KubeObject[]): string {
+  return write(name, stringifyYamlDocuments([{ apiVersion: 'v1', kind: 'List', metadata: {}, items } as KubeObject]))
+}
+
 describe('fairlead supply render', () => {
-  test('prints what would be stamped, as far as outputs are known', async () => {
+  test('prints the stamped objects of resources whose inputs are known', async () => {
     const file = write(
       'all.yaml',
       stringifyYamlDocuments([chain, sourceTemplate, imageTemplate, workloadOf('app', 'web', git)]),
@@ -70,7 +83,35 @@ describe('fairlead supply render', () => {
     expect(second.out).toContain('from: https://example.test/app.tgz@main@1')
   })
 
-  test('says what is wrong with a template, and with a file', async () => {
+  test('takes Lists apart', async () => {
+    const file = writeList('list.yaml', [chain, sourceTemplate, imageTemplate, workloadOf('app', 'web', git)])
+    const { code, out } = await run('render', [], { filename: [file] })
+    expect([code, out.split('\n')[0]]).toEqual([0, '# workload/app by ClusterSupplyChain chain'])
+  })
+
+  test('reports file and line of a document that is not a Kubernetes object', async () => {
+    const file = write('bad.yaml', `${stringifyYamlDocuments([chain])}---\nmetadata: {name: app}\n`)
+    const { code, out, err } = await run('render', [], { filename: [file] })
+    const line = stringifyYamlDocuments([chain]).split('\n').length + 1
+    expect([code, out, err]).toEqual([
+      1,
+      '',
+      `${file}:${line}: apiVersion is missing; every object needs apiVersion and kind`,
+    ])
+  })
+
+  test('reports file, line and field of an object that its CRD rejects', async () => {
+    const spec = { ...sourceTemplate.spec, lifecycle: 'sometimes' }
+    const file = write('all.yaml', stringifyYamlDocuments([{ ...sourceTemplate, spec } as KubeObject]))
+    const { code, out, err } = await run('render', [], { filename: [file] })
+    expect([code, out, err]).toEqual([
+      1,
+      '',
+      `${file}:1: ClusterSourceTemplate source: spec.lifecycle: Unsupported value: "sometimes": supported values: "mutable", "immutable", "tekton"`,
+    ])
+  })
+
+  test('reports errors of templates, of files, and of missing arguments', async () => {
     const broken = { ...sourceTemplate, spec: { ...sourceTemplate.spec, urlPath: '.status[' } }
     const file = write(
       'all.yaml',
@@ -87,7 +128,7 @@ describe('fairlead supply render', () => {
 })
 
 describe('fairlead supply test', () => {
-  test('runs tests of templates, which inherit from the folders above', async () => {
+  test('runs tests of templates, which inherit settings from the folders above', async () => {
     write(
       'workload.yaml',
       stringifyYamlDocuments([{ ...workloadOf('app', 'web', git), spec: { params: [{ name: 'a', value: 1 }] } }]),
@@ -133,7 +174,7 @@ describe('fairlead supply test', () => {
 })
 
 describe('fairlead supply tree', () => {
-  test('shows health, inputs, outputs, and why something waits', async () => {
+  test('prints health, inputs, outputs, and why a resource waits', async () => {
     await using stage = await Stage.set()
     await stage.apply(sourceTemplate, imageTemplate, chain, workloadOf('app', 'web', git))
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
@@ -162,7 +203,29 @@ describe('fairlead supply tree', () => {
 })
 
 describe('fairlead supply rbac', () => {
-  test('prints what the controller must watch', async () => {
+  test('takes Lists apart and reads plurals from CRDs', async () => {
+    const definition = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'thingies.test.run' },
+      spec: {
+        group: 'test.run',
+        scope: 'Namespaced',
+        names: { kind: 'Thing', plural: 'thingies' },
+        versions: [{ name: 'v1', served: true, storage: true }],
+      },
+    }
+    const { code, out } = await run('rbac', [], { filename: [writeList('list.yaml', [sourceTemplate, definition])] })
+    expect([code, out]).toEqual([0, expect.stringContaining('  resources:\n  - thingies\n')])
+  })
+
+  test('reports file and line of a malformed document', async () => {
+    const file = write('bad.yaml', '- apiVersion: carto.run/v1alpha1\n')
+    const { code, out, err } = await run('rbac', [], { filename: [file] })
+    expect([code, out, err]).toEqual([1, '', `${file}:1: expected an object with apiVersion and kind, found a list`])
+  })
+
+  test('prints the kinds that the controller must watch', async () => {
     const { code, out } = await run('rbac', [], {
       filename: [write('t.yaml', stringifyYamlDocuments([sourceTemplate, imageTemplate]))],
       name: 'stamped',
@@ -189,7 +252,7 @@ describe('templates in ytt', () => {
       ]),
     )
 
-  test('get their text on standard input and nothing on the command line', async () => {
+  test('are passed to ytt on standard input, with no data on the command line', async () => {
     const program = write(
       'ytt',
       `#!/bin/sh\nread -r text\nprintf 'apiVersion: test.run/v1\\nkind: Thing\\nmetadata: {name: x}\\nspec: {text: "%s", arguments: "%s", params: %s}\\n' "$text" "$*" "$FAIRLEAD_params"\n`,
@@ -202,7 +265,7 @@ describe('templates in ytt', () => {
     )
   })
 
-  test('say what the program says, and that it is missing', async () => {
+  test('report the error of ytt, and that ytt is missing', async () => {
     const program = write('ytt', '#!/bin/sh\necho "ytt: Error: no" >&2\nexit 1\n')
     chmodSync(program, 0o755)
     vi.stubEnv('YTT', program)

@@ -3,7 +3,7 @@ import { test as property, fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import {
   chooseTemplate,
-  circular,
+  cyclicResources,
   goYaml,
   healthOf,
   incompleteness,
@@ -16,7 +16,7 @@ import {
   resourcesHealthy,
   stampDigest,
   stamped,
-  surplusRuns,
+  runsToPrune,
   verdict,
 } from '@fairlead/supply'
 import type { BlueprintResource, HealthRule, Run, TemplateOption } from '@fairlead/supply'
@@ -295,7 +295,7 @@ describe('choices', () => {
   test('find resources that wait for each other', () => {
     const from = (name: string, provider?: string): BlueprintResource =>
       resource({ name, sources: provider === undefined ? [] : [{ name: 'in', resource: provider }] })
-    expect([...circular([from('a', 'c'), from('b', 'a'), from('c', 'b'), from('d', 'a'), from('e')])]).toEqual([
+    expect([...cyclicResources([from('a', 'c'), from('b', 'a'), from('c', 'b'), from('d', 'a'), from('e')])]).toEqual([
       'a',
       'b',
       'c',
@@ -308,7 +308,7 @@ describe('choices', () => {
     fc.integer({ min: 1, max: 5 }),
   ])('of retention keep exactly as many as they say, the newest', (states, maxSuccessfulRuns, maxFailedRuns) => {
     const runs = states.map((health, created): Run => ({ name: `run-${created}`, created, health: health as 'True' }))
-    const gone = new Set(surplusRuns(runs, { maxSuccessfulRuns, maxFailedRuns }).map(({ created }) => created))
+    const gone = new Set(runsToPrune(runs, { maxSuccessfulRuns, maxFailedRuns }).map(({ created }) => created))
     for (const [state, limit] of [
       ['True', maxSuccessfulRuns],
       ['False', maxFailedRuns],

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect, kind, parseKubeconfig } from '@fairlead/client'
-import type { Client, ConfigMap, Namespace, Service, ServiceAccount, ViewEvent } from '@fairlead/client'
+import type { Client, ConfigMap, Namespace, Service, ServiceAccount, ReflectorEvent } from '@fairlead/client'
 import { extensionServerRules, kubeconfigText } from '@fairlead/apiserver'
 import { findCondition, isForbidden } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
@@ -199,8 +199,8 @@ for (const choice of aggregatingClusters) {
     test('clients read, write and watch them as everything else', async () => {
       const events: string[] = []
       const stop = new AbortController()
-      const reflector = admin.reflector(Note, { namespace: 'default' }, (event: ViewEvent<KubeObject>) => {
-        if (event.type === 'set' || event.type === 'gone') events.push(`${event.type} ${event.object.metadata.name}`)
+      const reflector = admin.reflector(Note, { namespace: 'default' }, (event: ReflectorEvent<KubeObject>) => {
+        if (event.type === 'set' || event.type === 'deleted') events.push(`${event.type} ${event.object.metadata.name}`)
         if (event.type === 'replaced') events.push('replaced')
       })
       const running = reflector.run(stop.signal)
@@ -222,7 +222,7 @@ for (const choice of aggregatingClusters) {
       ).rejects.toMatchObject({ code: 404 })
       expect((await asAlice('GET', `${notes}/a/shout`)).text).toBe('A')
       await admin.delete(Note, 'default/a')
-      await vi.waitFor(() => expect(events).toEqual(['replaced', 'set a', 'set a', 'gone a']))
+      await vi.waitFor(() => expect(events).toEqual(['replaced', 'set a', 'set a', 'deleted a']))
       stop.abort()
       await running
     })

@@ -1,9 +1,13 @@
-// Reading metadata.managedFields: which fields of an object a manager applied, and whether applying a configuration would change anything.
-// Works on the live object alone, without a schema; where that cannot tell, the answer is "may change" and the server decides.
+// Reading metadata.managedFields: which fields of an object a manager applied, and whether applying a configuration
+// would change anything. Works on the live object alone, without a schema; where that cannot tell, the answer is "may
+// change" and the server decides.
 import { asJson, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, ManagedFieldsEntry, MutableJsonObject } from '@fairlead/kube'
 
-/** The `Apply` entry of a manager; undefined when it has applied nothing. `subresource` undefined means the object itself. */
+/**
+ * The `Apply` entry of a manager; undefined when it has applied nothing. `subresource` undefined means the object
+ * itself.
+ */
 export function appliedEntry(live: KubeObject, manager: string, subresource?: string): ManagedFieldsEntry | undefined {
   return live.metadata.managedFields?.find(
     (entry) =>
@@ -12,8 +16,9 @@ export function appliedEntry(live: KubeObject, manager: string, subresource?: st
 }
 
 /**
- * True when `configuration`, applied by `manager`, is certain to leave `live` as it is: the manager owns exactly these fields and they hold
- * exactly these values. False when it would change something or when that cannot be told here (values that the server writes in another form).
+ * True when `configuration`, applied by `manager`, is certain to leave `live` as it is: the manager owns exactly these
+ * fields and they hold exactly these values. False when it would change something or when that cannot be told here
+ * (values that the server writes in another form).
  */
 export function isApplied(live: KubeObject, configuration: KubeObject, manager: string, subresource?: string): boolean {
   const entry = appliedEntry(live, manager, subresource)
@@ -22,8 +27,8 @@ export function isApplied(live: KubeObject, configuration: KubeObject, manager: 
 }
 
 /**
- * The fields of `live` that `manager` applied, with their present values: what it must send again to keep them all. Undefined when it owns none.
- * The result has apiVersion, kind, name and namespace, so it can be changed and applied.
+ * The fields of `live` that `manager` applied, with their present values: what it must send again to keep them all.
+ * Undefined when it owns none. The result has apiVersion, kind, name and namespace, so it can be changed and applied.
  */
 export function appliedFields(live: KubeObject, manager: string, subresource?: string): JsonObject | undefined {
   const fields = appliedEntry(live, manager, subresource)?.fieldsV1

@@ -1,4 +1,5 @@
-// Kinds that Fairlead itself speaks of. Their types name only the fields that are used; all other fields are there, untyped.
+// Kinds that Fairlead itself speaks of. Their types name only the fields that are used; all other fields are there,
+// untyped.
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { kind } from './kind.ts'
 import type { Kind } from './kind.ts'

@@ -21,14 +21,17 @@ export class CollisionError extends ClientError {
   }
 }
 
-interface Settled {
+interface UnchangedApply {
   readonly configuration: KubeObject
   readonly manager: string
   readonly subresource: string | undefined
 }
 
-/** Configurations that were applied to an object and found to change nothing, though its managedFields alone could not tell. */
-const settled = new WeakMap<KubeObject, readonly Settled[]>()
+/**
+ * Configurations that were applied to an object and found to change nothing, though its managedFields alone could not
+ * tell.
+ */
+const unchangedApplies = new WeakMap<KubeObject, readonly UnchangedApply[]>()
 
 /**
  * Applies `object` if nothing of that name exists or what exists is ours. Sends nothing when it already is as stated.
@@ -56,7 +59,7 @@ async function createClaimed<T extends KubeObject>(
   configuration: T,
   options: ApplyOptions,
 ): Promise<T> {
-  const { object, created } = await client.applyAnswer(configuration, options)
+  const { object, created } = await client.applyRaw(configuration, options)
   if (created || options.dryRun) return object
   // Someone was faster. Taking our fields back is all that may be done to a stranger's object.
   const { name, namespace, uid } = object.metadata
@@ -65,7 +68,7 @@ async function createClaimed<T extends KubeObject>(
     kind: object.kind,
     metadata: { name, ...(namespace ? { namespace } : {}), uid },
   }
-  const { object: released } = await client.applyAnswer(nothing, options)
+  const { object: released } = await client.applyRaw(nothing, options)
   throw new CollisionError(released, true)
 }
 
@@ -79,17 +82,17 @@ async function changeClaimed<T extends KubeObject>(
   if (!isOurs(live)) throw new CollisionError(live, false)
   const manager = options.manager ?? client.manager
   if (isApplied(live, configuration, manager, options.subresource)) return live
-  const others: Settled[] = []
-  for (const one of settled.get(live) ?? []) {
+  const others: UnchangedApply[] = []
+  for (const one of unchangedApplies.get(live) ?? []) {
     if (one.manager !== manager || one.subresource !== options.subresource) others.push(one)
     else if (jsonEqual(asJson(one.configuration), asJson(configuration))) return live
   }
-  const { object } = await client.applyAnswer(
+  const { object } = await client.applyRaw(
     { ...configuration, metadata: { ...configuration.metadata, uid: live.metadata.uid } },
     options,
   )
   if (object.metadata.resourceVersion === live.metadata.resourceVersion && !options.dryRun) {
-    settled.set(live, [...others, { configuration, manager, subresource: options.subresource }])
+    unchangedApplies.set(live, [...others, { configuration, manager, subresource: options.subresource }])
   }
   return object
 }

@@ -3,7 +3,7 @@
 /**
  * Stable codes of {@link ClientError}:
  * - `ConnectionFailed`: no answer came (refused, reset, timed out, not TLS). `remote` is true: retry later.
- * - `InvalidAnswer`: an answer came that is not JSON where JSON was due.
+ * - `InvalidResponse`: an answer came that is not JSON where JSON was due.
  * - `InvalidKubeconfig`: a kubeconfig file, or a file it names, cannot be read or makes no sense.
  * - `UnsupportedCredentials`: the kubeconfig asks for a login method that this version lacks.
  * - `CredentialsFailed`: a login plugin or an identity provider gave no credentials. `remote` is true.
@@ -14,7 +14,7 @@
  */
 export type ClientErrorCode =
   | 'ConnectionFailed'
-  | 'InvalidAnswer'
+  | 'InvalidResponse'
   | 'InvalidKubeconfig'
   | 'UnsupportedCredentials'
   | 'CredentialsFailed'
@@ -33,7 +33,7 @@ export class ClientError extends Error {
     super(message, options)
     this.name = 'ClientError'
     this.code = code
-    this.remote = code === 'ConnectionFailed' || code === 'InvalidAnswer' || code === 'CredentialsFailed'
+    this.remote = code === 'ConnectionFailed' || code === 'InvalidResponse' || code === 'CredentialsFailed'
   }
 }
 

@@ -1,7 +1,8 @@
-// The client: typed by kind, plain JSON inside. Start with `new Client({ transport })`, `connect()` for a cluster, or `server.client()` of @fairlead/apiserver.
+// The client: typed by kind, plain JSON inside. Start with `new Client({ transport })`, `connect()` for a cluster, or
+// `server.client()` of @fairlead/apiserver.
 import { asJson, isNotFound, keyOf } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject, ObjectKey } from '@fairlead/kube'
-import { isNoSuchResource, statusErrorOf } from './answer.ts'
+import { isNoSuchResource, statusErrorOf } from './response.ts'
 import { applyClaimed } from './claimed-apply.ts'
 import { ClientError } from './client-error.ts'
 import { Discovery } from './discovery.ts'
@@ -29,8 +30,8 @@ import type { WaitOptions } from './wait-for.ts'
 import { listWatchOf } from './watch/list-watch.ts'
 import type { ListWatch } from './watch/list-watch.ts'
 import { Reflector } from './watch/reflector.ts'
-import { watchView } from './watch/view.ts'
-import type { ViewChange } from './watch/view.ts'
+import { watchChanges } from './watch/watch-cache.ts'
+import type { WatchChange } from './watch/watch-cache.ts'
 
 /** What a client is made of. */
 export interface ClientOptions {
@@ -48,7 +49,7 @@ export interface ClientOptions {
 }
 
 /** What {@link Client.with} changes. */
-export interface ClientTraits {
+export interface ClientOverrides {
   readonly manager?: string
   readonly namespace?: string
   readonly force?: boolean
@@ -66,8 +67,8 @@ export interface Scale extends KubeObject {
 }
 
 /**
- * Talks to one API server. Objects come back frozen and may be shared; never change them. What the server refuses is thrown as StatusError
- * (see the predicates of @fairlead/kube), what fails on this side as ClientError.
+ * Talks to one API server. Objects come back frozen and may be shared; never change them. What the server refuses is
+ * thrown as StatusError (see the predicates of @fairlead/kube), what fails on this side as ClientError.
  */
 export class Client {
   readonly transport: Transport
@@ -78,24 +79,24 @@ export class Client {
   readonly manager: string
   /** Where namespaced objects go that name no namespace. */
   readonly namespace: string
-  readonly #traits: ClientTraits
+  readonly #traits: ClientOverrides
 
   /** A client over a transport; {@link connect} makes one from kubeconfig. */
   constructor(options: ClientOptions)
   /** @internal for {@link Client.with} and {@link Client.as} */
-  constructor(options: ClientOptions, discovery: Discovery | undefined, traits: ClientTraits)
-  constructor(options: ClientOptions, discovery?: Discovery, traits: ClientTraits = {}) {
+  constructor(options: ClientOptions, discovery: Discovery | undefined, traits: ClientOverrides)
+  constructor(options: ClientOptions, discovery?: Discovery, traits: ClientOverrides = {}) {
     this.transport = options.transport
     this.clock = options.clock ?? systemClock
     this.random = options.random ?? Math.random
     this.manager = traits.manager ?? options.manager ?? 'fairlead'
     this.namespace = traits.namespace ?? options.namespace ?? 'default'
     this.#traits = { force: options.force, ...traits }
-    this.discovery = discovery ?? new Discovery((request) => this.#sendRaw(request))
+    this.discovery = discovery ?? new Discovery((request) => this.#exchange(request))
   }
 
   /** The same server and identity with other habits. Cheap. */
-  with(traits: ClientTraits): Client {
+  with(traits: ClientOverrides): Client {
     return new Client(this, this.discovery, {
       manager: this.manager,
       namespace: this.namespace,
@@ -110,7 +111,7 @@ export class Client {
   }
 
   /** The same server and habits over another transport. */
-  over(transport: Transport): Client {
+  withTransport(transport: Transport): Client {
     return new Client({ ...this.#options(), transport }, this.discovery, this.#traits)
   }
 
@@ -140,10 +141,13 @@ export class Client {
       for (const item of page.items) items.push(item)
       if (page.next === undefined) return { items, resourceVersion: page.resourceVersion }
     }
-    throw new ClientError('InvalidAnswer', `The list of ${kind.kind} ended without a last page`)
+    throw new ClientError('InvalidResponse', `The list of ${kind.kind} ended without a last page`)
   }
 
-  /** Lists a scope page by page, for those who need not hold all of it. A token that expires on the way is a StatusError 410. */
+  /**
+   * Lists a scope page by page, for those who need not hold all of it. A token that expires on the way is a StatusError
+   * 410.
+   */
   async *pages<T extends KubeObject>(
     kind: KindLike<T>,
     options: ListOptions = {},
@@ -157,7 +161,10 @@ export class Client {
     } while (next !== undefined)
   }
 
-  /** Creates an object. Throws StatusError 409 `AlreadyExists`. With `subresource` (`token`, `eviction`, `binding`) posts to it. */
+  /**
+   * Creates an object. Throws StatusError 409 `AlreadyExists`. With `subresource` (`token`, `eviction`, `binding`)
+   * posts to it.
+   */
   async create<T extends KubeObject>(object: T, options: WriteOptions = {}): Promise<T> {
     const resource = await this.discovery.resource(object)
     const key = this.#placed(resource, keyOf(object))
@@ -212,13 +219,14 @@ export class Client {
   /**
    * Server-side apply: states the fields that this manager wants, creating the object when it is not there.
    *
-   * With `owner` or `isOurs` it keeps to design decision 5: an existing object that is not ours, or one that someone else created in the same
-   * instant, is left alone and reported (ClientError `Collision`); nothing is sent when the object already is as stated.
-   * Throws StatusError 409 with causes `FieldManagerConflict` when others own the fields and `force` is not set.
+   * With `owner` or `isOurs` it keeps to design decision 5: an existing object that is not ours, or one that someone
+   * else created in the same instant, is left alone and reported (ClientError `Collision`); nothing is sent when the
+   * object already is as stated. Throws StatusError 409 with causes `FieldManagerConflict` when others own the fields
+   * and `force` is not set.
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions = {}): Promise<T> {
     if (options.owner === undefined && options.isOurs === undefined)
-      return (await this.applyAnswer<T>(object, options)).object
+      return (await this.applyRaw<T>(object, options)).object
     return applyClaimed(this, object, {
       ...options,
       cached: options.cached ?? this.#traits.cached?.(kindOfObject(object), await this.keyOf(object)),
@@ -226,7 +234,7 @@ export class Client {
   }
 
   /** One bare server-side apply request, and whether it created the object. Most callers want {@link Client.apply}. */
-  async applyAnswer<T extends KubeObject>(
+  async applyRaw<T extends KubeObject>(
     object: T,
     options: ApplyOptions = {},
   ): Promise<{ readonly object: T; readonly created: boolean }> {
@@ -250,7 +258,10 @@ export class Client {
     return { object: written, created }
   }
 
-  /** Deletes one object. Resolves with it when finalizers or a grace period still hold it, with undefined when it is gone. Throws StatusError 404. */
+  /**
+   * Deletes one object. Resolves with it when finalizers or a grace period still hold it, with undefined when it is
+   * gone. Throws StatusError 404.
+   */
   async delete<T extends KubeObject>(
     kind: KindLike<T>,
     key: KeyLike,
@@ -301,11 +312,12 @@ export class Client {
   }
 
   /**
-   * Follows a scope for ever: first what there is, then every change, through lost connections and expired revisions. Each element says what
-   * to do with a copy of the state (see {@link ViewChange}). Ends when `signal` aborts or the loop is left.
+   * Follows a scope for ever: first what there is, then every change, through lost connections and expired revisions.
+   * Each element says what to do with a copy of the state (see {@link WatchChange}). Ends when `signal` aborts or the
+   * loop is left.
    */
-  watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions = {}): AsyncIterableIterator<ViewChange<T>> {
-    return watchView((listener) => this.reflector(kind, options, listener), options.signal)
+  watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions = {}): AsyncIterableIterator<WatchChange<T>> {
+    return watchChanges((listener) => this.reflector(kind, options, listener), options.signal)
   }
 
   /** The state machine under {@link Client.watch}, for those who keep the state themselves. Call its `run`. */
@@ -329,7 +341,10 @@ export class Client {
     return listWatchOf<T>(this, kind, options)
   }
 
-  /** Resolves with the object as soon as it is there and `predicate` holds. Throws ClientError `WaitTimeout`; after 10 s unless told. */
+  /**
+   * Resolves with the object as soon as it is there and `predicate` holds. Throws ClientError `WaitTimeout`; after 10 s
+   * unless told.
+   */
   waitFor<T extends KubeObject>(
     kind: KindLike<T>,
     key: KeyLike,
@@ -349,14 +364,17 @@ export class Client {
     return this.#placed(await this.discovery.resource(object), keyOf(object))
   }
 
-  /** Sends any request and gives the body. Throws StatusError for an answer of 400 and above; reads are repeated (see retry.ts). */
+  /**
+   * Sends any request and gives the body. Throws StatusError for an answer of 400 and above; reads are repeated (see
+   * retry.ts).
+   */
   async send(request: ApiRequest): Promise<JsonValue> {
-    return this.#accepted(await this.#sendRaw(request), request).body
+    return this.#accepted(await this.#exchange(request), request).body
   }
 
   /** Sends any request and gives the answer as it is, errors too. */
-  answer(request: ApiRequest): Promise<ApiResponse> {
-    return this.#sendRaw(request)
+  sendRaw(request: ApiRequest): Promise<ApiResponse> {
+    return this.#exchange(request)
   }
 
   #options(): ClientOptions {
@@ -369,7 +387,7 @@ export class Client {
     }
   }
 
-  #sendRaw(request: ApiRequest): Promise<ApiResponse> {
+  #exchange(request: ApiRequest): Promise<ApiResponse> {
     const signal = request.signal ?? this.#traits.signal
     return withRetries({ ...request, signal }, (sent) => this.transport.request(sent), this)
   }
@@ -391,7 +409,7 @@ export class Client {
     const ticket = request.query?.dryRun === undefined ? this.#traits.observer?.begin(resource, key) : undefined
     try {
       const response = this.#accepted(
-        await this.#sendRaw({ ...request, body: withoutUndefined(request.body) }),
+        await this.#exchange({ ...request, body: withoutUndefined(request.body) }),
         request,
       )
       look?.(response)

@@ -25,7 +25,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   return new Client({ ...options, transport, namespace: options.namespace ?? connection.namespace })
 }
 
-/** The connection that {@link connect} would use; through the proxy that the environment names, where the configuration names none. */
+/**
+ * The connection that {@link connect} would use; through the proxy that the environment names, where the configuration
+ * names none.
+ */
 export async function findConnection(options: KubeconfigSources & ConnectionChoice = {}): Promise<Connection> {
   const connection = await configuredConnection(options)
   const proxyUrl = connection.proxyUrl ?? proxyFromEnvironment(connection.server, options.env ?? process.env)

@@ -1,11 +1,12 @@
-// Which resource serves a kind. Asked once per group and version, remembered, and asked again when a kind is not among them.
+// Which resource serves a kind. Asked once per group and version, remembered, and asked again when a kind is not among
+// them.
 import { StatusError, asJson, parseApiVersion } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import { builtinKinds } from './builtin-kinds.ts'
 import { ClientError } from './client-error.ts'
 import { kind } from './kind.ts'
 import type { Kind, KindLike } from './kind.ts'
-import { statusErrorOf } from './answer.ts'
+import { statusErrorOf } from './response.ts'
 import type { ApiRequest, ApiResponse } from './transport.ts'
 
 /** One resource of one version, as discovery shows it. */
@@ -60,13 +61,18 @@ export class Discovery {
     return this.#find(like.apiVersion, (of) => of.byKind.get(like.kind), `kind ${like.kind}`)
   }
 
-  /** The kind behind a plural (`apps/v1`, `deployments`). Throws ClientError `UnknownKind` when the server does not serve it. */
+  /**
+   * The kind behind a plural (`apps/v1`, `deployments`). Throws ClientError `UnknownKind` when the server does not
+   * serve it.
+   */
   async kindOf(apiVersion: string, plural: string): Promise<Kind> {
     const found = await this.#find(apiVersion, (of) => of.byPlural.get(plural), `resource ${plural}`)
     return kind(apiVersion, found.kind, { plural: found.plural, namespaced: found.namespaced })
   }
 
-  /** Forgets a group (all groups when left out), so that the next question is asked anew. Call it when a CRD changes. */
+  /**
+   * Forgets a group (all groups when left out), so that the next question is asked anew. Call it when a CRD changes.
+   */
   invalidate(group?: string): void {
     for (const apiVersion of this.#known.keys()) {
       if (group === undefined || parseApiVersion(apiVersion).group === group) this.#known.delete(apiVersion)

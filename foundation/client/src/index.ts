@@ -1,8 +1,9 @@
-// The door of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and `kind()` to name what you speak of.
+// The door of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and `kind()` to name what you
+// speak of.
 export { connect, findConnection } from './connect.ts'
 export type { ConnectOptions } from './connect.ts'
 export { Client } from './client.ts'
-export type { ClientOptions, ClientTraits, Scale } from './client.ts'
+export type { ClientOptions, ClientOverrides, Scale } from './client.ts'
 export type * from './options.ts'
 export type { WaitOptions } from './wait-for.ts'
 
@@ -16,22 +17,22 @@ export { ClientError, isClientError } from './client-error.ts'
 export type { ClientErrorCode } from './client-error.ts'
 export { CollisionError, withOwner } from './claimed-apply.ts'
 export { appliedEntry, appliedFields, isApplied } from './applied-configuration.ts'
-export { isNoSuchResource, retryAfterSeconds, statusErrorOf } from './answer.ts'
+export { isNoSuchResource, retryAfterSeconds, statusErrorOf } from './response.ts'
 export { Backoff, backoffDelay } from './backoff.ts'
 export type { BackoffOptions } from './backoff.ts'
 export { Discovery } from './discovery.ts'
 export type { ApiResource, ResourcePath } from './discovery.ts'
 export { withoutUndefined } from './request-body.ts'
-export { collectionPath, labelSelectorText, objectPath, scopeQuery } from './request-path.ts'
+export { collectionPath, formatLabelSelector, objectPath, scopeQuery } from './request-path.ts'
 export type * from './transport.ts'
 export { systemClock } from './system-clock.ts'
 
 // watching
 export { Reflector } from './watch/reflector.ts'
 export type { ReflectorOptions, ReflectorState } from './watch/reflector.ts'
-export type { InterruptionReason, ViewEvent } from './watch/view-event.ts'
-export { View, isSameVersion, viewKey } from './watch/view.ts'
-export type { ViewChange } from './watch/view.ts'
+export type { InterruptionReason, ReflectorEvent } from './watch/reflector-event.ts'
+export { WatchCache, isSameVersion, objectKey } from './watch/watch-cache.ts'
+export type { WatchChange } from './watch/watch-cache.ts'
 export type { ListWatch, PageRequest, WatchRequest } from './watch/list-watch.ts'
 
 // HTTPS and its configuration
@@ -42,7 +43,7 @@ export { FetchedLogin } from './config/login/login.ts'
 export type { FetchedCredentials, Login, LoginCredentials } from './config/login/login.ts'
 export { execLogin } from './config/login/exec-plugin.ts'
 export type { ExecPlugin } from './config/login/exec-plugin.ts'
-export type { OidcTokens, TokenKeeper } from './config/login/kept-tokens.ts'
+export type { OidcTokens, TokenStore } from './config/login/token-store.ts'
 export { oidcLogin } from './config/login/oidc.ts'
 export type { OidcProvider } from './config/login/oidc.ts'
 export { serviceAccountLogin } from './config/login/service-account-login.ts'

@@ -61,7 +61,10 @@ export type Patch =
 
 /** How a configuration is applied. */
 export interface ApplyOptions extends WriteOptions {
-  /** Takes fields from other managers instead of failing with a conflict. Default false; true for clients of controllers. */
+  /**
+   * Takes fields from other managers instead of failing with a conflict. Default false; true for clients of
+   * controllers.
+   */
   readonly force?: boolean
   /** Becomes the controlling owner; objects that it does not control already are never touched (design decision 5). */
   readonly owner?: KubeObject

@@ -1,6 +1,9 @@
 // Bodies as JSON sees them: TypeScript code leaves `undefined` in objects that it builds, JSON has no such value.
 
-/** The value without fields that are undefined (in lists null stands for them, as in JSON.stringify); the very same value when there are none. */
+/**
+ * The value without fields that are undefined (in lists null stands for them, as in JSON.stringify); the very same
+ * value when there are none.
+ */
 export function withoutUndefined<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   return (Array.isArray(value) ? listWithout(value) : objectWithout(value)) as T

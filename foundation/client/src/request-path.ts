@@ -21,15 +21,18 @@ export function objectPath(resource: ResourcePath, key: ObjectKey, subresource?:
 
 /** Query parameters of a scope. Throws SelectorError for a label selector that makes no sense. */
 export function scopeQuery(scope: Scope): { labelSelector?: string; fieldSelector?: string } {
-  const labels = labelSelectorText(scope.labelSelector)
+  const labels = formatLabelSelector(scope.labelSelector)
   return {
     ...(labels === '' ? {} : { labelSelector: labels }),
     ...(scope.fieldSelector ? { fieldSelector: scope.fieldSelector } : {}),
   }
 }
 
-/** A label selector of any form in query form; '' selects everything. Throws ClientError `InvalidRequest` for the selector of nothing. */
-export function labelSelectorText(selector: Scope['labelSelector']): string {
+/**
+ * A label selector of any form in query form; '' selects everything. Throws ClientError `InvalidRequest` for the
+ * selector of nothing.
+ */
+export function formatLabelSelector(selector: Scope['labelSelector']): string {
   if (selector === undefined) return ''
   if (typeof selector === 'string') return selector
   const parsed = 'matches' in selector ? selector : selectorFrom(selector)

@@ -1,6 +1,6 @@
 // Repeating requests that may be repeated: reads, when the server asked for patience or the connection broke.
 import type { Clock } from '@fairlead/kube'
-import { retryAfterSeconds } from './answer.ts'
+import { retryAfterSeconds } from './response.ts'
 import { backoffDelay } from './backoff.ts'
 import { isClientError } from './client-error.ts'
 import type { ApiRequest, ApiResponse } from './transport.ts'
@@ -16,8 +16,8 @@ export interface RetryOptions {
 }
 
 /**
- * Sends a request, a GET again when the answer is 429 or 503 with `Retry-After`, or when no answer came. Everything else is sent once:
- * a write whose answer was lost may have happened.
+ * Sends a request, a GET again when the answer is 429 or 503 with `Retry-After`, or when no answer came. Everything
+ * else is sent once: a write whose answer was lost may have happened.
  */
 export async function withRetries(
   request: ApiRequest,

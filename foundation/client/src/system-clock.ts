@@ -1,4 +1,5 @@
-// The real Clock: the one place in Fairlead, beside the load generators, that may ask the operating system for the time.
+// The real Clock: the one place in Fairlead, beside the load generators, that may ask the operating system for the
+// time.
 import type { Clock } from '@fairlead/kube'
 
 /** The longest delay a Node timer can hold; longer ones fire at once, so they are chained instead. */
@@ -30,7 +31,10 @@ export function keepAlive(): Disposable {
   return { [Symbol.dispose]: () => clearInterval(handle) }
 }
 
-/** Never early: Node counts from the start of the turn that set the timer, which may be long ago, so what is left is waited for again. */
+/**
+ * Never early: Node counts from the start of the turn that set the timer, which may be long ago, so what is left is
+ * waited for again.
+ */
 function systemTimer(ms: number, run: () => void): Disposable {
   const due = performance.now() + Math.max(0, ms)
   let handle: NodeJS.Timeout

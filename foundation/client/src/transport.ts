@@ -1,4 +1,5 @@
-// The one seam between what asks a Kubernetes API and what answers it. HTTPS and the embedded server's in-process transport both implement it.
+// The one seam between what asks a Kubernetes API and what answers it. HTTPS and the embedded server's in-process
+// transport both implement it.
 import type { Clock, JsonValue, KubeObject } from '@fairlead/kube'
 import type { Login } from './config/login/login.ts'
 
@@ -45,8 +46,9 @@ export interface Transport extends AsyncDisposable {
   readonly address: string
   request(request: ApiRequest): Promise<ApiResponse>
   /**
-   * Opens a watch (the query holds `watch=true`). Resolves once the server has accepted it; a refusal resolves with `refused`.
-   * The iterable ends when the server ends the watch, and throws when the connection breaks. Leaving the loop closes the watch.
+   * Opens a watch (the query holds `watch=true`). Resolves once the server has accepted it; a refusal resolves with
+   * `refused`. The iterable ends when the server ends the watch, and throws when the connection breaks. Leaving the
+   * loop closes the watch.
    */
   watch(
     request: ApiRequest,

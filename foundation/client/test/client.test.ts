@@ -8,7 +8,7 @@ import {
   isApplied,
   kind,
 } from '@fairlead/client'
-import type { Client, ViewChange } from '@fairlead/client'
+import type { Client, WatchChange } from '@fairlead/client'
 import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -116,8 +116,8 @@ describeClusters(({ open }) => {
   test('applies: creates, changes, takes back, meets conflicts, forces', async () => {
     const own = await fresh()
     const [one, two] = [own.with({ manager: 'one' }), own.with({ manager: 'two' })]
-    const first = await one.applyAnswer(configMap('a', { x: '1', y: '1' }))
-    expect([first.created, (await one.applyAnswer(configMap('a', { x: '2' }))).created]).toEqual([true, false])
+    const first = await one.applyRaw(configMap('a', { x: '1', y: '1' }))
+    expect([first.created, (await one.applyRaw(configMap('a', { x: '2' }))).created]).toEqual([true, false])
     expect((await own.get(ConfigMap, 'a')).data).toEqual({ x: '2' })
     const conflict = await two.apply(configMap('a', { x: '3' })).catch((error: unknown) => error)
     expect([isConflict(conflict), (conflict as Error).message]).toEqual([
@@ -188,7 +188,7 @@ describeClusters(({ open }) => {
       for await (const change of own.watch(ConfigMap, { namespace, labelSelector: 'mine=1', signal: stop.signal })) {
         told.push(
           'object' in change
-            ? `${change.type} ${(change as ViewChange<ConfigMap> & { object: ConfigMap }).object.metadata.name}`
+            ? `${change.type} ${(change as WatchChange<ConfigMap> & { object: ConfigMap }).object.metadata.name}`
             : change.type,
         )
         if (change.type === 'synced') {

@@ -1,7 +1,7 @@
 import { FakeClock, expired } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { ClientError, Reflector, View } from '@fairlead/client'
-import type { ViewChange, ViewEvent } from '@fairlead/client'
+import { ClientError, Reflector, WatchCache } from '@fairlead/client'
+import type { WatchChange, ReflectorEvent } from '@fairlead/client'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FaultySource } from './support/faulty-source.ts'
@@ -16,10 +16,10 @@ async function pass(run: { readonly clock: FakeClock }, ms: number): Promise<voi
 interface Run extends AsyncDisposable {
   readonly source: FaultySource
   readonly clock: FakeClock
-  readonly view: View<KubeObject>
+  readonly view: WatchCache<KubeObject>
   readonly reflector: Reflector<KubeObject>
-  readonly events: ViewEvent<KubeObject>[]
-  readonly changes: ViewChange<KubeObject>[]
+  readonly events: ReflectorEvent<KubeObject>[]
+  readonly changes: WatchChange<KubeObject>[]
 }
 
 function start(
@@ -28,10 +28,10 @@ function start(
   const source = new FaultySource()
   options.prepare?.(source)
   const clock = new FakeClock()
-  const changes: ViewChange<KubeObject>[] = []
-  const events: ViewEvent<KubeObject>[] = []
-  const view = new View<KubeObject>((change) => changes.push(change))
-  const listener = (event: ViewEvent<KubeObject>): void => {
+  const changes: WatchChange<KubeObject>[] = []
+  const events: ReflectorEvent<KubeObject>[] = []
+  const view = new WatchCache<KubeObject>((change) => changes.push(change))
+  const listener = (event: ReflectorEvent<KubeObject>): void => {
     events.push(event)
     view.take(event)
   }
@@ -60,7 +60,7 @@ function start(
 }
 
 const names = (objects: Iterable<KubeObject>): string[] => [...objects].map((object) => object.metadata.name!)
-const told = (changes: readonly ViewChange<KubeObject>[]): string[] =>
+const told = (changes: readonly WatchChange<KubeObject>[]): string[] =>
   changes.map((change) => ('object' in change ? `${change.type} ${change.object.metadata.name}` : change.type))
 
 describe('the watch state machine', () => {
@@ -371,7 +371,7 @@ describe('the watch state machine', () => {
 })
 
 /** What someone knows who only heard the changes. */
-function replay(changes: readonly ViewChange<KubeObject>[]): Map<string, KubeObject> {
+function replay(changes: readonly WatchChange<KubeObject>[]): Map<string, KubeObject> {
   const known = new Map<string, KubeObject>()
   for (const change of changes) {
     if (change.type === 'added') {

@@ -4,12 +4,16 @@ import type { Client } from '@fairlead/client'
 import { isConditionTrue } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 
-/** Between two looks at whether an established kind is served; milliseconds. Servers beside the first one follow within seconds. */
+/**
+ * Between two looks at whether an established kind is served; milliseconds. Servers beside the first one follow within
+ * seconds.
+ */
 const servedWaits = { base: 20, cap: 500 }
 
 /**
- * Applies definitions and resolves when all of them are established and their kinds can be listed. `timeout` in milliseconds, 30,000 when left out.
- * Throws ClientError `WaitTimeout` when one is not served in time, StatusError when one is refused.
+ * Applies definitions and resolves when all of them are established and their kinds can be listed. `timeout` in
+ * milliseconds, 30,000 when left out. Throws ClientError `WaitTimeout` when one is not served in time, StatusError when
+ * one is refused.
  */
 export async function installDefinitions(
   client: Client,
@@ -38,7 +42,10 @@ function isEstablished(definition: CustomResourceDefinition): boolean {
   return isConditionTrue(definition.status?.conditions, 'Established')
 }
 
-/** A real server sets a kind's storage up after it has told that the kind is established, and refuses requests until then: 404, 429 or 503. */
+/**
+ * A real server sets a kind's storage up after it has told that the kind is established, and refuses requests until
+ * then: 404, 429 or 503.
+ */
 async function served(
   client: Client,
   { metadata, spec }: CustomResourceDefinition,
@@ -48,7 +55,7 @@ async function served(
   const waits = new Backoff({ ...servedWaits, random: client.random })
   for (const { name: version } of spec.versions.filter((one) => one.served)) {
     const path = `/apis/${spec.group}/${version}/${spec.names.plural}`
-    while (notServed.has((await client.answer({ method: 'GET', path, query: { limit: 1 }, signal })).status)) {
+    while (notServed.has((await client.sendRaw({ method: 'GET', path, query: { limit: 1 }, signal })).status)) {
       if (client.clock.monotonic() >= until)
         throw new ClientError(
           'WaitTimeout',

@@ -1,4 +1,5 @@
-// Keeps events few: similar ones are combined, and no object gets more than a trickle of new ones. The numbers are client-go's (EventCorrelator).
+// Keeps events few: similar ones are combined, and no object gets more than a trickle of new ones. The numbers are
+// client-go's (EventCorrelator).
 
 /** More different notes of one reason than this within {@link similarSpan} are combined. */
 const mostSimilar = 10

@@ -82,8 +82,8 @@ export class EventRecorder {
   }
 
   /**
-   * Records one event. The same again within six minutes counts up the one before; many that differ in their note only become one that counts; an object
-   * that has had many new events gets one more every five minutes.
+   * Records one event. The same again within six minutes counts up the one before; many that differ in their note only
+   * become one that counts; an object that has had many new events gets one more every five minutes.
    */
   record(object: KubeObject, details: EventDetails): void {
     const now = this.#clock.now()
@@ -133,14 +133,14 @@ export class EventRecorder {
   }
 
   #write(writing: Promise<unknown>): void {
-    const settled: Promise<void> = writing
+    const finished: Promise<void> = writing
       .then(() => {})
       .catch((error: unknown) => {
         // Nobody misses events of namespaces that go away, or of events that expired.
         if (!isNotFound(error) && !isNamespaceTerminating(error)) this.#log.warn('Could not record an event', { error })
       })
-      .finally(() => this.#pending.delete(settled))
-    this.#pending.add(settled)
+      .finally(() => this.#pending.delete(finished))
+    this.#pending.add(finished)
   }
 
   #nameFor(object: KubeObject, now: number): string {

@@ -7,12 +7,22 @@ export type { After, Result } from './result.ts'
 // capabilities
 export type * from './capability.ts'
 export type * from './resource-storage.ts'
+export { command } from './command.ts'
+export type {
+  ArgumentValue,
+  Command,
+  CommandArgument,
+  CommandContext,
+  CommandDeclaration,
+  CommandOption,
+  OptionValue,
+} from './command.ts'
 
 // controllers of one kind
 export { ControllerBuilder, ObjectControllerBuilder } from './reconcile/builder.ts'
 export type { ControllerHost, ControllerOptions, SourceOptions } from './reconcile/builder.ts'
 export { Controller, ownerKeys } from './reconcile/controller.ts'
-export type { GoneContext, ReconcileContext } from './reconcile/controller.ts'
+export type { DeletedContext, ReconcileContext } from './reconcile/controller.ts'
 export { addFinalizer, hasFinalizer, removeFinalizer } from './reconcile/finalizer.ts'
 export {
   allOf,
@@ -27,15 +37,15 @@ export { ObjectStatus } from './reconcile/status-writer.ts'
 export type { StatusFields, StatusWriter } from './reconcile/status-writer.ts'
 
 // what controllers are made of
-export { WorkLoop } from './run/work-loop.ts'
-export type { ItemsOf, ShardGate, WatchOptions, WorkContext, WorkLoopHost, WorkLoopOptions } from './run/work-loop.ts'
-export { KindUnavailable } from './run/reader.ts'
-export type { KindUnavailableCode, Reader } from './run/reader.ts'
-export { Dependencies, kindId } from './run/dependencies.ts'
-export type { Read } from './run/dependencies.ts'
-export { OwnWrites, objectId } from './run/own-writes.ts'
-export type { SeenChange } from './run/own-writes.ts'
-export { Informer, scopeText, toSelector } from './informer/informer.ts'
+export { WorkLoop } from './work/work-loop.ts'
+export type { ItemsOf, ShardGate, WatchOptions, WorkContext, WorkLoopHost, WorkLoopOptions } from './work/work-loop.ts'
+export { KindUnavailable } from './work/reader.ts'
+export type { KindUnavailableCode, Reader } from './work/reader.ts'
+export { Dependencies, kindId } from './work/dependencies.ts'
+export type { Read } from './work/dependencies.ts'
+export { OwnWrites, objectId } from './work/own-writes.ts'
+export type { ObservedChange } from './work/own-writes.ts'
+export { Informer, formatScope, toSelector } from './informer/informer.ts'
 export type { InformerListener, InformerScope, InformerState, ObjectChange, ObjectFilter } from './informer/informer.ts'
 export { cacheReader } from './informer/cache-reader.ts'
 export type { CacheReader } from './informer/cache-reader.ts'
@@ -47,14 +57,14 @@ export { WorkQueue } from './queue/work-queue.ts'
 export type { Priority, QueueObserver, WorkQueueOptions } from './queue/work-queue.ts'
 export { RemoteError, localRetry, remoteRetry, retryPolicyFor } from './queue/retry-policy.ts'
 export type { RetryPolicy } from './queue/retry-policy.ts'
-export { Endpoints } from './queue/endpoints.ts'
+export { EndpointWaiters } from './queue/endpoint-waiters.ts'
 
 // around them
 export { EventRecorder } from './event-recorder.ts'
 export type { EventDetails, ObjectEvents } from './event-recorder.ts'
 export { LeaderElection } from './leader-election.ts'
 export type { LeaderElectionHost, LeaderElectionOptions } from './leader-election.ts'
-export { AccessReviews } from './access/access-reviews.ts'
+export { AccessReviews, serviceAccountSubject } from './access/access-reviews.ts'
 export type { AccessDecision, AccessSubject, ResourceAccess } from './access/access-reviews.ts'
 export { Shards } from './shards/shards.ts'
 export type { ShardListener, ShardOptions } from './shards/shards.ts'
@@ -69,7 +79,7 @@ export type { ControllerMetrics, ReconcileResult } from './metrics.ts'
 // hooks of users
 export { HookClient, HookError, endpointName } from './hooks/hook-client.ts'
 export type {
-  HookAnswer,
+  HookResponse,
   HookAuthorization,
   HookCall,
   HookClientOptions,

@@ -1,4 +1,5 @@
-// Leader election by a Lease, with client-go's rules: hold it for 15 s, renew every 2 s, step down when 10 s pass without success.
+// Leader election by a Lease, with client-go's rules: hold it for 15 s, renew every 2 s, step down when 10 s pass
+// without success.
 import { Lease } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { formatMicroTime, isAlreadyExists, isConflict } from '@fairlead/kube'
@@ -15,7 +16,9 @@ export interface LeaderElectionOptions {
   readonly labels?: Readonly<Record<string, string>>
   /** Others wait this long after the last renewal that they saw; 15,000 when left out. */
   readonly leaseDuration?: number
-  /** The leader steps down when it could not renew for this long; 10,000 when left out. Must be shorter than the lease. */
+  /**
+   * The leader steps down when it could not renew for this long; 10,000 when left out. Must be shorter than the lease.
+   */
   readonly renewDeadline?: number
   /** Between attempts; 2,000 when left out. */
   readonly retryPeriod?: number
@@ -29,7 +32,10 @@ export interface LeaderElectionHost {
   readonly log: Logger
 }
 
-/** Takes part in an election. The time of others is never compared with ours: a lease counts from when its last change was seen here. */
+/**
+ * Takes part in an election. The time of others is never compared with ours: a lease counts from when its last change
+ * was seen here.
+ */
 export class LeaderElection {
   readonly #options: Required<Omit<LeaderElectionOptions, 'labels'>> & Pick<LeaderElectionOptions, 'labels'>
   readonly #host: LeaderElectionHost
@@ -64,7 +70,10 @@ export class LeaderElection {
     this.#host.log.info('Became leader', { lease: this.#leaseName(), identity: this.#options.identity })
   }
 
-  /** Takes or renews the Lease now if it may; true when this process leads. Gives up when the lease would have run out meanwhile. */
+  /**
+   * Takes or renews the Lease now if it may; true when this process leads. Gives up when the lease would have run out
+   * meanwhile.
+   */
   async attempt(signal: AbortSignal): Promise<boolean> {
     const begun = this.#host.clock.monotonic()
     if (!(await this.#tryWithin(this.#options.renewDeadline, signal))) return false
@@ -79,7 +88,10 @@ export class LeaderElection {
     this.#seenAt = at
   }
 
-  /** Renews until that fails for too long (resolves with `lost`) or `signal` aborts (resolves with `stopped`; call {@link LeaderElection.release}). */
+  /**
+   * Renews until that fails for too long (resolves with `lost`) or `signal` aborts (resolves with `stopped`; call
+   * {@link LeaderElection.release}).
+   */
   async hold(signal: AbortSignal): Promise<'lost' | 'stopped'> {
     const { clock, log } = this.#host
     while (!signal.aborted) {

@@ -24,7 +24,10 @@ export interface LoggerOptions {
   readonly fields?: LogFields
 }
 
-/** Writes one JSON object per line: `level`, `time` (RFC 3339), fields, `msg`. Errors in the field `error` become name, code, message and stack. */
+/**
+ * Writes one JSON object per line: `level`, `time` (RFC 3339), fields, `msg`. Errors in the field `error` become name,
+ * code, message and stack.
+ */
 export async function createLogger(options: LoggerOptions = {}): Promise<Logger> {
   const { pino, stdTimeFunctions, stdSerializers, destination } = await import('pino')
   const settings = {

@@ -17,12 +17,12 @@ import type { LeaderElectionOptions } from './leader-election.ts'
 import { silentLogger } from './logger.ts'
 import type { Logger } from './logger.ts'
 import { Metrics } from './metrics.ts'
-import { Endpoints } from './queue/endpoints.ts'
+import { EndpointWaiters } from './queue/endpoint-waiters.ts'
 import { ControllerBuilder } from './reconcile/builder.ts'
 import type { Controller } from './reconcile/controller.ts'
-import type { Reader } from './run/reader.ts'
-import { WorkLoop } from './run/work-loop.ts'
-import type { WorkLoopOptions } from './run/work-loop.ts'
+import type { Reader } from './work/reader.ts'
+import { WorkLoop } from './work/work-loop.ts'
+import type { WorkLoopOptions } from './work/work-loop.ts'
 import { Shards } from './shards/shards.ts'
 import type { ShardOptions } from './shards/shards.ts'
 import { keepCaBundles } from './server/ca-bundles.ts'
@@ -46,7 +46,10 @@ export interface ManagerOptions {
   readonly logger?: Logger
   /** Only one of several processes works at a time; all do when left out. Caches are kept warm by all. */
   readonly leaderElection?: Omit<LeaderElectionOptions, 'identity'> & { readonly identity?: string }
-  /** Several processes share the work, each a part of the namespaces; instead of an election. Caches are kept warm by all. */
+  /**
+   * Several processes share the work, each a part of the namespaces; instead of an election. Caches are kept warm by
+   * all.
+   */
   readonly shards?: ShardOptions
   /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, whoever leads. */
   readonly server?: ManagerServerOptions
@@ -73,7 +76,7 @@ export class Manager implements AsyncDisposable {
   /** Shared caches. */
   readonly informers: InformerPool
   /** Who waits for which remote endpoint. */
-  readonly endpoints: Endpoints = new Endpoints()
+  readonly endpoints: EndpointWaiters = new EndpointWaiters()
   /** Aborts when the manager begins to stop. */
   readonly signal: AbortSignal
   /** Unique to this process; in leases and events. */
@@ -121,7 +124,10 @@ export class Manager implements AsyncDisposable {
     }
   }
 
-  /** Applies the definitions, sets controllers up and lets them run. Resolves as soon as they may; their caches fill meanwhile. */
+  /**
+   * Applies the definitions, sets controllers up and lets them run. Resolves as soon as they may; their caches fill
+   * meanwhile.
+   */
   static async start(options: ManagerOptions): Promise<Manager> {
     const metrics = Metrics.create()
     if (options.crds !== undefined) await installDefinitions(options.client, options.crds)
@@ -150,7 +156,10 @@ export class Manager implements AsyncDisposable {
     return this.#server
   }
 
-  /** Whether work on a namespace (on cluster-scoped objects when left out) may begin here: its shard is ours, or nobody shares the work. */
+  /**
+   * Whether work on a namespace (on cluster-scoped objects when left out) may begin here: its shard is ours, or nobody
+   * shares the work.
+   */
   owns(namespace?: string): boolean {
     return this.shards === undefined || this.shards.owns(this.shards.shardOf(namespace))
   }
@@ -167,7 +176,10 @@ export class Manager implements AsyncDisposable {
     )
   }
 
-  /** A loop over items of your own making, for what {@link Manager.controller} cannot say. Runs when the manager does; stop it with its `stop`. */
+  /**
+   * A loop over items of your own making, for what {@link Manager.controller} cannot say. Runs when the manager does;
+   * stop it with its `stop`.
+   */
   loop<T>(options: WorkLoopOptions<T>): WorkLoop<T> {
     const loop = this.#makeLoop(options)
     this.#launch(loop as unknown as WorkLoop<never>)
@@ -197,8 +209,8 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * A client that acts as a service account, with its rights only: by an identity in process, else with tokens that are asked for and renewed. The
-   * manager's own account needs `impersonate` on it, or `create` on `serviceaccounts/token`.
+   * A client that acts as a service account, with its rights only: by an identity in process, else with tokens that are
+   * asked for and renewed. The manager's own account needs `impersonate` on it, or `create` on `serviceaccounts/token`.
    */
   as({ serviceAccount }: ActAs): Client {
     const { client } = this
@@ -206,7 +218,7 @@ export class Manager implements AsyncDisposable {
     if (client.transport.withLogin === undefined) return client.as(subject)
     let acting = this.#acting.get(subject.user)
     if (acting === undefined) {
-      acting = client.over(
+      acting = client.withTransport(
         this.#served.use(client.transport.withLogin(() => serviceAccountLogin(client, serviceAccount))),
       )
       this.#acting.set(subject.user, acting)
@@ -215,15 +227,18 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * What `reader` reads, on behalf of someone: only what that one may get or list, by a SubjectAccessReview that counts for 10 seconds, or until RBAC
-   * objects change. Reads throw StatusError 403 where it may not.
+   * What `reader` reads, on behalf of someone: only what that one may get or list, by a SubjectAccessReview that counts
+   * for 10 seconds, or until RBAC objects change. Reads throw StatusError 403 where it may not.
    */
   onBehalfOf(who: ActAs | AccessSubject, reader: Reader): Reader {
     const subject = 'user' in who ? who : serviceAccountSubject(who.serviceAccount)
     return new ReaderOnBehalf(reader, subject, this.client, this.access)
   }
 
-  /** Lets work in progress end (within `grace` milliseconds, 30,000 when left out), gives the lease up, ends all watches. */
+  /**
+   * Lets work in progress end (within `grace` milliseconds, 30,000 when left out), gives the lease up, ends all
+   * watches.
+   */
   stop(grace?: number): Promise<void> {
     this.#stopped ??= this.#end(grace)
     return this.#stopped

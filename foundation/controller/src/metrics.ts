@@ -1,4 +1,5 @@
-// Metrics in the names that operators already have dashboards for (controller-runtime, client-go), one registry per manager.
+// Metrics in the names that operators already have dashboards for (controller-runtime, client-go), one registry per
+// manager.
 import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { QueueObserver } from './queue/work-queue.ts'
@@ -15,7 +16,7 @@ export interface ControllerMetrics extends QueueObserver {
   /** Where to ask, at each scrape, how long work in progress has taken. */
   inProgress(ask: () => { readonly total: number; readonly longest: number }): void
   /** The controller is gone: its gauges must not go on standing. */
-  gone(): void
+  unregister(): void
 }
 
 const reconcileBuckets = [
@@ -129,7 +130,7 @@ export class Metrics {
     depth.set(0)
     return {
       inProgress: (ask) => void this.#inProgress.set(name, ask),
-      gone: () => {
+      unregister: () => {
         this.#inProgress.delete(name)
         this.#concurrent.remove(controller)
         active.set(0)

@@ -1,31 +1,39 @@
-// API resources that a capability serves itself: it gives a storage, the server does the rest (discovery, OpenAPI, tables, selectors, watch, RBAC,
-// admission, schemas, defaults, field validation, patches and server-side apply). Embedded in `fairlead up` the server is ours; the same storage,
-// hosted in a process of its own behind an APIService, serves a real cluster.
+// API resources that a capability serves itself: it gives a storage, the server does the rest (discovery, OpenAPI,
+// tables, selectors, watch, RBAC, admission, schemas, defaults, field validation, patches and server-side apply).
+// Embedded in `fairlead up` the server is ours; the same storage, hosted in a process of its own behind an APIService,
+// serves a real cluster.
 import type { FieldSelector, KubeObject, Selector } from '@fairlead/kube'
 
 /** One resource of a delegated group. */
 export interface ResourceStorage {
   /**
-   * Names, scope, versions, schemas, columns, selectable fields and the `status` subresource, in the form of a CustomResourceDefinition that is
-   * never installed. Objects come and go in its storage version; `spec.conversion` must be `None`.
+   * Names, scope, versions, schemas, columns, selectable fields and the `status` subresource, in the form of a
+   * CustomResourceDefinition that is never installed. Objects come and go in its storage version; `spec.conversion`
+   * must be `None`.
    */
   readonly definition: KubeObject
   readonly storage: RestStorage
   /**
-   * Subresources beside `status` and `scale` (which the definition declares). A name: the whole object is read and written through it, such as
-   * `approval`; the storage tells them apart by {@link StorageWrite.subresource}. A {@link SubresourceHandlers} answers for itself. Each is a
-   * resource of its own to RBAC.
+   * Subresources beside `status` and `scale` (which the definition declares). A name: the whole object is read and
+   * written through it, such as `approval`; the storage tells them apart by {@link StorageWrite.subresource}. A
+   * {@link SubresourceHandlers} answers for itself. Each is a resource of its own to RBAC.
    */
   readonly subresources?: readonly (string | SubresourceHandlers)[]
   /** Fields that field selectors may name beyond those of the definition, with how to read them ('' when absent). */
   readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>
   /** Bytes of JSON that one object may have; 1.5 MiB when left out. */
   readonly maxObjectBytes?: number
-  /** Bytes that the body of a request may have; 3 MiB when left out. Larger ones are answered 413 and never kept in memory. */
+  /**
+   * Bytes that the body of a request may have; 3 MiB when left out. Larger ones are answered 413 and never kept in
+   * memory.
+   */
   readonly maxBodyBytes?: number
 }
 
-/** A subresource that is not the object itself: an action (`POST …/eviction`), something computed, a log. It answers the verbs whose methods are there. */
+/**
+ * A subresource that is not the object itself: an action (`POST …/eviction`), something computed, a log. It answers the
+ * verbs whose methods are there.
+ */
 export interface SubresourceHandlers {
   readonly name: string
   /** Of bodies and answers; those of the resource when left out. */
@@ -34,8 +42,9 @@ export interface SubresourceHandlers {
   /** GET. An object, or bytes as they come; refuse with a StatusError, a missing object too. */
   get?(call: SubresourceRequest): Promise<KubeObject | StreamedResponse>
   /**
-   * POST. Gives what is answered with 201. The body has apiVersion and kind and nothing else was checked: there is no schema, so fieldValidation
-   * finds repeated fields only. Policies, validators and webhooks of the cluster see the body as a CREATE of the subresource.
+   * POST. Gives what is answered with 201. The body has apiVersion and kind and nothing else was checked: there is no
+   * schema, so fieldValidation finds repeated fields only. Policies, validators and webhooks of the cluster see the
+   * body as a CREATE of the subresource.
    */
   create?(object: KubeObject, call: SubresourceRequest): Promise<KubeObject>
   /** `create` minds {@link SubresourceRequest.dryRun}. A dry run is refused with a 400 otherwise. */
@@ -83,7 +92,10 @@ export interface StorageWrite {
   readonly warnings: string[]
 }
 
-/** A write before it is made, for {@link RestStorage.validate}. Of the subresource `scale`, `object` and `old` are Scales. */
+/**
+ * A write before it is made, for {@link RestStorage.validate}. Of the subresource `scale`, `object` and `old` are
+ * Scales.
+ */
 export interface StorageReview extends StorageWrite {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
   /** As it would be; undefined for deletions. */
@@ -112,7 +124,10 @@ export interface StorageQuery {
   readonly fields: FieldSelector
   /** Objects wanted at most; 0: as many as the storage likes to give at once. */
   readonly limit: number
-  /** {@link StoragePage.next} of the page before; undefined for the first. It comes from clients: throw a StatusError 400 for what is none. */
+  /**
+   * {@link StoragePage.next} of the page before; undefined for the first. It comes from clients: throw a StatusError
+   * 400 for what is none.
+   */
   readonly after: string | undefined
 }
 
@@ -129,9 +144,9 @@ export interface StoragePage {
 export type StorageOperation = 'create' | 'update' | 'delete'
 
 /**
- * The storage of one resource. Objects carry no resourceVersion: revisions come from the server's counter, and it checks them before it calls.
- * Writes of one object never overlap; those of different ones do. What is handed out is frozen by the server. Signals are aborted when the caller
- * hangs up and when the server stops.
+ * The storage of one resource. Objects carry no resourceVersion: revisions come from the server's counter, and it
+ * checks them before it calls. Writes of one object never overlap; those of different ones do. What is handed out is
+ * frozen by the server. Signals are aborted when the caller hangs up and when the server stops.
  *
  * | verbs | served where there is | dryRun | fieldValidation |
  * |---|---|---|---|
@@ -143,12 +158,14 @@ export type StorageOperation = 'create' | 'update' | 'delete'
  * | `delete` | `delete`, `get` and `watch` | yes | |
  * | `deletecollection` | as `delete`, and `list` or `page` | yes | |
  *
- * - Dry runs call {@link validate} and nothing else; the answer is the object as the server would have handed it to the storage. Operations named in
- *   {@link noDryRun} refuse them with a 400.
+ * - Dry runs call {@link validate} and nothing else; the answer is the object as the server would have handed it to the
+ *   storage. Operations named in {@link noDryRun} refuse them with a 400.
  * - fieldValidation is the server's work, by the schema of the definition.
- * - Without `watch` nobody can say when an object has changed: its resourceVersion is that of the moment, so nothing but reading and creating it is
- *   possible. Without `get` and `list` as well, `create` answers a question (as SubjectAccessReview does): the object needs no name and is not kept.
- * - Finalizers: an object with some is marked by {@link update} with a deletionTimestamp; {@link delete} comes when the last is gone.
+ * - Without `watch` nobody can say when an object has changed: its resourceVersion is that of the moment, so nothing
+ *   but reading and creating it is possible. Without `get` and `list` as well, `create` answers a question (as
+ *   SubjectAccessReview does): the object needs no name and is not kept.
+ * - Finalizers: an object with some is marked by {@link update} with a deletionTimestamp; {@link delete} comes when the
+ *   last is gone.
  * - To refuse, throw a StatusError of `@fairlead/kube`; any other error is a 500.
  */
 export interface RestStorage {
@@ -167,9 +184,10 @@ export interface RestStorage {
   update?(object: KubeObject, old: KubeObject, write: StorageWrite): Promise<KubeObject>
   delete?(old: KubeObject, write: StorageWrite): Promise<void>
   /**
-   * Tells of every change from now on, the server's own writes included. A change can be read before it is told, and is told before the write
-   * behind it resolves. Changes of one object are told in order. Let no time pass between the two where others change objects: an update on the basis
-   * of what was there before is a conflict only once the change has been told.
+   * Tells of every change from now on, the server's own writes included. A change can be read before it is told, and is
+   * told before the write behind it resolves. Changes of one object are told in order. Let no time pass between the two
+   * where others change objects: an update on the basis of what was there before is a conflict only once the change has
+   * been told.
    */
   watch?(listener: (change: StorageChange) => void): Disposable
 }

@@ -1,4 +1,5 @@
-// How a reconcile ends: with nothing (done), with `after(…)` (again later), by throwing (again with backoff), by throwing `terminal(…)` (not until it changes).
+// How a reconcile ends: with nothing (done), with `after(…)` (again later), by throwing (again with backoff), by
+// throwing `terminal(…)` (not until it changes).
 import { parseGoDuration } from '@fairlead/kube'
 
 /** Work is asked for again: in so many milliseconds, or at a time (milliseconds since the epoch). */
@@ -8,8 +9,9 @@ export type After = { readonly after: number } | { readonly at: number }
 export type Result = After | void
 
 /**
- * Reconciles again later: in so many milliseconds, after a Go duration (`30s`, `1h30m`), or at a Date by the manager's clock. An event before that is not
- * held up, and the earliest of several wishes wins. Throws DurationError for a text that is none, RangeError for a Date that is none.
+ * Reconciles again later: in so many milliseconds, after a Go duration (`30s`, `1h30m`), or at a Date by the manager's
+ * clock. An event before that is not held up, and the earliest of several wishes wins. Throws DurationError for a text
+ * that is none, RangeError for a Date that is none.
  */
 export function after(time: number | string | Date): After {
   if (time instanceof Date) {
@@ -31,7 +33,10 @@ export class TerminalError extends Error {
   }
 }
 
-/** `throw terminal('spec.size must be odd', { reason: 'InvalidSize' })`: not again until the object, or something that was read, changes. */
+/**
+ * `throw terminal('spec.size must be odd', { reason: 'InvalidSize' })`: not again until the object, or something that
+ * was read, changes.
+ */
 export function terminal(message: string | Error, options: { readonly reason?: string } = {}): TerminalError {
   return typeof message === 'string'
     ? new TerminalError(message, options)

@@ -14,7 +14,7 @@ test('a cache reader returns cached objects, undefined for absent ones, and unkn
   const beforeUse = [reader.get(configMap, 'default/a'), reader.list(configMap)]
   using use = manager.use(configMap)
   const whileSyncing = reader.get(configMap, 'default/a')
-  await use.informer.settled()
+  await use.informer.waitForState()
   const found = reader.list(configMap, { labelSelector: 'app=x' })
   expect({
     beforeUse,

@@ -67,7 +67,7 @@ describeClusters(({ open }) => {
       await cluster[Symbol.asyncDispose]()
     }
     const caches = [manager.use(ConfigMap).informer, manager.use(Secret).informer]
-    await Promise.all(caches.map((informer) => informer.settled()))
+    await Promise.all(caches.map((informer) => informer.waitForState()))
     let rounds = 0
     const arrived = async (): Promise<void> => {
       const name = `marker-${++rounds}`
@@ -356,7 +356,7 @@ describeClusters(({ open }) => {
         manager
           .controller('asks')
           .for(ConfigMap, { labelSelector: mine })
-          .gone(({ key }) => void seen.push(`gone ${key.name}`))
+          .onDeleted(({ key }) => void seen.push(`gone ${key.name}`))
           .reconcile(() => {})
       })
       await run.client.create(configMap('x', {}, labels))
@@ -396,7 +396,7 @@ describeClusters(({ open }) => {
         manager
           .controller('labels')
           .for(ConfigMap, { labelSelector: mine })
-          .with({ predicates: [labelsChanged] })
+          .withOptions({ predicates: [labelsChanged] })
           .reconcile(() => void runs.push('labels'))
         manager
           .controller('generation')
@@ -419,7 +419,7 @@ describeClusters(({ open }) => {
           manager
             .controller('test')
             .for(ConfigMap, { labelSelector: mine })
-            .with({ concurrency: 3 })
+            .withOptions({ concurrency: 3 })
             .reconcile(async () => {
               most = Math.max(most, ++active)
               await turns()

@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Endpoints, HookClient } from '@fairlead/controller'
+import { EndpointWaiters, HookClient } from '@fairlead/controller'
 import type { HookCall, HookEndpoint, HookError } from '@fairlead/controller'
 import { systemClock } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
@@ -218,7 +218,7 @@ describe('calling hooks', () => {
   })
 
   test('accepts what the caller accepts, and tells those who wait for the endpoint', async () => {
-    const endpoints = new Endpoints()
+    const endpoints = new EndpointWaiters()
     const woken: string[] = []
     const port = await serve((_request, response) => response.writeHead(304).end())
     const url = `http://127.0.0.1:${port}/map`

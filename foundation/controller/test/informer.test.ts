@@ -51,7 +51,7 @@ describe('shared caches', () => {
     await using run = await start()
     await run.outside.create(configMap('a'))
     using use = run.pool.use(ConfigMap)
-    expect([use.informer.state, await use.informer.settled(), names(use.informer.objects.values())]).toEqual([
+    expect([use.informer.state, await use.informer.waitForState(), names(use.informer.objects.values())]).toEqual([
       'Syncing',
       'Synced',
       ['a'],
@@ -77,7 +77,7 @@ describe('shared caches', () => {
       run.pool.use(ConfigMap, { labelSelector: { matchLabels: { a: '1' } } }),
       run.pool.use(ConfigMap, { labelSelector: 'a=1' }),
     ]
-    await Promise.all(uses.map((use) => use.informer.settled()))
+    await Promise.all(uses.map((use) => use.informer.waitForState()))
     await turns()
     expect([
       run.pool.size,
@@ -111,7 +111,7 @@ describe('shared caches', () => {
       await run.outside.create(configMap(name, labels, namespace))
     using use = run.pool.use(ConfigMap)
     const { informer } = use
-    await informer.settled()
+    await informer.waitForState()
     const byApp = (object: KubeObject): string[] => (object.metadata.labels?.app ? [object.metadata.labels.app] : [])
     informer.addIndex('app', byApp)
     informer.addIndex('app', byApp)
@@ -147,7 +147,7 @@ describe('shared caches', () => {
       await run.outside.create(configMap(name, {}, namespace))
     using one = run.pool.use(ConfigMap, { namespace: 'default' })
     using named = run.pool.use(ConfigMap, { fieldSelector: 'metadata.name=a' })
-    await Promise.all([one.informer.settled(), named.informer.settled()])
+    await Promise.all([one.informer.waitForState(), named.informer.waitForState()])
     await run.outside.create(configMap('c', {}, 'other'))
     await run.outside.create(configMap('c'))
     await until('c is cached', () => one.informer.get('default/c') !== undefined)
@@ -164,7 +164,7 @@ describe('shared caches', () => {
     await using run = await start()
     await run.outside.create({ ...configMap('a', { app: 'x' }), data: { secret: '1' } })
     using use = run.pool.use(ConfigMap, { metadataOnly: true })
-    await use.informer.settled()
+    await use.informer.waitForState()
     const { data, metadata } = use.informer.get('default/a')!
     expect([data, metadata.labels]).toEqual([undefined, { app: 'x' }])
   })
@@ -175,7 +175,7 @@ describe('shared caches', () => {
     using use = run.pool.use(Memcached)
     const states: InformerState[] = []
     using _listening = use.informer.subscribe({ state: (state) => void states.push(state) })
-    expect(await use.informer.settled()).toBe('Absent')
+    expect(await use.informer.waitForState()).toBe('Absent')
     await run.outside.create(memcachedDefinition)
     await until('it is listed', () => use.informer.state === 'Synced')
     await run.outside.apply(memcached('a', { size: 1 }))
@@ -195,7 +195,7 @@ describe('shared caches', () => {
         ? { status: 403, headers: {}, body: status as never, warnings: [] }
         : undefined
     using use = run.pool.use(ConfigMap)
-    expect(await use.informer.settled()).toBe('Forbidden')
+    expect(await use.informer.waitForState()).toBe('Forbidden')
     run.transport.instead = () => undefined
     await run.clock.advance(5000)
     await until('it is listed', () => use.informer.state === 'Synced')

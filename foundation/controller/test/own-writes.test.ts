@@ -1,15 +1,15 @@
 import { OwnWrites } from '@fairlead/controller'
-import type { SeenChange } from '@fairlead/controller'
+import type { ObservedChange } from '@fairlead/controller'
 import { describe, expect, test } from 'vitest'
 
-const changed = (resourceVersion: string): SeenChange => ({ type: 'changed', resourceVersion })
-const removed = (resourceVersion: string): SeenChange => ({ type: 'removed', resourceVersion })
+const changed = (resourceVersion: string): ObservedChange => ({ type: 'changed', resourceVersion })
+const removed = (resourceVersion: string): ObservedChange => ({ type: 'removed', resourceVersion })
 
 describe('own writes', () => {
   test('the event of a write that comes before its answer waits, and is dropped with the answer', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
-    expect(own.silences('pod', 'me', changed('11'))).toBe(true)
+    expect(own.suppresses('pod', 'me', changed('11'))).toBe(true)
     expect(own.wrote('pod', 'me', '11', '11')).toBe(false)
     expect(own.size).toBe(0)
   })
@@ -18,8 +18,8 @@ describe('own writes', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     expect(own.wrote('pod', 'me', '11', '10')).toBe(false)
-    expect(own.silences('pod', 'me', changed('11'))).toBe(true)
-    expect(own.silences('pod', 'me', changed('12'))).toBe(false)
+    expect(own.suppresses('pod', 'me', changed('11'))).toBe(true)
+    expect(own.suppresses('pod', 'me', changed('12'))).toBe(false)
     expect(own.size).toBe(0)
   })
 
@@ -29,8 +29,8 @@ describe('own writes', () => {
   ])('a change by others %s that came meanwhile wakes with the answer', (_when, foreign) => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
-    own.silences('pod', 'me', changed(foreign))
-    own.silences('pod', 'me', changed('11'))
+    own.suppresses('pod', 'me', changed(foreign))
+    own.suppresses('pod', 'me', changed('11'))
     expect(own.wrote('pod', 'me', '11', '12')).toBe(true)
     expect(own.size).toBe(0)
   })
@@ -39,7 +39,10 @@ describe('own writes', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '11', '9')
-    expect([own.silences('pod', 'me', changed('10')), own.silences('pod', 'me', changed('11'))]).toEqual([false, true])
+    expect([own.suppresses('pod', 'me', changed('10')), own.suppresses('pod', 'me', changed('11'))]).toEqual([
+      false,
+      true,
+    ])
   })
 
   test('two writes one after another drop two events', () => {
@@ -48,7 +51,7 @@ describe('own writes', () => {
     own.wrote('pod', 'me', '11', '10')
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '12', '10')
-    expect([own.silences('pod', 'me', changed('11')), own.silences('pod', 'me', changed('12')), own.size]).toEqual([
+    expect([own.suppresses('pod', 'me', changed('11')), own.suppresses('pod', 'me', changed('12')), own.size]).toEqual([
       true,
       true,
       0,
@@ -66,13 +69,13 @@ describe('own writes', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '11', '10')
-    expect([own.silences('pod', 'me', changed('15')), own.size]).toEqual([false, 0])
+    expect([own.suppresses('pod', 'me', changed('15')), own.size]).toEqual([false, 0])
   })
 
   test('others are never held back', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
-    expect([own.silences('pod', 'you', changed('11')), own.silences('node', 'me', changed('11'))]).toEqual([
+    expect([own.suppresses('pod', 'you', changed('11')), own.suppresses('node', 'me', changed('11'))]).toEqual([
       false,
       false,
     ])
@@ -81,7 +84,7 @@ describe('own writes', () => {
   test('after a failed write every change that came meanwhile wakes: it may be anyone’s', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
-    own.silences('pod', 'me', changed('11'))
+    own.suppresses('pod', 'me', changed('11'))
     expect([own.failed('pod', 'me'), own.size]).toEqual([true, 0])
     own.begin('pod', 'me')
     expect(own.failed('pod', 'me')).toBe(false)
@@ -90,34 +93,34 @@ describe('own writes', () => {
   test('our own delete is dropped, whichever of answer and event comes first', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
-    expect([own.wrote('pod', 'me', undefined, '10'), own.silences('pod', 'me', removed('11')), own.size]).toEqual([
+    expect([own.wrote('pod', 'me', undefined, '10'), own.suppresses('pod', 'me', removed('11')), own.size]).toEqual([
       false,
       true,
       0,
     ])
     own.begin('pod', 'me')
-    own.silences('pod', 'me', removed('21'))
+    own.suppresses('pod', 'me', removed('21'))
     expect([own.wrote('pod', 'me', undefined, undefined), own.size]).toEqual([false, 0])
   })
 
   test('each of several caches that tell of one change is silenced, before and after the answer', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
-    expect(own.silences('pod', 'me', changed('11'), 2)).toBe(true)
+    expect(own.suppresses('pod', 'me', changed('11'), 2)).toBe(true)
     expect(own.wrote('pod', 'me', '11', '10', 2)).toBe(false)
-    expect([own.silences('pod', 'me', changed('11'), 2), own.size]).toEqual([true, 0])
+    expect([own.suppresses('pod', 'me', changed('11'), 2), own.size]).toEqual([true, 0])
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '12', '11', 2)
     expect([
-      own.silences('pod', 'me', changed('12'), 2),
-      own.silences('pod', 'me', changed('12'), 2),
+      own.suppresses('pod', 'me', changed('12'), 2),
+      own.suppresses('pod', 'me', changed('12'), 2),
       own.size,
     ]).toEqual([true, true, 0])
     own.begin('pod', 'me')
     own.wrote('pod', 'me', undefined, '12', 2)
     expect([
-      own.silences('pod', 'me', removed('13'), 2),
-      own.silences('pod', 'me', removed('13'), 2),
+      own.suppresses('pod', 'me', removed('13'), 2),
+      own.suppresses('pod', 'me', removed('13'), 2),
       own.size,
     ]).toEqual([true, true, 0])
   })
@@ -127,8 +130,8 @@ describe('own writes', () => {
     own.begin('pod', 'me')
     own.wrote('pod', 'me', undefined, '10', 2)
     expect([
-      own.silences('pod', 'me', removed('11'), 2),
-      own.silences('pod', 'me', { type: 'added', resourceVersion: '12' }, 2),
+      own.suppresses('pod', 'me', removed('11'), 2),
+      own.suppresses('pod', 'me', { type: 'added', resourceVersion: '12' }, 2),
       own.size,
     ]).toEqual([true, false, 0])
   })

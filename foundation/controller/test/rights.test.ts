@@ -13,7 +13,7 @@ test('a service account reads what it may; a kind that it may not read says whic
   const client = manager.as({ serviceAccount: account })
   await using pool = new InformerPool(client, client.clock)
   const { informer } = pool.use(Secret)
-  expect([await informer.settled(), (informer.error as Error).message]).toEqual([
+  expect([await informer.waitForState(), (informer.error as Error).message]).toEqual([
     'Forbidden',
     'secrets is forbidden: User "system:serviceaccount:default:reader" cannot list resource "secrets" in API group "" at the cluster scope',
   ])

@@ -95,7 +95,7 @@ class Replicas {
         made
           .controller('copies')
           .for(ConfigMap, { labelSelector: 'shards=test' })
-          .with({ keepReady: false })
+          .withOptions({ keepReady: false })
           .reconcile(async ({ object, signal }) => {
             const key = `${object.metadata.namespace}/${object.metadata.name}`
             const other = this.running.get(key)

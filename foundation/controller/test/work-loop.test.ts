@@ -91,7 +91,7 @@ test('a watch that is disposed wakes nobody; its cache ends a minute after the l
   const scope = { labelSelector: 'mine=1' }
   const one = loop.watch(ConfigMap, ({ metadata }) => [`one ${metadata.name}`], scope)
   const other = loop.watch(ConfigMap, ({ metadata }) => [`other ${metadata.name}`], scope)
-  await one.informer.settled()
+  await one.informer.waitForState()
   const put = async (name: string): Promise<void> => {
     const metadata = { namespace: 'default', name, labels: { mine: '1' } }
     await server.client().create({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
@@ -122,7 +122,7 @@ test('a loop that begins to watch a large cache hears of all its objects, with t
   await Promise.all(made.map((object) => client.create(object)))
   await using manager = await Manager.start({ client })
   using use = manager.use(ConfigMap)
-  await use.informer.settled()
+  await use.informer.waitForState()
   const runs = new Set<string>()
   const loop = manager.loop<string>({ name: 'one', id: (item) => item, run: (item) => void runs.add(item) })
   let heard = 0

@@ -1,10 +1,11 @@
-// Time as a value that is handed in (design: "Time, randomness and ids are injected"). FakeClock is the one that tests move.
+// The clock that is injected wherever code reads or waits for time (design: "Time, randomness and ids are injected").
+// FakeClock is for tests.
 
 /** The only source of time in Fairlead. The real one is `systemClock` of `@fairlead/client`. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds that never go back; only differences mean anything. */
+  /** Monotonic milliseconds; only differences are meaningful. */
   monotonic(): number
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -18,13 +19,13 @@ interface Pending {
   readonly run: () => void
 }
 
-/** A clock that stands still until {@link FakeClock.advance} moves it; timers fire in order of their time. */
+/** A clock that changes only by {@link FakeClock.advance}; timers fire in order of their time. */
 export class FakeClock implements Clock {
   #now: number
   #order = 0
   readonly #pending = new Set<Pending>()
 
-  /** A clock that stands at `start`, in milliseconds since the epoch or RFC 3339. */
+  /** Creates a clock at `start`, in milliseconds since the epoch or RFC 3339. */
   constructor(start: number | string = '2026-01-01T00:00:00Z') {
     this.#now = typeof start === 'number' ? start : Date.parse(start)
   }
@@ -58,13 +59,13 @@ export class FakeClock implements Clock {
     })
   }
 
-  /** Milliseconds until the next timer fires, or undefined when none waits. */
+  /** Returns the milliseconds until the next timer fires; undefined without timers. */
   untilNext(): number | undefined {
     const next = this.#next()
     return next && Math.max(0, next.at - this.#now)
   }
 
-  /** Moves time forward by `ms`, firing timers in order and letting promises settle between them. */
+  /** Advances the time by `ms`, fires timers in order and lets promises settle between them. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
@@ -87,7 +88,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets every promise that can settle now do so. */
+/** Waits until every promise that can settle now has settled. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,6 +1,6 @@
-// `status.conditions[]`: making, finding and setting them by the API conventions.
+// `status.conditions[]`: creating, finding and setting conditions by the API conventions.
 
-/** One condition. Times are RFC 3339 texts with whole seconds. */
+/** One condition. Times are RFC 3339 strings with whole seconds. */
 export type Condition = {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
@@ -10,14 +10,17 @@ export type Condition = {
   readonly message: string
 }
 
-/** What else to say of a condition. */
+/** The optional fields of a condition. */
 export interface ConditionDetails {
   readonly reason?: string
   readonly message?: string
   readonly observedGeneration?: number
 }
 
-/** A condition without a time; {@link setCondition} gives it one. `status` may be a boolean. The reason defaults to the type. */
+/**
+ * Creates a condition without a time; {@link setCondition} sets the time. `status` may be a boolean. The reason
+ * defaults to the type.
+ */
 export function condition(
   type: string,
   status: boolean | 'True' | 'False' | 'Unknown',
@@ -28,8 +31,8 @@ export function condition(
 }
 
 /**
- * The list with that condition in place of the one of its type, or at the end. `lastTransitionTime` is `now` (RFC 3339 text, or
- * milliseconds) when the status differs from before, else what it was.
+ * Returns the list with the condition in place of the one of its type, or appended. `lastTransitionTime` is `now` (an
+ * RFC 3339 string, or milliseconds) when the status changes, else it is kept.
  */
 export function setCondition(
   list: readonly Condition[] | undefined,
@@ -51,22 +54,22 @@ export function setCondition(
   return old === undefined ? [...conditions, placed] : conditions.map((item) => (item === old ? placed : item))
 }
 
-/** The condition of that type. */
+/** Returns the condition of a type. */
 export function findCondition(list: readonly Condition[] | undefined, type: string): Condition | undefined {
   return list?.find((item) => item.type === type)
 }
 
-/** The condition of that type is there and `True`. */
+/** Reports that the condition of a type exists and is `True`. */
 export function isConditionTrue(list: readonly Condition[] | undefined, type: string): boolean {
   return findCondition(list, type)?.status === 'True'
 }
 
-/** A time as Kubernetes writes it (`metav1.Time`): RFC 3339, whole seconds, UTC. Texts are taken as they are. */
+/** Formats a time as Kubernetes does (`metav1.Time`): RFC 3339, whole seconds, UTC. Strings are returned unchanged. */
 export function formatTime(time: string | number): string {
   return typeof time === 'string' ? time : `${new Date(time).toISOString().slice(0, 19)}Z`
 }
 
-/** A time with six decimals (`metav1.MicroTime`), from milliseconds. */
+/** Formats milliseconds with six decimals (`metav1.MicroTime`). */
 export function formatMicroTime(time: number): string {
   return `${new Date(time).toISOString().slice(0, 23)}000Z`
 }

@@ -1,6 +1,6 @@
-// Durations: Go's texts (`1h30m`, `250ms`) and the ages that kubectl prints (`5m`, `2d3h`).
+// Durations: Go's format (`1h30m`, `250ms`) and the ages that kubectl prints (`5m`, `2d3h`).
 
-/** A text that is no duration; the message is Go's. */
+/** Thrown for a string that is not a duration; the message is Go's. */
 export class DurationError extends Error {
   override readonly name = 'DurationError'
   readonly code = 'InvalidDuration'
@@ -20,7 +20,7 @@ const unitNanoseconds: Readonly<Record<string, bigint>> = {
 const maxNanoseconds = (1n << 63n) - 1n
 
 /**
- * Nanoseconds of a Go duration: `1h30m`, `-1.5s`, `0`.
+ * Parses a Go duration to nanoseconds: `1h30m`, `-1.5s`, `0`.
  * @throws DurationError `InvalidDuration`
  */
 export function parseGoDurationNanoseconds(text: string): bigint {
@@ -44,14 +44,14 @@ export function parseGoDurationNanoseconds(text: string): bigint {
 }
 
 /**
- * Milliseconds of a Go duration, fractions included.
+ * Parses a Go duration to milliseconds, fractions included.
  * @throws DurationError `InvalidDuration`
  */
 export function parseGoDuration(text: string): number {
   return Number(parseGoDurationNanoseconds(text)) / 1e6
 }
 
-/** Nanoseconds as Go prints them: `1h0m0s`, `1.5s`, `250ms`, `0s`. */
+/** Formats nanoseconds as Go does: `1h0m0s`, `1.5s`, `250ms`, `0s`. */
 export function formatGoDurationNanoseconds(nanoseconds: bigint): string {
   const negative = nanoseconds < 0n
   const size = negative ? -nanoseconds : nanoseconds
@@ -69,7 +69,7 @@ export function formatGoDurationNanoseconds(nanoseconds: bigint): string {
   return hours === 0n ? `${sign}${minutes}m${seconds}` : `${sign}${hours}h${minutes % 60n}m${seconds}`
 }
 
-/** Milliseconds as Go prints them. */
+/** Formats milliseconds as Go does. */
 export function formatGoDuration(milliseconds: number): string {
   return formatGoDurationNanoseconds(BigInt(Math.round(milliseconds * 1e6)))
 }
@@ -82,7 +82,10 @@ function decimal(value: bigint, scale: bigint): string {
   return digits === 0 || fraction === '' ? String(value / scale) : `${value / scale}.${fraction}`
 }
 
-/** The time since something, as kubectl's AGE columns print it: two units while they matter, then one. Milliseconds. */
+/**
+ * Formats an age in milliseconds as kubectl's AGE columns do: with two units while the second is significant, then with
+ * one.
+ */
 export function humanAge(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000)
   if (seconds < -1) return '<invalid>'

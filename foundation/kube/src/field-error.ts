@@ -1,4 +1,4 @@
-// What is wrong with one field of an object, in Kubernetes' words (apimachinery's field.Error). Build them with `fieldErrors`.
+// Validation errors of a field, with Kubernetes' messages (apimachinery's field.Error). Create them with `fieldErrors`.
 import { marshalGoJson } from './go-json.ts'
 import { formatGoNumber, goQuote } from './go-text.ts'
 import type { JsonValue } from './object.ts'
@@ -16,13 +16,13 @@ export type FieldErrorType =
   | 'InternalError'
   | 'FieldValueTypeInvalid'
 
-/** One error about one field. `badValue` undefined leaves the value out of the message; null shows as `null`. */
+/** One error about one field. Without `badValue` the message has no value; null is shown as `null`. */
 export interface FieldError {
   readonly type: FieldErrorType
   /** `spec.ports[0].name`, `metadata.labels[key]`. */
   readonly field: string
   readonly badValue?: JsonValue
-  /** How Go prints `badValue`, where it is a struct and keeps the order of its fields. */
+  /** `badValue` as Go prints it, for structs, which keep the order of their fields. */
   readonly shown?: string
   readonly detail: string
 }
@@ -47,7 +47,7 @@ const withoutValue: ReadonlySet<FieldErrorType> = new Set([
   'InternalError',
 ])
 
-/** The error without its field, the message of a Status cause: `Invalid value: "x": must be y`. */
+/** Formats the error without its field, as the message of a Status cause: `Invalid value: "x": must be y`. */
 export function fieldErrorBody(error: FieldError): string {
   const parts = [titles[error.type]]
   if (!withoutValue.has(error.type) && error.badValue !== undefined)
@@ -56,12 +56,15 @@ export function fieldErrorBody(error: FieldError): string {
   return parts.join(': ')
 }
 
-/** The whole error: `spec.replicas: Invalid value: -3: must be greater than or equal to 0`. */
+/** Formats the error with its field: `spec.replicas: Invalid value: -3: must be greater than or equal to 0`. */
 export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${fieldErrorBody(error)}`
 }
 
-/** Several errors as one text: the one, or all that differ in brackets; '' for none. */
+/**
+ * Joins errors to one message (apimachinery's Aggregate): a single one as it is, several distinct ones in brackets; ''
+ * for none.
+ */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(formatFieldError))]
   return texts.length === 1 ? texts[0]! : texts.length === 0 ? '' : `[${texts.join(', ')}]`
@@ -84,7 +87,10 @@ function formatBadValue(value: JsonValue): string {
 /** A step of a path: a field's name, a list index (number), or a map key (`{ key }`). */
 export type PathStep = string | number | { readonly key: string }
 
-/** Appends steps to a path: `fieldPath('spec', 'ports', 0, 'name')` is `spec.ports[0].name`, `{ key: 'a/b' }` gives `[a/b]`. */
+/**
+ * Appends steps to a path: `fieldPath('spec', 'ports', 0, 'name')` is `spec.ports[0].name`, `{ key: 'a/b' }` gives
+ * `[a/b]`.
+ */
 export function fieldPath(base: string, ...steps: readonly PathStep[]): string {
   let out = base
   for (const step of steps) {
@@ -94,15 +100,15 @@ export function fieldPath(base: string, ...steps: readonly PathStep[]): string {
   return out
 }
 
-/** The ways a field can be wrong. The first argument is always the field's path. */
+/** Constructors of field errors. The first argument is always the field's path. */
 export const fieldErrors: {
   required(field: string, detail?: string): FieldError
   invalid(field: string, value: JsonValue | undefined, detail: string): FieldError
   forbidden(field: string, detail: string): FieldError
-  /** Choices are shown in the order given; Kubernetes sorts most of its own. */
+  /** Choices are shown in the given order; Kubernetes sorts most of its own. */
   notSupported(field: string, value: JsonValue, choices: readonly string[]): FieldError
   duplicate(field: string, value: JsonValue): FieldError
-  /** `limit` in bytes; negative when there is none to tell. */
+  /** `limit` in bytes; negative when the message has no limit. */
   tooLong(field: string, limit: number): FieldError
   /** `limit` in code points. */
   tooLongCharacters(field: string, limit: number): FieldError

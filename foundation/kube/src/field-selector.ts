@@ -8,17 +8,17 @@ export interface FieldRequirement {
   readonly value: string
 }
 
-/** A parsed field selector; every requirement must hold. Which fields may be named is the resource's business. */
+/** A parsed field selector; every requirement must match. The resource decides which fields are supported. */
 export interface FieldSelector {
   readonly requirements: readonly FieldRequirement[]
   readonly isEmpty: boolean
-  /** The values satisfy every requirement; `valueOf` gives the text of a field, '' when it is absent. */
+  /** Reports that every requirement matches; `valueOf` returns the value of a field, '' when it is absent. */
   matches(valueOf: (field: string) => string): boolean
-  /** The query form. */
+  /** Formats the selector as a query parameter. */
   toString(): string
 }
 
-/** The field selector of these requirements. */
+/** Creates the field selector of these requirements. */
 export function fieldSelector(requirements: readonly FieldRequirement[]): FieldSelector {
   return {
     requirements,
@@ -31,7 +31,7 @@ export function fieldSelector(requirements: readonly FieldRequirement[]): FieldS
 }
 
 /**
- * Parses the query form; in values `\`, `,` and `=` are escaped with `\`.
+ * Parses a query parameter; in values `\`, `,` and `=` are escaped with `\`.
  * @throws SelectorError `InvalidSelector`
  */
 export function parseFieldSelector(text: string): FieldSelector {
@@ -47,7 +47,7 @@ export function parseFieldSelector(text: string): FieldSelector {
   return fieldSelector(requirements)
 }
 
-/** Cuts at commas that no backslash escapes. */
+/** Splits at commas that no backslash escapes. */
 function splitTerms(text: string): string[] {
   const terms: string[] = []
   let start = 0
@@ -79,7 +79,7 @@ function unescapeFieldValue(value: string): string {
   return out
 }
 
-/** A value as it stands in a field selector. */
+/** Escapes a value for a field selector. */
 export function escapeFieldValue(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&')
 }

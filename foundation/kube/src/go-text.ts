@@ -1,4 +1,4 @@
-// Texts as Go prints them, for messages that Kubernetes clients show: quoted strings (%q), values (%v).
+// Strings and values as Go prints them (%q, %v), for messages that Kubernetes clients show.
 import type { JsonValue } from './object.ts'
 
 const shortEscapes: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ function escapeCharacter(character: string, quote: string): string {
 
 const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
-/** The text as `%q` of Go writes it, in double quotes. */
+/** Quotes a string as Go's `%q` does. */
 export function goQuote(text: string): string {
   if (plain.test(text)) return `"${text}"`
   let out = '"'
@@ -37,13 +37,19 @@ export function goQuote(text: string): string {
   return out + '"'
 }
 
-/** One character as Go's JSON decoder names it in `invalid character 'x'`; a byte of a longer UTF-8 sequence is shown as Latin-1. */
+/**
+ * Formats a character as Go's JSON decoder names it in `invalid character 'x'`; a byte of a longer UTF-8 sequence is
+ * shown as Latin-1.
+ */
 export function goQuoteCharacter(byte: number): string {
   const character = String.fromCharCode(byte)
   return `'${character === '"' ? character : escapeCharacter(character, "'")}'`
 }
 
-/** A number as Go's `%v` writes it: integers in full, floats shortest, with an exponent of two digits from 1e21 and below 1e-4. */
+/**
+ * Formats a number as Go's `%v` does: integers in full, floats shortest, with an exponent of two digits from 1e21 and
+ * below 1e-4.
+ */
 export function formatGoNumber(value: number | bigint): string {
   if (typeof value === 'bigint') return value.toString()
   if (Number.isInteger(value) && Math.abs(value) < 1e21) return BigInt(value).toString()
@@ -52,7 +58,7 @@ export function formatGoNumber(value: number | bigint): string {
   return text.replace(/e([+-])(\d)$/, 'e$10$2')
 }
 
-/** A JSON value as Go's `%v` writes a decoded `interface{}`: `map[a:1 b:[x y]]`, `<nil>`. */
+/** Formats a JSON value as Go's `%v` formats a decoded `interface{}`: `map[a:1 b:[x y]]`, `<nil>`. */
 export function formatGoValue(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return '<nil>'
   switch (typeof value) {
@@ -66,11 +72,11 @@ export function formatGoValue(value: JsonValue | undefined): string {
     default:
   }
   if (Array.isArray(value)) return `[${value.map((item) => formatGoValue(item as JsonValue)).join(' ')}]`
-  const members = Object.entries(value).sort(byKey)
-  return `map[${members.map(([key, member]) => `${key}:${formatGoValue(member as JsonValue)}`).join(' ')}]`
+  const entries = Object.entries(value).sort(byKey)
+  return `map[${entries.map(([key, member]) => `${key}:${formatGoValue(member as JsonValue)}`).join(' ')}]`
 }
 
-/** Orders members by key. */
+/** Compares entries by key. */
 export function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
 }

@@ -1,4 +1,5 @@
-// Times as Go parses and prints them: Kubernetes' metav1.Time (whole seconds) and metav1.MicroTime (six decimals), with Go's error texts.
+// Times as Go parses and prints them: Kubernetes' metav1.Time (whole seconds) and metav1.MicroTime (six decimals), with
+// Go's error messages.
 
 /** A point in time: seconds since the epoch and nanoseconds within the second. */
 export interface GoTime {
@@ -7,8 +8,8 @@ export interface GoTime {
 }
 
 /**
- * The text is not a time; the message is that of Go's time.Parse.
- * @internal answered 400
+ * Thrown for a string that is not a time; the message is that of Go's time.Parse.
+ * @internal becomes a 400
  */
 export class GoTimeSyntaxError extends Error {
   readonly code = 'InvalidTime'
@@ -17,22 +18,22 @@ export class GoTimeSyntaxError extends Error {
 const rfc3339 = '2006-01-02T15:04:05Z07:00'
 const rfc3339Micro = '2006-01-02T15:04:05.000000Z07:00'
 
-/** Reads metav1.Time: RFC 3339, a fraction is allowed. @throws GoTimeSyntaxError */
+/** Parses a metav1.Time: RFC 3339, a fraction is allowed. @throws GoTimeSyntaxError */
 export function parseGoTime(text: string): GoTime {
   return parse(text, rfc3339)
 }
 
-/** Reads metav1.MicroTime: RFC 3339 with exactly six decimals. @throws GoTimeSyntaxError */
+/** Parses a metav1.MicroTime: RFC 3339 with exactly six decimals. @throws GoTimeSyntaxError */
 export function parseGoMicroTime(text: string): GoTime {
   return parse(text, rfc3339Micro)
 }
 
-/** `2006-01-02T15:04:05Z`. */
+/** Formats a metav1.Time: `2006-01-02T15:04:05Z`. */
 export function formatGoTime({ seconds }: GoTime): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
 }
 
-/** `2006-01-02T15:04:05.000000Z`. */
+/** Formats a metav1.MicroTime: `2006-01-02T15:04:05.000000Z`. */
 export function formatGoMicroTime({ seconds, nanos }: GoTime): string {
   const micros = Math.trunc(nanos / 1000)
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(micros).padStart(6, '0')}Z`

@@ -1,7 +1,7 @@
-// URLs as Go's net/url reads them, with its error texts: what validation of webhooks quotes.
+// URLs as Go's net/url parses them, with its error messages, which validation of webhooks quotes.
 import { goQuote } from './go-text.ts'
 
-/** The parts of a URL that validation asks for; `user` as it stands before the `@`, undefined without one. */
+/** The parts of a URL that validation reads; `user` is the raw part before the `@`, undefined without one. */
 export interface GoUrl {
   readonly scheme: string
   readonly user: string | undefined
@@ -10,7 +10,7 @@ export interface GoUrl {
   readonly fragment: string
 }
 
-/** The parts of a URL or, when Go would refuse it, its error text (`parse "…": missing protocol scheme`). */
+/** Parses a URL; returns Go's error message when Go rejects it (`parse "…": missing protocol scheme`). */
 export function parseGoUrl(text: string): GoUrl | string {
   const [url, fragment] = cut(text, '#')
   const parsed = parse(url)
@@ -23,7 +23,7 @@ function cut(text: string, separator: string): [string, string] {
 }
 
 function parse(text: string): Omit<GoUrl, 'fragment'> | string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
   if (/[\x00-\x1f\x7f]/.test(text)) return 'net/url: invalid control character in URL'
   if (text.startsWith(':')) return 'missing protocol scheme'
   const match = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(text)

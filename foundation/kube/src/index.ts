@@ -1,12 +1,16 @@
-// The door of @fairlead/kube.
+// Public API of @fairlead/kube. Start with KubeObject; CEL is in @fairlead/kube/cel.
 export * from './object.ts'
 export * from './clock.ts'
 export type { UserInfo } from './user.ts'
 
 // JSON and YAML
 export * from './json.ts'
-export * from './yaml.ts'
-export * from './yaml-edit.ts'
+export { decodeBody, locateYamlDocuments, parseYaml, parseYamlDocuments } from './yaml/reader.ts'
+export type { LocatedDocument } from './yaml/reader.ts'
+export { stringifyYaml, stringifyYamlDocuments } from './yaml/writer.ts'
+export { YamlSyntaxError } from './yaml/syntax-error.ts'
+export { setYamlStrings } from './yaml/edit.ts'
+export type { YamlEdit } from './yaml/edit.ts'
 export * from './own-property.ts'
 export * from './go-text.ts'
 export * from './go-json.ts'

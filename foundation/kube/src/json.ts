@@ -1,27 +1,33 @@
-// JSON in and out, exactly: integers beyond 2^53 are BigInts, duplicate keys are reported with their path, and what is not JSON is
-// answered in the words of Go's decoder. Start with parseJson and stringifyJson.
+// Exact JSON: integers beyond 2^53 are BigInts, duplicate keys are reported with their path, and syntax errors have the
+// messages of Go's decoder. Start with parseJson and stringifyJson.
 import { isJsonObject, setOwn } from './own-property.ts'
 import { goQuoteCharacter } from './go-text.ts'
 import type { JsonValue, MutableJsonObject } from './object.ts'
 
-/** Arrays and objects nest no deeper. Go allows 10,000; walks over values are recursive here, and a thousand levels leave the stack alone. */
+/**
+ * The maximum depth of arrays and objects. Go allows 10,000; functions on values are recursive here, and a thousand
+ * levels fit the stack.
+ */
 export const maxJsonDepth = 1_000
 
-/** How to read JSON. */
+/** Options of the JSON and YAML readers. */
 export interface ParseJsonOptions {
-  /** Arrays and objects may nest this deep; {@link maxJsonDepth} unless given. */
+  /** The maximum depth of arrays and objects; {@link maxJsonDepth} by default. */
   readonly maxDepth?: number
-  /** Called once for each repeated key with its path (`spec.ports[0].name`), and its line in YAML; the last value wins. */
+  /**
+   * Called once for each repeated key with its path (`spec.ports[0].name`), and its line in YAML; the last value wins.
+   */
   readonly onDuplicate?: (path: string, line?: number) => void
-  /** Called for every key with its path, in the order of the text; JSON only. */
+  /** Called for every key with its path, in the order of the source; JSON only. */
   readonly onMember?: (path: string, isRepeated: boolean) => void
 }
 
 /**
- * A JSON text that cannot be read. `message` is what Go's encoding/json says. Lines and columns count from 1, offsets from 0, in UTF-16 units.
- * - `InvalidJson`: the text is not JSON.
- * - `JsonTooDeep`: arrays and objects nest deeper than {@link maxJsonDepth}.
- * - `JsonNumberOutOfRange`: no 64-bit float holds the number.
+ * Thrown for JSON that cannot be read. `message` is that of Go's encoding/json. Lines and columns count from 1, offsets
+ * from 0, in UTF-16 units.
+ * - `InvalidJson`: the source is not JSON.
+ * - `JsonTooDeep`: arrays and objects are nested deeper than {@link maxJsonDepth}.
+ * - `JsonNumberOutOfRange`: the number exceeds a 64-bit float.
  */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
@@ -43,8 +49,8 @@ export class JsonSyntaxError extends Error {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Reads one JSON value. Bytes are UTF-8; what is not becomes U+FFFD, as do lone surrogates. Integers are exact: those that a double
- * cannot hold and an int64 can are BigInts; beyond int64 they are doubles, as in Kubernetes.
+ * Parses one JSON value. Bytes are UTF-8; invalid sequences and lone surrogates become U+FFFD. Integers are exact:
+ * those beyond 2^53 are BigInts up to int64, and doubles beyond, as in Kubernetes.
  * @throws JsonSyntaxError `InvalidJson`, `JsonTooDeep`, `JsonNumberOutOfRange`
  */
 export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): JsonValue {
@@ -81,7 +87,7 @@ class Scanner {
     return value
   }
 
-  /** Skips white space and looks at the character there; NaN at the end. */
+  /** Skips white space and returns the next character code; NaN at the end. */
   #next(): number {
     const text = this.#text
     let at = this.#at
@@ -234,7 +240,7 @@ class Scanner {
     return value.isWellFormed() ? value : value.toWellFormed()
   }
 
-  /** A string from its first escape on; native JSON.parse does the decoding once the form is known to be right. */
+  /** Parses a string from its first escape on; native JSON.parse decodes it once its syntax is checked. */
   #escapedString(start: number, firstEscape: number): string {
     const text = this.#text
     let at = firstEscape
@@ -279,7 +285,7 @@ function isHexDigit(code: number): boolean {
   return isDigit(code) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66)
 }
 
-/** `spec.ports[0].name`, as strict decoding errors write it. */
+/** Formats a path as strict decoding errors do: `spec.ports[0].name`. */
 export function formatJsonPath(path: readonly (string | number)[]): string {
   let out = ''
   for (const step of path) out += typeof step === 'number' ? `[${step}]` : out === '' ? step : `.${step}`
@@ -288,7 +294,7 @@ export function formatJsonPath(path: readonly (string | number)[]): string {
 
 const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 
-/** Writes a value as compact JSON; BigInts in full. Members that are undefined are left out. */
+/** Writes a value as compact JSON; BigInts in full. Undefined fields are left out. */
 export function stringifyJson(value: JsonValue | object): string {
   try {
     return JSON.stringify(value)
@@ -300,7 +306,7 @@ export function stringifyJson(value: JsonValue | object): string {
   }
 }
 
-/** Two values are the same JSON: the order of keys does not count, the order of lists does, 1 and 1n are one number. */
+/** Compares two values as JSON: the order of keys is ignored, the order of lists is not, 1 and 1n are equal. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a === 'bigint') return typeof b === 'number' && Number.isInteger(b) && BigInt(b) === a
@@ -320,7 +326,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return true
 }
 
-/** Freezes a value and everything in it, in place, and returns it. What is frozen already is taken as frozen to its leaves. */
+/** Freezes a value deeply, in place, and returns it. Frozen parts are taken to be deeply frozen. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   if (Array.isArray(value)) {
@@ -331,14 +337,14 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/** A JSON type whose members may be changed, to its leaves. */
+/** A JSON type that is mutable at every level. */
 export type Mutable<T> = T extends readonly (infer Item)[]
   ? Mutable<Item>[]
   : T extends object
     ? { -readonly [K in keyof T]: Mutable<T[K]> }
     : T
 
-/** The type of a value as Go's JSON decoder names it: null, bool, number, string, array or object. */
+/** Returns the type of a value as Go's JSON decoder names it: null, bool, number, string, array or object. */
 export function jsonTypeName(value: JsonValue): 'null' | 'bool' | 'number' | 'string' | 'array' | 'object' {
   switch (typeof value) {
     case 'boolean':
@@ -353,7 +359,7 @@ export function jsonTypeName(value: JsonValue): 'null' | 'bool' | 'number' | 'st
   }
 }
 
-/** A deep copy that its owner may change. */
+/** Returns a deep, mutable copy. */
 export function cloneJson<T>(value: T): Mutable<T> {
   if (Array.isArray(value)) return value.map((item) => cloneJson(item as unknown)) as Mutable<T>
   if (!isJsonObject(value)) return value as Mutable<T>

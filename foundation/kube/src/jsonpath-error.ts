@@ -1,10 +1,10 @@
-// What can go wrong with a JSONPath.
+// The error of JSONPath templates and paths.
 
 /**
- * A JSONPath that gives nothing:
- * - `InvalidJsonPath`: the text is no path, or compares what cannot be compared.
- * - `JsonPathNotFound`: the value has nothing there.
- * - `JsonPathTooMany`: the path finds more values than may be looked at.
+ * Thrown for a JSONPath that cannot be parsed or run:
+ * - `InvalidJsonPath`: the syntax is invalid, or a filter compares values of types that do not compare.
+ * - `JsonPathNotFound`: the value does not have the field or index.
+ * - `JsonPathTooMany`: the path finds more values than the limit.
  */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError'

@@ -1,4 +1,4 @@
-// The parser of kubectl's JSONPath templates: text to nodes. Messages are those of client-go's jsonpath.
+// The parser of kubectl's JSONPath templates. Messages are those of client-go's jsonpath.
 import { JsonPathError } from './jsonpath-error.ts'
 
 /** A step of a path or a part of a template. */
@@ -30,7 +30,7 @@ function invalid(message: string): JsonPathError {
 }
 
 /**
- * The parts of a template; each pair of braces is one list, text between them a text.
+ * Parses a template to its parts; each pair of braces is a list of nodes, the source between them a text node.
  * @throws JsonPathError `InvalidJsonPath`
  */
 export function parseTemplate(template: string): JsonPathNode[] {
@@ -57,7 +57,7 @@ export function parseTemplate(template: string): JsonPathNode[] {
       current.push({ kind: 'list', nodes: action.nodes })
     }
   }
-  // A range that nothing ends runs to the end of the template.
+  // A range without an end extends to the end of the template.
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     range.outer.push({ kind: 'range', over: range.over, body: range.body })
   }
@@ -79,13 +79,13 @@ class ActionParser {
     this.#at = at
   }
 
-  /** What stands up to the closing brace. */
+  /** Parses up to the closing brace. */
   parseAction(): { nodes: JsonPathNode[]; keyword: 'range' | 'end' | undefined; end: number } {
     const nodes = this.#nodes(true)
     return { nodes, keyword: this.#keyword, end: this.#at }
   }
 
-  /** The whole text as one path. */
+  /** Parses the whole source as one path. */
   parsePath(): JsonPathNode[] {
     return this.#nodes(false)
   }

@@ -1,5 +1,6 @@
-// kubectl's JSONPath templates (`{range .items[*]}{.metadata.name}{"\n"}{end}`) and the paths of CRD columns, scale and selectable fields.
-// They are a dialect of their own: `$` and `@` mean the current value, keys with dots are escaped by backslash, `['a.b']` is `.a.b`.
+// kubectl's JSONPath templates (`{range .items[*]}{.metadata.name}{"\n"}{end}`) and the paths of CRD columns, scale and
+// selectable fields. The dialect is kubectl's own: `$` and `@` mean the current value, keys with dots are escaped by
+// backslash, `['a.b']` is `.a.b`.
 import { formatGoNumber } from './go-text.ts'
 import { marshalGoJson } from './go-json.ts'
 import { isJsonArray, isJsonObject, ownValue } from './own-property.ts'
@@ -10,28 +11,31 @@ import { JsonPathError } from './jsonpath-error.ts'
 
 export { JsonPathError } from './jsonpath-error.ts'
 
-/** How to run a template. */
+/** Options of a template. */
 export interface JsonPathOptions {
-  /** Fields that are not there give nothing instead of an error. */
+  /** Missing fields give no value instead of an error. */
   readonly allowMissingKeys?: boolean
-  /** How many values all steps together may find; a million when left out. */
+  /** The number of values that all steps together may find; a million by default. */
   readonly maxValues?: number
 }
 
 const defaultMaxValues = 1_000_000
-/** Columns are computed for every object of a list. */
+/** Printer columns are evaluated for every object of a list. */
 const maxColumnValues = 20_000
 
 /** A parsed template. */
 export interface JsonPathTemplate {
-  /** What kubectl prints for a value; lists and objects as JSON. @throws JsonPathError `JsonPathNotFound` */
+  /** Formats the result as kubectl prints it; lists and objects as JSON. @throws JsonPathError `JsonPathNotFound` */
   execute(value: JsonValue): string
-  /** The values that each part of the template finds, in order; texts are strings. @throws JsonPathError `JsonPathNotFound` */
+  /**
+   * Returns the values that each part of the template finds, in order; text nodes are strings. @throws JsonPathError
+   * `JsonPathNotFound`
+   */
   find(value: JsonValue): JsonValue[][]
 }
 
 /**
- * Parses a template. What stands outside of braces is printed as it is.
+ * Parses a template. Text outside of braces is printed unchanged.
  * @throws JsonPathError `InvalidJsonPath`
  */
 export function parseJsonPath(template: string, options: JsonPathOptions = {}): JsonPathTemplate {
@@ -48,8 +52,9 @@ export function parseJsonPath(template: string, options: JsonPathOptions = {}): 
 }
 
 /**
- * Parses the path of a CRD column, of scale or of a selectable field: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`.
- * The function gives the values found, none where the path leads nowhere.
+ * Parses the path of a CRD column, of scale or of a selectable field: `.spec.replicas`,
+ * `.status.conditions[?(@.type=="Ready")].status`. The function returns the values found, none for a path that does not
+ * match.
  * @throws JsonPathError `InvalidJsonPath`
  */
 export function parseColumnPath(path: string): (value: JsonValue) => JsonValue[] {
@@ -64,7 +69,9 @@ export function parseColumnPath(path: string): (value: JsonValue) => JsonValue[]
   }
 }
 
-/** A path as kubectl takes it for --sort-by, custom columns and wait: braces and the first dot may be left out. */
+/**
+ * Parses a path as kubectl accepts it for --sort-by, custom columns and wait: braces and the first dot are optional.
+ */
 export function relaxedJsonPath(path: string): string {
   const bare = /^\{(.*)\}$/s.exec(path)?.[1] ?? path
   if (bare === '') return path
@@ -77,7 +84,10 @@ function printResult(value: JsonValue): string {
   return typeof value === 'number' || typeof value === 'bigint' ? formatGoNumber(value) : String(value)
 }
 
-/** One evaluation. Unions and `..` in a row multiply what they find, so the values of all steps are counted. */
+/**
+ * One evaluation. Repeated unions and `..` multiply the values found, so the values of all steps count towards the
+ * limit.
+ */
 class Evaluator {
   readonly #allowMissing: boolean
   #left: number
@@ -161,7 +171,7 @@ class Evaluator {
     })
   }
 
-  /** One side of a filter; a field that is missing makes it empty. */
+  /** Evaluates one side of a filter; empty for a missing field. */
   #operand(nodes: readonly JsonPathNode[], item: JsonValue): JsonValue[] {
     try {
       return this.#walk(nodes, [item])
@@ -229,7 +239,7 @@ function children(value: JsonValue): JsonValue[] {
   return isJsonObject(value) ? Object.values(value) : []
 }
 
-/** The value and everything below it, containers only. */
+/** Returns the value and everything below it, containers only. */
 function withDescendants(value: JsonValue): JsonValue[] {
   const below = children(value)
   return below.length === 0 ? [] : [value, ...below.flatMap(withDescendants)]

@@ -1,4 +1,4 @@
-// The rules for names, labels and keys, each giving Kubernetes' own messages; an empty list means the text is fine.
+// Validation of names, labels and keys with Kubernetes' messages; an empty list means valid.
 import { createHash } from 'node:crypto'
 
 const labelFormat = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
@@ -95,7 +95,10 @@ export function dns1035Label(name: string): string[] {
   return errors
 }
 
-/** A label key, annotation key or finalizer: an optional DNS subdomain and `/`, then at most 63 of letters, digits, `-`, `_`, `.`. */
+/**
+ * A label key, annotation key or finalizer: an optional DNS subdomain and `/`, then at most 63 of letters, digits, `-`,
+ * `_`, `.`.
+ */
 export function qualifiedName(key: string): string[] {
   const errors: string[] = []
   const parts = key.split('/')
@@ -123,7 +126,7 @@ export function labelValue(value: string): string[] {
   return errors
 }
 
-/** A name that can stand in a path: RBAC's roles and bindings. */
+/** A name that is a valid path segment: RBAC's roles and bindings. */
 export function pathSegmentName(name: string): string[] {
   if (name === '.') return ["may not be '.'"]
   if (name === '..') return ["may not be '..'"]
@@ -162,7 +165,10 @@ export function portName(name: string): string[] {
   return errors
 }
 
-/** A text as a label value: itself when it fits 63, else its first 52, `-`, and 10 hex digits of its SHA-256 (design: Conventions). */
+/**
+ * Shortens a string to a label value: unchanged up to 63 characters, else its first 52, `-`, and 10 hex digits of its
+ * SHA-256 (design: Conventions).
+ */
 export function longLabelValue(text: string): string {
   if (text.length <= 63) return text
   return `${text.slice(0, 52)}-${createHash('sha256').update(text).digest('hex').slice(0, 10)}`

@@ -1,12 +1,12 @@
-// The shapes that everything else speaks of: JSON values, objects, keys and kinds. Start with KubeObject.
+// The basic types: JSON values, objects, keys and kinds. Start with KubeObject.
 
-/** A JSON value. Integers that a double cannot hold exactly are BigInts (design decision 3). Frozen wherever it is shared. */
+/** A JSON value. Integers beyond 2^53 are BigInts (design decision 3). Shared values are frozen. */
 export type JsonValue = null | boolean | number | bigint | string | readonly JsonValue[] | JsonObject
 
 /** A JSON object. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
-/** A JSON object that its owner still builds; never one that came from a cache, a store or a client. */
+/** A JSON object under construction; never one from a cache, a store or a client. */
 export type MutableJsonObject = { [key: string]: JsonValue }
 
 /** `metadata.ownerReferences[]`. */
@@ -30,7 +30,7 @@ export type ManagedFieldsEntry = {
   readonly subresource?: string
 }
 
-/** `metadata` of every object. Times are RFC 3339 texts. */
+/** `metadata` of every object. Times are RFC 3339 strings. */
 export type ObjectMeta = {
   readonly name?: string
   readonly generateName?: string
@@ -48,7 +48,7 @@ export type ObjectMeta = {
   readonly managedFields?: readonly ManagedFieldsEntry[]
 }
 
-/** A Kubernetes object as plain JSON: unknown fields are kept, nothing is a class. */
+/** A Kubernetes object as plain JSON: unknown fields are kept, there are no class instances. */
 export interface KubeObject {
   readonly apiVersion: string
   readonly kind: string
@@ -82,38 +82,38 @@ export function formatApiVersion(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`
 }
 
-/** Group, version and kind of an object. */
+/** Returns group, version and kind of an object. */
 export function kindOf(object: { readonly apiVersion: string; readonly kind: string }): GroupVersionKind {
   return { ...parseApiVersion(object.apiVersion), kind: object.kind }
 }
 
-/** Namespace and name of an object. */
+/** Returns namespace and name of an object. */
 export function keyOf(object: { readonly metadata: ObjectMeta }): ObjectKey {
   return { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' }
 }
 
-/** `namespace/name`, or `name` for cluster-scoped objects. */
+/** Formats a key: `namespace/name`, or `name` for cluster-scoped objects. */
 export function formatKey(key: ObjectKey): string {
   return key.namespace === '' ? key.name : `${key.namespace}/${key.name}`
 }
 
-/** The inverse of {@link formatKey}. */
+/** Parses a key, as the inverse of {@link formatKey}. */
 export function parseKey(text: string): ObjectKey {
   const slash = text.indexOf('/')
   return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) }
 }
 
-/** An object is on its way out: deletion was asked for and finalizers hold it. */
+/** Reports that an object is being deleted: it has a deletionTimestamp and finalizers hold it. */
 export function isTerminating(object: { readonly metadata: ObjectMeta }): boolean {
   return object.metadata.deletionTimestamp !== undefined
 }
 
-/** An object seen as plain JSON. A KubeObject is JSON by construction; this only changes its static type. */
+/** Casts an object to plain JSON. A KubeObject is JSON by construction; only the static type changes. */
 export function asJson(object: object): JsonObject {
   return object as JsonObject
 }
 
-/** JSON seen as an object, where the caller has checked apiVersion, kind and metadata. */
+/** Casts JSON to an object; the caller has checked apiVersion, kind and metadata. */
 export function asObject(json: JsonObject): KubeObject {
   return json as unknown as KubeObject
 }

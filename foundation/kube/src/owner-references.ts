@@ -1,7 +1,7 @@
-// `metadata.ownerReferences[]`: who an object belongs to.
+// `metadata.ownerReferences[]`: the owners of an object.
 import type { ObjectMeta, OwnerReference } from './object.ts'
 
-/** What an owner must be: an object that the server has seen. */
+/** An object that can be an owner: one that the server has stored. */
 export interface Owner {
   readonly apiVersion: string
   readonly kind: string
@@ -9,8 +9,8 @@ export interface Owner {
 }
 
 /**
- * A reference to an owner. `controller` and `blockOwnerDeletion` are true unless given.
- * @throws TypeError when the owner has no name or uid: it was never stored
+ * Creates a reference to an owner. `controller` and `blockOwnerDeletion` are true unless given.
+ * @throws TypeError when the owner has no name or uid, hence was never stored
  */
 export function ownerReferenceTo(
   owner: Owner,
@@ -26,12 +26,12 @@ export function ownerReferenceTo(
   return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller, blockOwnerDeletion }
 }
 
-/** The reference to the owner that controls the object. */
+/** Returns the reference to the controlling owner. */
 export function controllerOf(object: { readonly metadata: ObjectMeta }): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true)
 }
 
-/** The object is controlled by the owner of that uid. */
+/** Reports that the object is controlled by the owner with that uid. */
 export function isControlledBy(
   object: { readonly metadata: ObjectMeta },
   owner: { readonly metadata: ObjectMeta },

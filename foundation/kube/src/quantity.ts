@@ -1,15 +1,16 @@
-// Quantities of resources (`500m`, `1.5Gi`, `12e6`): exact arithmetic and the canonical text that the API server stores.
+// Quantities of resources (`500m`, `1.5Gi`, `12e6`): exact arithmetic and the canonical form that the API server
+// stores.
 
-/** How a quantity is written: by powers of 1024, of 1000, or with an exponent. */
+/** The format of a quantity: powers of 1024, of 1000, or an exponent. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent'
 
-/** An exact amount: `nanos` billionths, which is the finest that Kubernetes keeps. */
+/** An exact amount in billionths (`nanos`), the precision of Kubernetes. */
 export interface Quantity {
   readonly nanos: bigint
   readonly format: QuantityFormat
 }
 
-/** A text that is no quantity; the message is the API server's. */
+/** Thrown for a string that is not a quantity; the message is the API server's. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError'
   readonly code = 'InvalidQuantity'
@@ -36,7 +37,7 @@ const decimalSuffixes: Readonly<Record<string, number>> = {
 const binarySuffixes: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 }
 
 /**
- * Reads a quantity. Finer parts than a billionth are rounded away from zero; more than an int64 holds is cut to that.
+ * Parses a quantity. Fractions of a billionth are rounded away from zero; values beyond int64 are capped.
  * @throws QuantityError `InvalidQuantity`
  */
 export function parseQuantity(text: string): Quantity {
@@ -68,7 +69,7 @@ function readSuffix(suffix: string): { base: bigint; exponent: number; format: Q
   return { base: 10n, exponent, format: 'DecimalExponent' }
 }
 
-/** A text is a quantity. */
+/** Reports that a string is a quantity. */
 export function isQuantity(text: string): boolean {
   try {
     parseQuantity(text)
@@ -78,7 +79,7 @@ export function isQuantity(text: string): boolean {
   }
 }
 
-/** The canonical text: no precision lost, no fraction, the largest suffix that fits. */
+/** Formats a quantity in canonical form: no precision lost, no fraction, the largest suffix possible. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0'
   const small = nanos > -1024n * billion && nanos < 1024n * billion
@@ -103,24 +104,24 @@ function factorOut(value: bigint, base: bigint, limit: number): { mantissa: bigi
 }
 
 /**
- * A quantity's text in canonical form: `1024Mi` is `1Gi`, `0.5` is `500m`.
+ * Returns a quantity string in canonical form: `1024Mi` is `1Gi`, `0.5` is `500m`.
  * @throws QuantityError `InvalidQuantity`
  */
 export function canonicalQuantity(text: string): string {
   return formatQuantity(parseQuantity(text))
 }
 
-/** Negative, zero or positive as `a` is less than, equal to or greater than `b`. */
+/** Compares quantities: negative, zero or positive as `a` is less than, equal to or greater than `b`. */
 export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {
   return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0
 }
 
-/** The sum, in the format of `a`; of `b` when `a` is zero. */
+/** Returns the sum, in the format of `a`; of `b` when `a` is zero. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format }
 }
 
-/** The difference, in the format of `a`; of `b` when `a` is zero. */
+/** Returns the difference, in the format of `a`; of `b` when `a` is zero. */
 export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos - b.nanos, format: a.nanos === 0n ? b.format : a.format }
 }

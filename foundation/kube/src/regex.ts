@@ -1,7 +1,7 @@
-// Regular expressions that users supply, in Go's dialect (RE2): linear time, whatever the pattern and text.
+// Regular expressions that users supply, in Go's dialect (RE2): linear time for every pattern and input.
 import { RE2JS } from 're2js'
 
-/** A pattern that is not a regular expression; the message is Go's: error parsing regexp: ... */
+/** Thrown for a pattern that is not a regular expression; the message is Go's: error parsing regexp: ... */
 export class RegexError extends Error {
   override readonly name = 'RegexError'
   readonly code = 'InvalidRegex'
@@ -10,17 +10,17 @@ export class RegexError extends Error {
 /** A compiled expression. Offsets are UTF-16 units. */
 export interface Regex {
   readonly pattern: string
-  /** The expression matches somewhere in the text. */
+  /** Reports that the expression matches somewhere in the text. */
   test(text: string): boolean
-  /** The first match, or undefined. */
+  /** Returns the first match, or undefined. */
   find(text: string): string | undefined
-  /** All matches that do not overlap, at most `limit` of them. */
+  /** Returns the matches that do not overlap, at most `limit` of them. */
   findAll(text: string, limit?: number): string[]
-  /** Every match replaced; `$1` and `${name}` in the replacement stand for groups. */
+  /** Replaces every match; `$1` and `${name}` in the replacement refer to groups. */
   replaceAll(text: string, replacement: string): string
 }
 
-/** How many expressions are kept compiled. */
+/** The number of compiled expressions that are cached. */
 const cacheSize = 1_000
 const cache = new Map<string, Regex>()
 
@@ -31,7 +31,7 @@ const cache = new Map<string, Regex>()
 export function compileRegex(pattern: string): Regex {
   const cached = cache.get(pattern)
   if (cached !== undefined) {
-    // Moved to the end: the map is in order of last use.
+    // Reinserted at the end: the map is in order of last use.
     cache.delete(pattern)
     cache.set(pattern, cached)
     return cached
@@ -42,7 +42,7 @@ export function compileRegex(pattern: string): Regex {
   return regex
 }
 
-/** A pattern as an error text, undefined when it is one that compiles. */
+/** Returns the error message, or undefined when the pattern compiles. */
 export function regexError(pattern: string): string | undefined {
   try {
     compileRegex(pattern)
@@ -59,7 +59,7 @@ function compile(pattern: string): Regex {
     re = RE2JS.compile(pattern)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    // Go always shows the offending part, empty as it may be.
+    // Go always quotes the offending part, even an empty one.
     throw new RegexError(message.includes(': `') ? message : `${message}: \`\``)
   }
   const findAll = (text: string, limit: number = Infinity): string[] => {

@@ -1,4 +1,5 @@
-// Label selectors: the query form (`app=x,tier in (a,b),!old`) and the object form (matchLabels, matchExpressions), with Kubernetes' errors.
+// Label selectors: the query form (`app=x,tier in (a,b),!old`) and the object form (matchLabels, matchExpressions),
+// with Kubernetes' errors.
 import { fieldErrors, formatFieldError, formatFieldErrors } from './field-error.ts'
 import type { FieldError } from './field-error.ts'
 import { goQuote } from './go-text.ts'
@@ -14,13 +15,13 @@ export type LabelSelectorRequirement = {
   readonly values?: readonly string[]
 }
 
-/** `metav1.LabelSelector`: everything in it must hold; empty selects everything. */
+/** `metav1.LabelSelector`: all requirements must match; an empty one selects everything. */
 export type LabelSelector = {
   readonly matchLabels?: Labels
   readonly matchExpressions?: readonly LabelSelectorRequirement[]
 }
 
-/** How a requirement compares. `=` and `==` mean the same and print as they were written. */
+/** The operator of a requirement. `=` and `==` are equivalent and print as written. */
 export type SelectorOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt'
 
 /** One term of a selector; values are sorted and unique. */
@@ -33,15 +34,15 @@ export interface Requirement {
 /** A parsed label selector. */
 export interface Selector {
   readonly requirements: readonly Requirement[]
-  /** It selects everything. */
+  /** Reports that the selector selects everything. */
   readonly isEmpty: boolean
-  /** The labels satisfy every requirement. */
+  /** Reports that the labels match every requirement. */
   matches(labels: Labels | undefined): boolean
-  /** The query form; parsing it gives an equal selector. */
+  /** Formats the query form; parsing it gives an equal selector. */
   toString(): string
 }
 
-/** A selector that cannot be understood; the message is the API server's. */
+/** Thrown for an invalid selector; the message is the API server's. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError'
   readonly code = 'InvalidSelector'
@@ -70,10 +71,10 @@ class LabelQuery implements Selector {
   }
 }
 
-/** Selects every object. */
+/** The selector of every object. */
 export const everything: Selector = new LabelQuery([])
 
-/** Selects no object; its text is empty, as in Kubernetes, so never send it as a query. */
+/** The selector of no object. Its query form is empty, as in Kubernetes, so never send it as a query. */
 export const nothing: Selector = {
   requirements: [],
   isEmpty: false,
@@ -98,7 +99,7 @@ const objectOperators: Readonly<Record<string, SelectorOperator>> = {
 }
 
 /**
- * The selector of the object form; undefined selects nothing, `{}` everything.
+ * Parses the object form; undefined selects nothing, `{}` everything.
  * @throws SelectorError `InvalidSelector`
  */
 export function selectorFrom(selector: LabelSelector | null | undefined): Selector {
@@ -118,7 +119,7 @@ function byKey(a: Requirement, b: Requirement): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
 }
 
-/** A checked requirement; all that is wrong goes into one SelectorError. */
+/** Validates a requirement; all errors go into one SelectorError. */
 function requirement(key: string, operator: SelectorOperator, given: readonly string[]): Requirement {
   const values = [...new Set(given)].sort()
   const errors: FieldError[] = []
@@ -289,7 +290,7 @@ class SelectorParser {
     if (!isWord(token)) throw new SelectorError(`found '${token.text}', expected: identifier`)
     const key = token.text
     const keyErrors = qualifiedName(key)
-    // The server has no path to show for a key, and says so.
+    // The server has no path for a key and shows that.
     if (keyErrors.length > 0)
       throw new SelectorError(formatFieldError(fieldErrors.invalid('<nil>', key, keyErrors.join('; '))))
     if (negated) return requirement(key, '!', [])
@@ -322,7 +323,7 @@ class SelectorParser {
     if (open.text !== '(') throw new SelectorError(`found '${open.text}' expected: '('`)
     const first = this.#peek()
     if (first.text === ')') {
-      // `in ()` is the one empty value
+      // `in ()` has one empty value
       this.#at++
       return ['']
     }
@@ -334,7 +335,7 @@ class SelectorParser {
     return values
   }
 
-  /** A list up to its closing parenthesis; commas with nothing beside them stand for empty values. */
+  /** A list up to its closing parenthesis; a comma without a value beside it gives an empty value. */
   #list(): string[] {
     const values: string[] = []
     for (;;) {
@@ -359,7 +360,7 @@ class SelectorParser {
   }
 }
 
-/** Keywords are identifiers wherever an operator is not expected. */
+/** Keywords are identifiers where no operator is expected. */
 function isWord(token: Token): boolean {
   return token.kind === 'identifier' || token.kind === 'keyword'
 }

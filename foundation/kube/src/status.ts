@@ -1,5 +1,5 @@
-// Answers of an API server that are not objects: the Status, the error that carries one, and a maker for each kind of failure with
-// Kubernetes' own texts (shared recordings; apimachinery's api/errors).
+// The Status of a failed request, the error that carries it, and a constructor for each kind of failure with
+// Kubernetes' own messages (shared recordings; apimachinery's api/errors).
 import { fieldErrorBody, formatFieldErrors } from './field-error.ts'
 import type { FieldError } from './field-error.ts'
 import { goQuote } from './go-text.ts'
@@ -11,7 +11,7 @@ export interface StatusCause {
   readonly field?: string
 }
 
-/** `status.details`; `kind` holds a resource's plural for most errors, the kind for Invalid. */
+/** `status.details`; `kind` is the plural of the resource for most errors, the kind for Invalid. */
 export interface StatusDetails {
   readonly name?: string
   readonly group?: string
@@ -44,26 +44,26 @@ export interface GroupResource {
   readonly plural: string
 }
 
-/** A failure that an API server answers (or answered) with. `code` is the HTTP status code. */
+/** A failure that an API server returns. `code` is the HTTP status code. */
 export class StatusError extends Error {
   override readonly name = 'StatusError'
   readonly status: Status
   readonly code: number
 
-  /** The error that a Status tells of. */
+  /** Creates the error of a Status. */
   constructor(status: Status) {
     super(status.message ?? status.reason ?? 'the server answered with a failure')
     this.status = status
     this.code = status.code ?? 500
   }
 
-  /** The machine-readable reason, '' when the server gave none. */
+  /** The machine-readable reason; '' when the server gave none. */
   get reason(): string {
     return this.status.reason ?? ''
   }
 }
 
-/** A Status of failure; details are kept as they are given, an empty object included. */
+/** Creates a Status of failure; details are kept unchanged, an empty object included. */
 export function failure(
   code: number,
   reason: string | undefined,
@@ -94,7 +94,7 @@ function compact(details: StatusDetails): StatusDetails {
   }
 }
 
-/** `deployments.apps`, or `pods` for the core group. */
+/** Formats a resource: `deployments.apps`, or `pods` for the core group. */
 export function formatGroupResource(resource: GroupResource): string {
   return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`
 }
@@ -103,7 +103,7 @@ function detailsOf(resource: GroupResource, name: string, causes?: readonly Stat
   return compact({ name, group: resource.group, kind: resource.plural, causes })
 }
 
-/** 404: the object is not there. */
+/** 404: the object does not exist. */
 export function notFound(resource: GroupResource, name: string): StatusError {
   return failure(
     404,
@@ -118,7 +118,7 @@ export function resourceNotFound(): StatusError {
   return failure(404, 'NotFound', 'the server could not find the requested resource', {})
 }
 
-/** 409: an object of that name is there already. */
+/** 409: an object of that name exists. */
 export function alreadyExists(resource: GroupResource, name: string): StatusError {
   return failure(
     409,
@@ -131,18 +131,18 @@ export function alreadyExists(resource: GroupResource, name: string): StatusErro
 /** The detail of a conflict when the resourceVersion of an update is not the current one. */
 export const staleObject = 'the object has been modified; please apply your changes to the latest version and try again'
 
-/** 409: the write does not fit the object as it is now. */
+/** 409: the write conflicts with the current object. */
 export function conflict(resource: GroupResource, name: string, detail: string = staleObject): StatusError {
   const message = `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${goQuote(name)}: ${detail}`
   return failure(409, 'Conflict', message, detailsOf(resource, name))
 }
 
-/** 409: server-side apply met fields of other managers. */
+/** 409: fields of a server-side apply are owned by other managers. */
 export function applyConflict(message: string, causes: readonly StatusCause[]): StatusError {
   return failure(409, 'Conflict', message, { causes })
 }
 
-/** 422: the object breaks rules. `kind` is the kind, not the resource; causes keep the order of the errors. */
+/** 422: the object is invalid. `kind` is the kind, not the resource; causes keep the order of the errors. */
 export function invalid(
   kind: { readonly group: string; readonly kind: string },
   name: string,
@@ -154,22 +154,22 @@ export function invalid(
   return failure(422, 'Invalid', errors.length === 0 ? subject : `${subject}: ${formatFieldErrors(errors)}`, details)
 }
 
-/** 422 without a cause, as for a JSON patch that does not apply. */
+/** 422 without a cause, as for a JSON patch that cannot be applied. */
 export function unprocessable(): StatusError {
   return failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {})
 }
 
-/** 400: the request cannot be understood. */
+/** 400: the request is malformed. */
 export function badRequest(message: string): StatusError {
   return failure(400, 'BadRequest', message)
 }
 
-/** 401: no credentials that count. */
+/** 401: no valid credentials. */
 export function unauthorized(message: string = 'Unauthorized'): StatusError {
   return failure(401, 'Unauthorized', message)
 }
 
-/** 403: not allowed. Without a name the message speaks of the resource, without a resource of the request. */
+/** 403: not allowed. Without a name the message is about the resource, without a resource about the request. */
 export function forbidden(
   resource: GroupResource,
   name: string,
@@ -185,18 +185,18 @@ export function forbidden(
   return failure(403, 'Forbidden', `${subject}: ${detail}`, detailsOf(resource, name, causes))
 }
 
-/** 405: the resource is there, the verb is not. */
+/** 405: the resource does not support the verb. */
 export function methodNotAllowed(): StatusError {
   return failure(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 }
 
-/** 405 of a storage that lacks an action: `create is not supported on resources of kind "pods"`. */
+/** 405 of a storage without that action: `create is not supported on resources of kind "pods"`. */
 export function methodNotSupported(resource: GroupResource, action: string): StatusError {
   const message = `${action} is not supported on resources of kind ${goQuote(formatGroupResource(resource))}`
   return failure(405, 'MethodNotAllowed', message, compact({ group: resource.group, kind: resource.plural }))
 }
 
-/** 406: none of the accepted forms can be made. */
+/** 406: no accepted media type is supported. */
 export function notAcceptable(message: string): StatusError {
   return failure(406, 'NotAcceptable', message)
 }
@@ -206,23 +206,18 @@ export function expired(message: string): StatusError {
   return failure(410, 'Expired', message)
 }
 
-/** 410: the thing was here and is not coming back. */
-export function gone(message: string): StatusError {
-  return failure(410, 'Gone', message)
-}
-
-/** 413: the body, or what it asks for, is too large. */
+/** 413: the body, or the result of applying it, is too large. */
 export function requestEntityTooLarge(message: string): StatusError {
   return failure(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`)
 }
 
-/** 415: the body is in a form that this resource does not take. */
+/** 415: the resource does not accept the media type of the body. */
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
   return failure(415, 'UnsupportedMediaType', message)
 }
 
-/** 429: slow down; `retryAfterSeconds` also becomes the Retry-After header. */
+/** 429: too many requests; `retryAfterSeconds` also becomes the Retry-After header. */
 export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
   return failure(429, 'TooManyRequests', message, compact({ retryAfterSeconds }))
 }
@@ -232,22 +227,22 @@ export function internalError(message: string): StatusError {
   return failure(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] })
 }
 
-/** 500 without a reason: what the real server answers when an error has no Status of its own. */
+/** 500 without a reason, as the real server returns for errors without a Status. */
 export function unknownError(message: string): StatusError {
   return failure(500, undefined, message)
 }
 
-/** 503: the server cannot answer now. */
+/** 503: the server is unavailable. */
 export function serviceUnavailable(message: string): StatusError {
   return failure(503, 'ServiceUnavailable', message)
 }
 
-/** 504: it did not come in time. */
+/** 504: the request timed out. */
 export function timeout(message: string, retryAfterSeconds: number = 0, causes?: readonly StatusCause[]): StatusError {
   return failure(504, 'Timeout', `Timeout: ${message}`, compact({ causes, retryAfterSeconds }))
 }
 
-/** 504: the resourceVersion asked for lies in the future. */
+/** 504: the requested resourceVersion is in the future. */
 export function resourceVersionTooLarge(requested: string, current: string): StatusError {
   return timeout(`Too large resource version: ${requested}, current: ${current}`, 1, [
     { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
@@ -259,59 +254,59 @@ function hasReason(error: unknown, code: number, ...reasons: readonly string[]):
   return error.reason === '' ? error.code === code : reasons.includes(error.reason)
 }
 
-/** The object, or the resource, is not there. */
+/** Reports NotFound: the object or the resource does not exist. */
 export function isNotFound(error: unknown): error is StatusError {
   return hasReason(error, 404, 'NotFound')
 }
 
-/** A name that is taken. */
+/** Reports AlreadyExists: the name is taken. */
 export function isAlreadyExists(error: unknown): error is StatusError {
   return error instanceof StatusError && error.reason === 'AlreadyExists'
 }
 
-/** A lost race: a stale resourceVersion, a failed precondition, or fields of another manager. */
+/** Reports Conflict: a stale resourceVersion, a failed precondition, or fields of another manager. */
 export function isConflict(error: unknown): error is StatusError {
   return hasReason(error, 409, 'Conflict')
 }
 
-/** The caller may not do that. */
+/** Reports Forbidden: the user is not allowed to do that. */
 export function isForbidden(error: unknown): error is StatusError {
   return hasReason(error, 403, 'Forbidden')
 }
 
-/** No valid credentials. */
+/** Reports Unauthorized: no valid credentials. */
 export function isUnauthorized(error: unknown): error is StatusError {
   return hasReason(error, 401, 'Unauthorized')
 }
 
-/** The object breaks rules. */
+/** Reports Invalid: the object failed validation. */
 export function isInvalid(error: unknown): error is StatusError {
   return hasReason(error, 422, 'Invalid')
 }
 
-/** A resourceVersion or continue token that is too old: list again. */
+/** Reports a 410, Expired or Gone: the resourceVersion or continue token is too old, list again. */
 export function isExpired(error: unknown): error is StatusError {
   return hasReason(error, 410, 'Expired', 'Gone')
 }
 
-/** The server asks for fewer requests. */
+/** Reports TooManyRequests: the server throttles the client. */
 export function isTooManyRequests(error: unknown): error is StatusError {
   return hasReason(error, 429, 'TooManyRequests')
 }
 
-/** It did not come in time, whoever waited. */
+/** Reports a timeout of the server or of the client. */
 export function isTimeout(error: unknown): error is StatusError {
   return hasReason(error, 504, 'Timeout', 'ServerTimeout')
 }
 
-/** The write was refused because the namespace is being deleted. */
+/** Reports that the write was rejected because the namespace is being deleted. */
 export function isNamespaceTerminating(error: unknown): error is StatusError {
   return (
     isForbidden(error) && (error.status.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating')
   )
 }
 
-/** A value is a Status of failure, as the last event of a watch or the body of an answer. */
+/** Reports that a value is a Status of failure, as the last event of a watch or the body of a response. */
 export function isFailureStatus(value: unknown): value is Status {
   if (typeof value !== 'object' || value === null) return false
   const { kind, status } = value as Partial<Status>

@@ -1,6 +1,6 @@
 // The user behind a request, as authenticators identify it and authorizers, admission and strategies read it.
 
-/** The caller of a request. */
+/** The authenticated user of a request. */
 export interface UserInfo {
   readonly name: string
   readonly uid?: string

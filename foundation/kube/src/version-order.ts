@@ -1,4 +1,5 @@
-// Kubernetes' order of versions in discovery: stable before beta before alpha, newer before older, other names last in alphabetical order.
+// Kubernetes' order of versions in discovery: stable before beta before alpha, newer before older, other names last in
+// alphabetical order.
 
 const pattern = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/
 const maturity = { alpha: 0, beta: 1, stable: 2 } as const

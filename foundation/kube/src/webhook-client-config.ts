@@ -1,4 +1,4 @@
-// The client configuration of webhooks, of admission and of conversion alike (apiserver's validation of webhooks, v1.35).
+// The client configuration of admission and conversion webhooks (apiserver's validation of webhooks, v1.35).
 import { fieldErrors } from './field-error.ts'
 import type { FieldError } from './field-error.ts'
 import { parseGoUrl } from './go-url.ts'
@@ -6,7 +6,7 @@ import { dns1123Subdomain } from './names.ts'
 
 const desiredForm = '; desired format: https://host[/path]'
 
-/** Errors of a webhook's `url`: it has to be an https URL with nothing but host and path. */
+/** Errors of a webhook's `url`: it must be an https URL with only a host and a path. */
 export function webhookUrlErrors(field: string, text: string): FieldError[] {
   const url = parseGoUrl(text)
   if (typeof url === 'string') return [fieldErrors.required(field, `url must be a valid URL: ${url}${desiredForm}`)]
@@ -35,7 +35,7 @@ export interface WebhookService {
 export function webhookServiceErrors(path: string, service: WebhookService): FieldError[] {
   const { name = '', namespace = '', port = 443 } = service
   const errors: FieldError[] = []
-  // Kubernetes mixes the two up: each is told to be missing where the other is.
+  // Kubernetes swaps the two: a missing name is reported at the namespace and vice versa.
   if (namespace === '') errors.push(fieldErrors.required(`${path}.name`))
   if (name === '') errors.push(fieldErrors.required(`${path}.namespace`))
   if (port < 1 || port > 65535)
@@ -48,7 +48,7 @@ function servicePathErrors(field: string, path: string): FieldError[] {
   const invalid = (detail: string): FieldError => fieldErrors.invalid(field, path, detail)
   if (path === '//') return [invalid('segment[0] may not be empty')]
   const errors = path.startsWith('/') ? [] : [invalid("must start with a '/'")]
-  // The first character is taken for the slash, whatever it is.
+  // The first character is skipped as the slash, even when it is another one.
   const steps = path.slice(1).replace(/\/$/, '').split('/')
   for (const [index, step] of steps.entries()) {
     if (step === '') errors.push(invalid(`segment[${index}] may not be empty`))

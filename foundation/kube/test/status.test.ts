@@ -180,7 +180,7 @@ describe('Status', () => {
       forbidden: kube.forbidden(configMaps, 'a', 'x', [{ reason: 'NamespaceTerminating' }]),
       invalid: kube.unprocessable(),
       expired: kube.expired('x'),
-      gone: kube.gone('x'),
+      gone: kube.failure(410, 'Gone', 'x'),
       bare: kube.failure(404, undefined, 'x'),
       other: new Error('x'),
     }

@@ -1,4 +1,4 @@
-import { parseYaml, withYamlTexts } from '@fairlead/kube'
+import { parseYaml, setYamlStrings } from '@fairlead/kube'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -21,7 +21,7 @@ const config = ['users', 1, 'user', 'auth-provider', 'config']
 
 describe('putting texts into YAML', () => {
   test('leaves everything else as it stands', () => {
-    const edited = withYamlTexts(source, [
+    const edited = setYamlStrings(source, [
       { path: [...config, 'id-token'], value: 'new: "token"' },
       { path: [...config, 'refresh-token'], value: 'yes' },
     ])
@@ -39,7 +39,7 @@ current-context: a
     ['a flow map', 'a: {b: 1}\n', 'a: {"x": "1", b: 1}\n'],
     ['JSON', '{"a": {"b": 1}}', '{"a": {"x": "1", "b": 1}}'],
   ])('adds a key that is not there to %s', (_, before, after) => {
-    expect(withYamlTexts(before, [{ path: ['a', 'x'], value: '1' }])).toBe(after)
+    expect(setYamlStrings(before, [{ path: ['a', 'x'], value: '1' }])).toBe(after)
   })
 
   test.each([
@@ -48,13 +48,13 @@ current-context: a
     ['an alias', 'b: &b {x: "0"}\na: *b\n'],
     ['a map in the place of the text', 'a: {x: {}}\n'],
   ])('gives up where there is %s', (_, before) => {
-    expect(withYamlTexts(before, [{ path: ['a', 'x'], value: '1' }])).toBe(undefined)
+    expect(setYamlStrings(before, [{ path: ['a', 'x'], value: '1' }])).toBe(undefined)
   })
 
   test('any text comes back as it was put in', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('id-token', 'added'), (value, key) => {
-        const edited = withYamlTexts(source, [{ path: [...config, key], value }])!
+        const edited = setYamlStrings(source, [{ path: [...config, key], value }])!
         const read = parseYaml(edited) as {
           users: { user?: { 'auth-provider': { config: Record<string, string> } } }[]
         }

@@ -17,8 +17,8 @@ export interface Document {
 export type SyntaxHint = (problem: string) => string | undefined
 
 /**
- * Returns the documents of a file, or of the files that {@link manifestFiles} finds in a folder. Empty and null documents
- * are left out.
+ * Returns the documents of a file, or of the files that {@link manifestFiles} finds in a folder. Empty and null
+ * documents are left out.
  * @throws ManifestError
  */
 export function readDocuments(path: string, hint?: SyntaxHint): readonly Document[] {

@@ -1,5 +1,5 @@
-// Kinds and plurals without a server: from CustomResourceDefinitions and objects at hand, and from the table of Kubernetes'
-// own kinds. Start with KindCatalog.
+// Kinds and plurals without a server: from CustomResourceDefinitions and objects at hand, and from the table of
+// Kubernetes' own kinds. Start with KindCatalog.
 import type { Kind } from '@fairlead/client'
 import { asCustomResourceDefinition, compareVersions, formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -35,8 +35,8 @@ export class KindCatalog {
   readonly #builtinGroups = new Set<string>()
 
   /**
-   * Collects the kinds of CustomResourceDefinitions among the objects. An object whose kind nothing defines is taken into
-   * account, too: its plural is guessed with {@link pluralOf}.
+   * Collects the kinds of CustomResourceDefinitions among the objects. An object whose kind nothing defines is taken
+   * into account, too: its plural is guessed with {@link pluralOf}.
    */
   constructor(objects: Iterable<KubeObject> = []) {
     for (const builtin of builtinKinds()) {

@@ -6,8 +6,8 @@ import { ManifestError } from './manifest-error.ts'
 const extension = /\.(?:ya?ml|json)$/
 
 /**
- * Returns the manifest files of a path, in name order: the file itself, or the .yaml, .yml and .json files of a folder and
- * of the folders below it. Folders named node_modules or with a leading dot are left out.
+ * Returns the manifest files of a path, in name order: the file itself, or the .yaml, .yml and .json files of a folder
+ * and of the folders below it. Folders named node_modules or with a leading dot are left out.
  * @throws ManifestError when the path does not exist or cannot be read
  */
 export function manifestFiles(path: string): readonly string[] {

@@ -21,8 +21,8 @@ export interface ReadOptions {
 }
 
 /**
- * Returns the objects of files and folders; `-` is standard input. Lists (v1 List and every kind ending in List that has
- * items) are taken apart.
+ * Returns the objects of files and folders; `-` is standard input. Lists (v1 List and every kind ending in List that
+ * has items) are taken apart.
  * @throws ManifestError when a path does not exist, and for every document that is neither null nor an object with
  * apiVersion, kind and metadata of the right types
  */

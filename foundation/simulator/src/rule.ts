@@ -58,8 +58,8 @@ const fields = ['name', 'apiVersion', 'kind', 'namespace', 'selector', 'when', '
 type Field = (typeof fields)[number]
 
 /**
- * Reads rules: a YAML list of `{name?, apiVersion, kind, namespace?, selector?, when?, delay?, status?, conditions?}`. `file` is for messages.
- * Throws {@link RulesError} for the first mistake.
+ * Reads rules: a YAML list of `{name?, apiVersion, kind, namespace?, selector?, when?, delay?, status?, conditions?}`.
+ * `file` is for messages. Throws {@link RulesError} for the first mistake.
  */
 export function parseRules(text: string, file: string = 'rules.yaml'): readonly Rule[] {
   let value: JsonValue

@@ -1,4 +1,5 @@
-// The simulator: a controller per kind that gives objects the status which rules say, so that examples and tests live without a kubelet or a cloud.
+// The simulator: a controller per kind that gives objects the status which rules say, so that examples and tests live
+// without a kubelet or a cloud.
 import { kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { after, terminal } from '@fairlead/controller'
@@ -40,13 +41,16 @@ export class Simulator {
       manager
         .controller(`simulator-${of.kind.toLowerCase()}.${of.apiVersion}`)
         .for(kind(of.apiVersion, of.kind))
-        .with({ concurrency, keepReady: false, manager: 'fairlead-simulator' })
-        .gone(({ key }) => this.#forget(formatKey(key)))
+        .withOptions({ concurrency, keepReady: false, manager: 'fairlead-simulator' })
+        .onDeleted(({ key }) => this.#forget(formatKey(key)))
         .reconcile((context) => this.#move(of.rules, context)),
     )
   }
 
-  /** Applies the rules that are due, each to what the one before has left, until none is; asks to come back for the next. */
+  /**
+   * Applies the rules that are due, each to what the one before has left, until none is; asks to come back for the
+   * next.
+   */
   async #move(rules: readonly Rule[], context: ReconcileContext<KubeObject>): Promise<Result> {
     let object = context.object
     for (let changes = 0; changes <= mostChanges; changes++) {

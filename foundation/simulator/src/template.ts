@@ -1,5 +1,5 @@
-// Values with references in them: `$(now)` is the time, `$(.metadata.name)` a field of the object. A text that is one reference takes the
-// field's own type.
+// Values with references in them: `$(now)` is the time, `$(.metadata.name)` a field of the object. A text that is one
+// reference takes the field's own type.
 import { parseColumnPath } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 
@@ -11,8 +11,8 @@ export interface TemplateValues {
 }
 
 /**
- * Fills in. `kept` is what stands in the same place already: with it, `$(now)` leaves a text that is there as it is, so that a time alone is
- * never a reason for a change.
+ * Fills in. `kept` is what stands in the same place already: with it, `$(now)` leaves a text that is there as it is, so
+ * that a time alone is never a reason for a change.
  */
 export type Template = (values: TemplateValues, kept?: JsonValue) => JsonValue
 

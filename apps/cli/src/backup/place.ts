@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sqlite, StoreError } from '@fairlead/apiserver'
 import type { Store } from '@fairlead/apiserver'
 import { findConnection, HttpsTransport, isClientError } from '@fairlead/client'
-import { CliError } from '../error.ts'
+import { CommandError } from '@fairlead/offline/command-error'
 import { openDataFolder } from '../up/data-folder.ts'
 
 /** A running server, or a store that nobody else holds. */
@@ -17,8 +17,8 @@ export type Place = { readonly name: string } & (
 const answerTime = 3_000
 
 /**
- * Finds the place that the flags `--kubeconfig`, `--context` and `--data` name; it is closed with `resources`. A folder without data is only made
- * when `create` is set. Throws CliError.
+ * Finds the place that the flags `--kubeconfig`, `--context` and `--data` name; it is closed with `resources`. A folder
+ * without data is only made when `create` is set. Throws CommandError.
  */
 export async function openPlace(
   options: Readonly<Record<string, unknown>>,
@@ -39,7 +39,7 @@ export async function openPlace(
   try {
     return { name: data.path, store: resources.use(await sqlite(data.store).open()) }
   } catch (error) {
-    if (error instanceof StoreError) throw new CliError(error.message, undefined, { cause: error })
+    if (error instanceof StoreError) throw new CommandError(error.message, undefined, { cause: error })
     throw error
   }
 }
@@ -59,8 +59,8 @@ async function answers(server: HttpsTransport): Promise<boolean> {
   }
 }
 
-function nothingThere(path: string): CliError {
-  return new CliError(
+function nothingThere(path: string): CommandError {
+  return new CommandError(
     `there is nothing in ${path}: no server runs there and it holds no data. Name another folder with --data, or a server with --kubeconfig.`,
   )
 }

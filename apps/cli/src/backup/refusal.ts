@@ -1,14 +1,17 @@
 // What a server says when it does not want to.
 import type { ByteResponse } from '@fairlead/client'
-import { CliError } from '../error.ts'
+import { CommandError } from '@fairlead/offline/command-error'
 
 /** The Status of an answer as an error of the command. */
-export async function refusalOf(place: { readonly name: string }, { status, body }: ByteResponse): Promise<CliError> {
+export async function refusalOf(
+  place: { readonly name: string },
+  { status, body }: ByteResponse,
+): Promise<CommandError> {
   const chunks: Uint8Array[] = []
   for await (const chunk of body) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString('utf8')
-  if (status === 404) return new CliError(`${place.name} is no server of Fairlead: it knows no backups`)
-  return new CliError(`${place.name}: ${messageOf(text) ?? `status ${status}`}`)
+  if (status === 404) return new CommandError(`${place.name} is no server of Fairlead: it knows no backups`)
+  return new CommandError(`${place.name}: ${messageOf(text) ?? `status ${status}`}`)
 }
 
 function messageOf(text: string): string | undefined {

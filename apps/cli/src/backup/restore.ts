@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { BackupError, backupPath, prepareRestore, readBackup, RestoreRefused } from '@fairlead/apiserver'
 import type { Backup, RestoreCounts, Store } from '@fairlead/apiserver'
 import type { HttpsTransport } from '@fairlead/client'
-import { CliError, usageError } from '../error.ts'
+import { CommandError, usageError } from '@fairlead/offline/command-error'
 import { openPlace } from './place.ts'
 import { counted } from './progress.ts'
 import { refusalOf } from './refusal.ts'
@@ -19,7 +19,7 @@ interface Wishes {
 /** A line of the server's answer. */
 type Progress = { readonly plan: RestoreCounts } | { readonly failed: string } | { readonly restored: object }
 
-/** Restores a backup. Throws CliError; then nothing was changed. */
+/** Restores a backup. Throws CommandError; then nothing was changed. */
 export async function restore(file: string, options: Readonly<Record<string, unknown>>): Promise<void> {
   const wishes: Wishes = { force: options['force'] === true, dryRun: options['dryRun'] === true }
   const backup = await read(file)
@@ -43,7 +43,7 @@ async function read(file: string): Promise<Backup> {
     if (!(await stat(file)).isFile()) throw usageError(`${file} is not a file`)
     return await readBackup(counted(createReadStream(file), 'Reading'))
   } catch (error) {
-    if (error instanceof BackupError) throw new CliError(`${file}: ${error.message}`)
+    if (error instanceof BackupError) throw new CommandError(`${file}: ${error.message}`)
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw usageError(`there is no file ${file}`)
     throw error
   }
@@ -74,10 +74,10 @@ async function intoServer(server: HttpsTransport, file: string, { force, dryRun 
   for await (const line of createInterface({ input: Readable.from(answer.body) })) {
     last = JSON.parse(line) as Progress
     if ('plan' in last) say(server.address, last.plan)
-    if ('failed' in last) throw new CliError(last.failed)
+    if ('failed' in last) throw new CommandError(last.failed)
   }
   if (last === undefined || (!dryRun && !('restored' in last)))
-    throw new CliError(`${server.address} broke off; see its log, and compare with --dry-run --force`)
+    throw new CommandError(`${server.address} broke off; see its log, and compare with --dry-run --force`)
 }
 
 function say(name: string, counts: RestoreCounts): void {
@@ -86,6 +86,6 @@ function say(name: string, counts: RestoreCounts): void {
   )
 }
 
-function refused(message: string): CliError {
-  return new CliError(`${message} (fairlead restore --force; --dry-run --force says it without doing it)`)
+function refused(message: string): CommandError {
+  return new CommandError(`${message} (fairlead restore --force; --dry-run --force says it without doing it)`)
 }

@@ -30,7 +30,10 @@ export function namespaceNames(given: Given): Promise<readonly string[]> {
   return withClient(given, (client) => namesOf(client, { apiVersion: 'v1', kind: 'Namespace' }, undefined))
 }
 
-/** `type/name` for a word: types until there is a slash, then the names of that type. TYPE and KIND stand for every type. */
+/**
+ * `type/name` for a word: types until there is a slash, then the names of that type. TYPE and KIND stand for every
+ * type.
+ */
 export function resourceNames(kinds: readonly string[], word: string, given: Given): Promise<readonly string[]> {
   return withClient(given, async (client) => {
     const all = kinds.includes('TYPE') || kinds.includes('KIND')

@@ -1,4 +1,5 @@
-// What may stand next on the command line: read off the tree of commands, and from the cluster where names of objects are wanted.
+// What may stand next on the command line: read off the tree of commands, and from the cluster where names of objects
+// are wanted.
 import type { Argument, Command, Option } from 'commander'
 import { capabilities } from '../capabilities.ts'
 import { program } from '../program.ts'
@@ -39,12 +40,12 @@ async function complete(words: readonly string[]): Promise<Answer> {
   const word = words.at(-1) ?? ''
   const root = await program(before.find((text) => !text.startsWith('-')))
   const { command, given, position, open } = walk(root, before)
-  if (open !== undefined) return valuesOf(open.flags, open.description, word, given)
+  if (open !== undefined) return optionValues(open, word, given)
   const assigned = /^(--[^=]+)=/.exec(word)
   if (assigned) {
     const option = command.options.find(({ long }) => long === assigned[1])
     if (option === undefined) return nothing
-    const { candidates, also } = await valuesOf(option.flags, option.description, valueOf(word), given)
+    const { candidates, also } = await optionValues(option, valueOf(word), given)
     return { candidates: candidates.map(({ text, ...rest }) => ({ text: `${assigned[1]}=${text}`, ...rest })), also }
   }
   if (word.startsWith('-')) return { candidates: flagsOf(command), also: '' }
@@ -107,6 +108,10 @@ function flagsOf(command: Command): Candidate[] {
 function argumentAt({ registeredArguments }: Command, position: number): Argument | undefined {
   const last = registeredArguments.at(-1)
   return registeredArguments[position] ?? (last?.variadic === true ? last : undefined)
+}
+
+async function optionValues({ flags, description, argChoices }: Option, word: string, given: Given): Promise<Answer> {
+  return argChoices === undefined ? valuesOf(flags, description, word, given) : texts(argChoices)
 }
 
 /** Candidates for a value, by what its placeholder and its description call it. */

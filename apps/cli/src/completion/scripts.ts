@@ -1,6 +1,7 @@
-// The shells' side of completion. Each script hands the words so far to `fairlead __complete`, whose answer is one candidate a line (text, tab,
-// description) and a last line `:files`, `:folders` or `:`, which says what else the shell may offer.
-import { usageError } from '../error.ts'
+// The shells' side of completion. Each script hands the words so far to `fairlead __complete`, whose answer is one
+// candidate a line (text, tab, description) and a last line `:files`, `:folders` or `:`, which says what else the shell
+// may offer.
+import { usageError } from '@fairlead/offline/command-error'
 
 /** The script of a shell. Throws a usage error that lists the shells. */
 export function completionScript(shell: string): string {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { CliError } from '../error.ts'
+import { CommandError } from '@fairlead/offline/command-error'
 
 /** An open folder. Disposing a temporary one deletes it. */
 export interface DataFolder extends Disposable {
@@ -12,7 +12,10 @@ export interface DataFolder extends Disposable {
   readonly kubeconfig: string
 }
 
-/** Makes the folder when it is missing and names the places in it; a temporary one when none is named. Throws CliError. */
+/**
+ * Makes the folder when it is missing and names the places in it; a temporary one when none is named. Throws
+ * CommandError.
+ */
 export function openDataFolder(path: string | undefined): DataFolder {
   const folder = path === undefined ? temporaryFolder() : namedFolder(resolve(path))
   return {
@@ -25,11 +28,14 @@ export function openDataFolder(path: string | undefined): DataFolder {
   }
 }
 
-/** Whoever keeps nothing takes no lock, and must not take the kubeconfig of one that holds it. Throws CliError that names the other. */
+/**
+ * Whoever keeps nothing takes no lock, and must not take the kubeconfig of one that holds it. Throws CommandError that
+ * names the other.
+ */
 export function refuseHeld({ path, store }: DataFolder): void {
   const owner = ownerOf(join(store, 'owner.json'))
   if (owner === undefined || !isAlive(owner.pid)) return
-  throw new CliError(
+  throw new CommandError(
     `the data folder ${path} is in use by process ${owner.pid}, started ${owner.startedAt}. Stop it, or name another folder with --data.`,
   )
 }
@@ -51,13 +57,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Writes the kubeconfig, for its owner's eyes only. Throws CliError. */
+/** Writes the kubeconfig, for its owner's eyes only. Throws CommandError. */
 export async function writeKubeconfig({ kubeconfig }: DataFolder, text: string): Promise<void> {
   try {
     await writeFile(kubeconfig, text, { mode: 0o600 })
     await chmod(kubeconfig, 0o600)
   } catch (error) {
-    throw new CliError(
+    throw new CommandError(
       `the kubeconfig ${kubeconfig} cannot be written: ${(error as Error).message}. Make room for it, or name another folder with --data.`,
     )
   }
@@ -70,7 +76,7 @@ function namedFolder(folder: string): string {
     if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
     return folder
   } catch (error) {
-    throw new CliError(
+    throw new CommandError(
       `the data folder ${folder} cannot be used: ${(error as Error).message}. Name another one with --data.`,
     )
   }
@@ -80,7 +86,7 @@ function temporaryFolder(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'fairlead-'))
   } catch (error) {
-    throw new CliError(
+    throw new CommandError(
       `no temporary folder for the kubeconfig: ${(error as Error).message}. Set TMPDIR to a folder that you can write.`,
     )
   }

@@ -1,12 +1,16 @@
-// Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which processes, and what to try.
+// Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which
+// processes, and what to try.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { CliError, usageError } from '../error.ts'
+import { CommandError, usageError } from '@fairlead/offline/command-error'
 
-/** A process of an example: a module that listens on the port named by `PORT` and prints a line that ends in `on port <port>`. */
+/**
+ * A process of an example: a module that listens on the port named by `PORT` and prints a line that ends in `on port
+ * <port>`.
+ */
 export interface ExampleProcess {
   readonly name: string
   readonly module: string
@@ -94,11 +98,11 @@ function processOf(entry: JsonObject, file: string, folder: string): ExampleProc
 }
 
 function text(value: JsonValue | undefined, file: string, field: string): string {
-  if (typeof value !== 'string') throw new CliError(`${file}: ${field} should be a text`)
+  if (typeof value !== 'string') throw new CommandError(`${file}: ${field} should be a text`)
   return value
 }
 
 function list(value: JsonValue | undefined, file: string, field: string): readonly JsonValue[] {
-  if (!Array.isArray(value)) throw new CliError(`${file}: ${field} should be a list`)
+  if (!Array.isArray(value)) throw new CommandError(`${file}: ${field} should be a list`)
   return value
 }

@@ -1,4 +1,5 @@
-// Each capability works as its own service account with the rules it declares, and with those that users grant it by label (design decision 13).
+// Each capability works as its own service account with the rules it declares, and with those that users grant it by
+// label (design decision 13).
 import type { Client } from '@fairlead/client'
 import type { Capability } from '@fairlead/controller'
 import { isAlreadyExists } from '@fairlead/kube'

@@ -11,8 +11,8 @@ const manager = 'kubectl'
 const ConfigMap = kind<KubeObject>('v1', 'ConfigMap', { plural: 'configmaps', namespaced: true })
 
 /**
- * Applies an example once per data folder: a ConfigMap remembers that it was loaded, so that what the user changed or deleted since stays.
- * A load that was cut off is begun again. Resolves with false when it had been loaded before.
+ * Applies an example once per data folder: a ConfigMap remembers that it was loaded, so that what the user changed or
+ * deleted since stays. A load that was cut off is begun again. Resolves with false when it had been loaded before.
  */
 export async function loadExample(admin: Client, example: Example): Promise<boolean> {
   const marker = { namespace: systemNamespace, name: `example-${example.name.replaceAll('/', '-')}` }

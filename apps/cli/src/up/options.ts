@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { capabilities } from '../capabilities.ts'
 import type { CapabilityEntry } from '../capabilities.ts'
-import { usageError } from '../error.ts'
+import { usageError } from '@fairlead/offline/command-error'
 
 export interface UpOptions {
   /** Where store and kubeconfig are; undefined: a temporary folder for the kubeconfig. */

@@ -1,6 +1,6 @@
 // Which port the API server takes when none was asked for.
 import { createServer } from 'node:net'
-import { CliError } from '../error.ts'
+import { CommandError } from '@fairlead/offline/command-error'
 
 const first = 6443
 const tried = 100
@@ -20,12 +20,12 @@ export async function choosePort(wanted: number | undefined): Promise<number> {
   if (wanted !== undefined) {
     const reason = await obstacle(wanted)
     if (reason === undefined) return wanted
-    throw new CliError(
+    throw new CommandError(
       reason === 'EACCES'
         ? `port ${wanted} is not for you to take: name one above 1023 with --port, or leave it out`
         : `port ${wanted} is taken: leave --port out to get the next free one, or stop what listens there`,
     )
   }
   for (let port = first; port < first + tried; port++) if ((await obstacle(port)) === undefined) return port
-  throw new CliError(`no port from ${first} to ${first + tried - 1} is free: name one with --port`)
+  throw new CommandError(`no port from ${first} to ${first + tried - 1} is free: name one with --port`)
 }

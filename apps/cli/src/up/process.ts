@@ -1,11 +1,12 @@
-// Runs the processes of an example beside the server: started before anything calls them, started again when they end, stopped with the server.
+// Runs the processes of an example beside the server: started before anything calls them, started again when they end,
+// stopped with the server.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { systemClock } from '@fairlead/client'
-import { CliError } from '../error.ts'
+import { CommandError } from '@fairlead/offline/command-error'
 import type { Example, ExampleProcess } from './example.ts'
 
 const startMs = 15_000
@@ -78,11 +79,11 @@ function portOf(child: ChildProcess, name: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const tooLate = systemClock.timer(startMs, () => {
       child.kill('SIGKILL')
-      reject(new CliError(`the process ${name} did not say within ${startMs / 1000} s where it listens`))
+      reject(new CommandError(`the process ${name} did not say within ${startMs / 1000} s where it listens`))
     })
     const ended = (code: number | null): void => {
       tooLate[Symbol.dispose]()
-      reject(new CliError(`the process ${name} ended with exit code ${code} before it listened`))
+      reject(new CommandError(`the process ${name} ended with exit code ${code} before it listened`))
     }
     child.once('exit', ended)
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {

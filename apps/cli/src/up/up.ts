@@ -6,7 +6,7 @@ import type { Client } from '@fairlead/client'
 import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
-import { CliError, usageError } from '../error.ts'
+import { CommandError, usageError } from '@fairlead/offline/command-error'
 import { openDataFolder, refuseHeld, writeKubeconfig } from './data-folder.ts'
 import type { DataFolder } from './data-folder.ts'
 import { readExample } from './example.ts'
@@ -25,7 +25,7 @@ import { exportLine, readyText } from './text.ts'
 const logLevels = ['debug', 'info', 'warn', 'error'] as const
 type LogLevel = (typeof logLevels)[number]
 
-/** Runs until a signal ends it. Throws CliError for whatever the user can mend. */
+/** Runs until a signal ends it. Throws CommandError for whatever the user can mend. */
 export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> {
   const options = parseUpOptions(raw)
   const example = options.example === undefined ? undefined : readExample(options.example)
@@ -139,7 +139,7 @@ async function startServer(
     })
     return server
   } catch (error) {
-    if (error instanceof StoreError) throw new CliError(error.message, 1, { cause: error })
+    if (error instanceof StoreError) throw new CommandError(error.message, 1, { cause: error })
     throw error
   }
 }

@@ -1,4 +1,5 @@
-// How commands reach actions: the endpoints of the server where it serves them, else the same service in this process with the user's own rights.
+// How commands reach actions: the endpoints of the server where it serves them, else the same service in this process
+// with the user's own rights.
 import type { Client } from '@fairlead/client'
 import { StatusError, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
@@ -25,7 +26,7 @@ export interface ActionsClient extends AsyncDisposable {
 
 /** Finds out whether the server serves actions, and speaks to it or works here. */
 export async function actionsClient(client: Client): Promise<ActionsClient> {
-  const { status, body } = await client.answer({ method: 'GET', path: '/api/actions' })
+  const { status, body } = await client.sendRaw({ method: 'GET', path: '/api/actions' })
   // A server that serves actions asks for the kind; any other knows no such path.
   return status === 400 && isJsonObject(body) && body['error'] === 'input-error'
     ? new Remote(client)
@@ -72,7 +73,7 @@ class Remote implements ActionsClient {
     query: Readonly<Record<string, string | undefined>>,
     body?: JsonObject,
   ): Promise<JsonObject> {
-    const answer = await this.#client.answer({
+    const answer = await this.#client.sendRaw({
       method,
       path: `/api/actions${path}`,
       query,

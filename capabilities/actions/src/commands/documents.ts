@@ -16,7 +16,10 @@ export interface Document {
   readonly object: KubeObject
 }
 
-/** The objects of files and folders (`.yaml`, `.yml`, `.json`, folders within them); `-` is standard input. Lists are taken apart. Throws DocumentError. */
+/**
+ * The objects of files and folders (`.yaml`, `.yml`, `.json`, folders within them); `-` is standard input. Lists are
+ * taken apart. Throws DocumentError.
+ */
 export async function readDocuments(
   paths: readonly string[],
   stdin: () => Promise<string>,

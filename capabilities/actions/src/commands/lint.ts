@@ -8,7 +8,9 @@ import { parseMapping } from '../engine/mapping/mapping.ts'
 import type { Problem } from '../engine/data/problem.ts'
 import { DocumentError, filesOf, readDocuments } from './documents.ts'
 
-/** Prints one line per mistake and exits with 1 when something cannot work; what strict JSON would refuse is only told. */
+/**
+ * Prints one line per mistake and exits with 1 when something cannot work; what strict JSON would refuse is only told.
+ */
 export async function run(context: CommandContext): Promise<number> {
   const paths = context.arguments[0] as readonly string[]
   let checked = 0

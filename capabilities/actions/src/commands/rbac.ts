@@ -25,7 +25,10 @@ export const endpointRoles: readonly KubeObject[] = [
   },
 ]
 
-/** Whoever may edit in a namespace may run actions there; whoever may view sees mappings. Jobs are made with the user's rights, too. */
+/**
+ * Whoever may edit in a namespace may run actions there; whoever may view sees mappings. Jobs are made with the user's
+ * rights, too.
+ */
 export const actionRoles: readonly KubeObject[] = [
   {
     apiVersion: `${rbac}/v1`,

@@ -16,8 +16,8 @@ export function parseResource(text: string, namespace: string | undefined): Reso
 }
 
 /**
- * Where a resource is that was named without a namespace: in the kubeconfig's, else in the only other one that has one of this kind and name,
- * which is said. For commands that only look.
+ * Where a resource is that was named without a namespace: in the kubeconfig's, else in the only other one that has one
+ * of this kind and name, which is said. For commands that only look.
  */
 export async function located(context: CommandContext, client: Client, ref: ResourceRef): Promise<ResourceRef> {
   if (context.options['namespace'] !== undefined) return ref

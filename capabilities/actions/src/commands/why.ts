@@ -1,4 +1,5 @@
-// `fairlead actions why`: which maps a resource may have, which were found, merged and cut. With files it needs no cluster.
+// `fairlead actions why`: which maps a resource may have, which were found, merged and cut. With files it needs no
+// cluster.
 import type { CommandContext } from '@fairlead/controller'
 import { stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'

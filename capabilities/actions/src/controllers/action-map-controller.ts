@@ -1,4 +1,4 @@
-// Looks after action maps: tells their authors what is wrong with them, and makes the mappings that they carry (`kam-defs`).
+// The controller of action maps: reports their problems as events, and creates their embedded mappings (`kam-defs`).
 import { CollisionError, ConfigMap } from '@fairlead/client'
 import type { Controller, Manager, ReconcileContext } from '@fairlead/controller'
 import { StatusError, controllerOf, isTerminating } from '@fairlead/kube'
@@ -9,19 +9,20 @@ import { mapTypeLabel } from '../engine/maps/action-map.ts'
 import { mapProblems } from '../engine/map-problems.ts'
 import { autoCreatedLabel, embeddedMapping, kamDefsKey } from '../engine/embedded-mapping.ts'
 
-/** Sets the controller up. Only maps with the label `kappnav.io/map-type` are looked after; others are used all the same. */
-export function setUpMapController(manager: Manager): Controller<ConfigMap> {
-  const told = new Map<string, string>()
+/** Starts the controller. It reconciles only maps with the label `kappnav.io/map-type`; others are used as well. */
+export function startActionMapController(manager: Manager): Controller<ConfigMap> {
+  /** The problems that were reported for a map, by its key. */
+  const reported = new Map<string, string>()
   return manager
     .controller('action-maps')
     .for(ConfigMap, { when: ({ object, previous }) => isMap(object) || (previous !== undefined && isMap(previous)) })
     .watches(kindActionMapping, (mapping) => ownerOf(mapping))
-    .with({ keepReady: false })
-    .gone(({ key }) => void told.delete(`${key.namespace}/${key.name}`))
+    .withOptions({ keepReady: false })
+    .onDeleted(({ key }) => void reported.delete(`${key.namespace}/${key.name}`))
     .reconcile(async (context) => {
-      if (!isMap(context.object) && !carriesMapping(context.object)) return removeMappings(context, undefined)
-      tellProblems(context, told)
-      await keepMapping(context)
+      if (!isMap(context.object) && !hasEmbeddedMapping(context.object)) return removeMappings(context, undefined)
+      reportProblems(context, reported)
+      await applyEmbeddedMapping(context)
     })
 }
 
@@ -29,27 +30,29 @@ function isMap({ metadata }: KubeObject): boolean {
   return metadata.labels?.[mapTypeLabel] !== undefined
 }
 
-function carriesMapping({ data }: ConfigMap): boolean {
+function hasEmbeddedMapping({ data }: ConfigMap): boolean {
   return data?.[kamDefsKey] !== undefined
 }
 
-/** One event for each thing that is wrong, once for each state of the map. */
-function tellProblems({ object, events, key }: ReconcileContext<ConfigMap>, told: Map<string, string>): void {
+/** Emits one event per problem, once for each set of problems. */
+function reportProblems({ object, events, key }: ReconcileContext<ConfigMap>, reported: Map<string, string>): void {
   const id = `${key.namespace}/${key.name}`
   const problems = mapProblems(object)
-  const state = problems.map(({ field, message }) => `${field}: ${message}`).join('\n')
-  if (told.get(id) === state) return
-  told.set(id, state)
+  const summary = problems.map(({ field, message }) => `${field}: ${message}`).join('\n')
+  if (reported.get(id) === summary) return
+  reported.set(id, summary)
   for (const { code, field, message } of problems) events.warning(code, `${field}: ${message}`, { action: 'Read' })
 }
 
-/** Makes the mapping that a map carries, owned by the map; one that is not ours is left alone. */
-async function keepMapping(context: ReconcileContext<ConfigMap>): Promise<void> {
+/**
+ * Applies the embedded mapping of a map, owned by the map. A mapping of that name with another owner is not changed.
+ */
+async function applyEmbeddedMapping(context: ReconcileContext<ConfigMap>): Promise<void> {
   const { object, client, events } = context
   if (isTerminating(object)) return
   const embedded = embeddedMapping(object)
   if (embedded !== undefined && 'problem' in embedded) {
-    // What cannot be read is no reason to take a mapping away that works.
+    // An invalid definition does not delete the mapping that was created from a valid one.
     const { code, field, message } = embedded.problem
     events.warning(code, `${field}: ${message}`, { action: 'Create' })
     return
@@ -63,7 +66,7 @@ async function keepMapping(context: ReconcileContext<ConfigMap>): Promise<void> 
     if (error instanceof CollisionError) {
       events.warning(
         'NotOurs',
-        `KindActionMapping ${mapping.metadata.name ?? ''} exists and does not belong to this map; it stays as it is. Give the one in ${kamDefsKey} another name`,
+        `KindActionMapping ${mapping.metadata.name ?? ''} exists and is not owned by this map; it is not changed. Rename the mapping in ${kamDefsKey}`,
         { action: 'Create' },
       )
     } else if (error instanceof StatusError && error.code === 422) {
@@ -72,7 +75,7 @@ async function keepMapping(context: ReconcileContext<ConfigMap>): Promise<void> 
   }
 }
 
-/** Deletes mappings of this map but the one that it carries now. */
+/** Deletes the mappings that were created from this map, except the one named `keep`. */
 async function removeMappings(
   { object, client, read }: ReconcileContext<ConfigMap>,
   keep: string | undefined,

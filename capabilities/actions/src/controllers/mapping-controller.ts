@@ -1,4 +1,5 @@
-// Says on each KindActionMapping which of its rules are used, what is wrong with the others, and which maps they lead to.
+// The controller of KindActionMappings: reports in their status the rules in use, the problems of the others, and the
+// maps they name.
 import { ConfigMap } from '@fairlead/client'
 import type { Controller, InformerUse, Manager, ReconcileContext } from '@fairlead/controller'
 import { condition } from '@fairlead/kube'
@@ -10,22 +11,22 @@ import type { Mapping, MapType } from '../engine/mapping/mapping.ts'
 import { mapsOfRules } from '../engine/mapping/rule-maps.ts'
 import type { Problem } from '../engine/data/problem.ts'
 
-/** Entries of each list of a status. */
+/** Maximum entries of each list in a status. */
 const maxListed = 100
 
-/** Sets the controller up. */
-export function setUpMappingController(manager: Manager): Controller<KindActionMappingObject> {
+/** Starts the controller. */
+export function startMappingController(manager: Manager): Controller<KindActionMappingObject> {
   const maps = manager.use(ConfigMap)
   const controller: Controller<KindActionMappingObject> = manager
     .controller('actions')
     .for(kindActionMapping)
-    .with({ keepReady: false })
+    .withOptions({ keepReady: false })
     .reconcile((context) => reconcile(context, maps))
-  const listening = maps.informer.subscribe({
+  const subscription = maps.informer.subscribe({
     changed: ({ type, object: { metadata } }) => {
       if (type === 'changed') return
       for (const mapping of controller.informer.objects.values()) {
-        if (leadsTo(parseMapping(mapping), metadata.namespace ?? '', metadata.name ?? ''))
+        if (canName(parseMapping(mapping), metadata.namespace ?? '', metadata.name ?? ''))
           controller.enqueue({ namespace: mapping.metadata.namespace ?? '', name: mapping.metadata.name ?? '' })
       }
     },
@@ -36,7 +37,7 @@ export function setUpMappingController(manager: Manager): Controller<KindActionM
   manager.signal.addEventListener(
     'abort',
     () => {
-      listening[Symbol.dispose]()
+      subscription[Symbol.dispose]()
       maps[Symbol.dispose]()
     },
     { once: true },
@@ -54,7 +55,7 @@ async function reconcile(
   const { found, missing } = mapsOfRules(rules, object.metadata.namespace ?? '', informer.objects.keys(), maxListed)
   const conditions = conditionsOf(mapping)
   for (const problem of mapping.problems) {
-    if (!wasTold(object, problem))
+    if (!isReported(object, problem))
       events.warning(problem.code, `${problem.field}: ${problem.message}`, { action: 'Read' })
   }
   await status.apply({
@@ -70,29 +71,29 @@ async function reconcile(
 }
 
 function conditionsOf({ problems }: Mapping): readonly Condition[] {
-  const whole = problems.find(({ code, field }) => code === 'InvalidMapping' && field === 'spec.precedence')
-  if (whole !== undefined) {
+  const invalid = problems.find(({ code, field }) => code === 'InvalidMapping' && field === 'spec.precedence')
+  if (invalid !== undefined) {
     return [
-      condition('Accepted', false, { reason: whole.code, message: whole.message }),
-      condition('Ready', false, { reason: whole.code, message: whole.message }),
+      condition('Accepted', false, { reason: invalid.code, message: invalid.message }),
+      condition('Ready', false, { reason: invalid.code, message: invalid.message }),
     ]
   }
   const [first] = problems
   const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
   return [
-    condition('Accepted', true, { reason: 'Accepted', message: 'The mapping takes part' }),
+    condition('Accepted', true, { reason: 'Accepted', message: 'The mapping is used' }),
     first === undefined
-      ? condition('Ready', true, { reason: 'RulesUsed', message: 'Every rule is used' })
+      ? condition('Ready', true, { reason: 'RulesUsed', message: 'All rules are used' })
       : condition('Ready', false, { reason: first.code, message: `${first.field}: ${first.message}${more}` }),
   ]
 }
 
-/** The status says it already: an event for each look would only be noise. */
-function wasTold({ status }: KindActionMappingObject, { field, message }: Problem): boolean {
-  return status?.problems?.some((told) => told.field === field && told.message === message) ?? false
+/** The problem is in the status already, so that no further event is needed. */
+function isReported({ status }: KindActionMappingObject, { field, message }: Problem): boolean {
+  return status?.problems?.some((reported) => reported.field === field && reported.message === message) ?? false
 }
 
-function leadsTo(mapping: Mapping, namespace: string, name: string): boolean {
+function canName(mapping: Mapping, namespace: string, name: string): boolean {
   const rules = (Object.keys(rulesField) as MapType[]).flatMap((type) => mapping.rules[type])
   return (
     mapsOfRules(rules, mapping.namespace, [`${namespace}/${name}`], 1).found.length > 0 ||

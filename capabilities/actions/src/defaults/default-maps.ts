@@ -1,20 +1,20 @@
-// Action maps of well-known kinds: the console's views as url actions, restart and scale as commands.
+// Default action maps of well-known kinds: console views as url actions, restart and scale as command actions.
 import type { JsonObject } from '@fairlead/kube'
 
-/** A map of one kind. */
+/** The default map of one kind. */
 export interface DefaultMap {
-  /** In lower case, as in the map's name. */
+  /** Lower case, as in the name of the map. */
   readonly kind: string
   readonly data: Readonly<Record<string, string>>
 }
 
-/** An image whose command is kubectl. */
+/** An image with kubectl. */
 const kubectlImage = 'rancher/kubectl:v1.33.1'
 
 const namespace = '${resource.$.metadata.namespace}'
 const name = '${resource.$.metadata.name}'
 
-/** The maps. */
+/** The default action maps. */
 export const defaultMaps: readonly DefaultMap[] = [
   workload('deployment', 'apps/v1/deployments', ['logs']),
   workload('statefulset', 'apps/v1/statefulsets', ['logs']),
@@ -26,15 +26,15 @@ export const defaultMaps: readonly DefaultMap[] = [
 ]
 
 function viewed(kind: string, resource: string, more: readonly string[]): DefaultMap {
-  return { kind, data: { 'url-actions': text(views(resource, more)) } }
+  return { kind, data: { 'url-actions': json(views(resource, more)) } }
 }
 
 function workload(kind: string, resource: string, more: readonly string[]): DefaultMap {
   return {
     kind,
     data: {
-      'url-actions': text(views(resource, more)),
-      'cmd-actions': text([
+      'url-actions': json(views(resource, more)),
+      'cmd-actions': json([
         {
           name: 'restart',
           text: 'Restart',
@@ -51,7 +51,7 @@ function workload(kind: string, resource: string, more: readonly string[]): Defa
           'requires-input': 'scale',
         },
       ]),
-      inputs: text({
+      inputs: json({
         scale: {
           title: 'Scale',
           fields: {
@@ -65,7 +65,7 @@ function workload(kind: string, resource: string, more: readonly string[]): Defa
           },
         },
       }),
-      snippets: text({
+      snippets: json({
         is_count:
           "function isCount(text) { var ok = /^[0-9]{1,4}$/.test(JSON.parse(text).value); return JSON.stringify(ok ? {valid: true} : {valid: false, message: 'should be a number from 0 to 9999'}); }",
       }),
@@ -85,6 +85,6 @@ function views(resource: string, more: readonly string[]): readonly JsonObject[]
   }))
 }
 
-function text(value: JsonObject | readonly JsonObject[]): string {
+function json(value: JsonObject | readonly JsonObject[]): string {
   return JSON.stringify(value, undefined, 2)
 }

@@ -1,11 +1,11 @@
-// What a cluster starts with: the default mapping of the design, and maps of our own, so that the first day's menu is not empty.
+// Default objects of a cluster: the default mapping of the design, and action maps for well-known kinds.
 import type { KubeObject } from '@fairlead/kube'
 import { apiVersion } from '../api.ts'
 import { mapTypeLabel } from '../engine/maps/action-map.ts'
 import { kappnavNamespace } from '../engine/runs/settings.ts'
 import { defaultMaps } from './default-maps.ts'
 
-/** Rules by the naming convention, for kinds of a group (wildcard apiVersion star/star) and for those without (star). */
+/** Returns the rules of the naming convention for a wildcard apiVersion: group kinds or kinds of the core group. */
 function conventions(wildcard: string): readonly Readonly<Record<string, string>>[] {
   return [
     {
@@ -21,7 +21,7 @@ function conventions(wildcard: string): readonly Readonly<Record<string, string>
   ]
 }
 
-/** The default mapping: the seed's four rules, and the same for kinds without a group. */
+/** The default mapping: the seed's four rules, and the same rules for the core group. */
 export const defaultMapping: KubeObject = {
   apiVersion,
   kind: 'KindActionMapping',
@@ -42,14 +42,14 @@ export const defaultMapping: KubeObject = {
   },
 }
 
-/** In the order in which they are made. */
+/** The default objects, in the order of their creation. */
 export const defaults: readonly KubeObject[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: kappnavNamespace } },
   defaultMapping,
   map('builtin', 'builtin', { 'console-url': '/console' }),
   ...defaultMaps.map(({ kind, data }) => map(`kappnav.actions.${kind}`, 'action', data)),
   map('kappnav.status-mapping-unregistered', 'status', {
-    exists: JSON.stringify({ value: 'Unknown', flyover: 'Nothing tells the status of this kind' }),
+    exists: JSON.stringify({ value: 'Unknown', flyover: 'No status map for this kind' }),
   }),
 ]
 

@@ -1,17 +1,17 @@
-// What callers are told when an action cannot be had: a status of HTTP and a word of the original's (originals/kappnav.md §3.3).
+// Errors of requests for actions: an HTTP status and the error word of the original (originals/kappnav.md §3.3).
 import { SelectorError, StatusError } from '@fairlead/kube'
 import { InputError } from './runs/inputs.ts'
 import { PatternError } from './patterns/pattern.ts'
 
 /**
- * The word before the message:
+ * Error words; each precedes the message:
  * - `input-error`: an input of the action, or of the request, is missing or does not fit.
- * - `pattern-error`: a pattern cannot be resolved; the message of its PatternError follows.
- * - `validation-error`: what was sent does not fit the form of the action.
+ * - `pattern-error`: a pattern cannot be resolved; the message is that of the PatternError.
+ * - `validation-error`: the inputs do not match the form of the action.
  * - `syntax-error`: a body, selector or map that cannot be parsed.
- * - `not-found`: the resource, the action or the Job is not there.
- * - `forbidden`: the caller may not do that; the message names verb and resource.
- * - `internal-error`: the server, or a webhook of it, failed.
+ * - `not-found`: the resource, the action or the Job does not exist.
+ * - `forbidden`: the caller lacks a right; the message names verb and resource.
+ * - `internal-error`: the server or one of its webhooks failed.
  */
 export type ActionErrorKind =
   | 'input-error'
@@ -22,13 +22,13 @@ export type ActionErrorKind =
   | 'forbidden'
   | 'internal-error'
 
-/** A refusal. `message` begins with its kind and a colon. */
+/** A request for an action failed. `message` begins with the kind and a colon. */
 export class ActionError extends Error {
   override readonly name = 'ActionError'
   readonly kind: ActionErrorKind
   /** HTTP status. */
   readonly status: number
-  /** The field of the form that is to blame. */
+  /** The invalid field of the form, if the error is about one. */
   readonly field: string | undefined
 
   constructor(
@@ -44,7 +44,7 @@ export class ActionError extends Error {
   }
 }
 
-/** The refusal that an error is; undefined for errors that only a fault of ours can cause. */
+/** Returns the ActionError for an error that a caller can cause; undefined for any other. */
 export function asActionError(error: unknown): ActionError | undefined {
   if (error instanceof ActionError) return error
   if (error instanceof InputError)

@@ -1,26 +1,26 @@
-// Applications (app.k8s.io): which components they have (originals/kappnav.md §4).
+// Components of Applications (app.k8s.io; originals/kappnav.md §4).
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue, selectorFrom } from '@fairlead/kube'
 
-/** The Application of SIG Apps, whose components share its actions. */
+/** The Application kind of SIG Apps. */
 export const applicationApi = { apiVersion: 'app.k8s.io/v1beta1', kind: 'Application' } as const
 /** Annotation with further namespaces of components, separated by commas. */
 export const componentNamespacesAnnotation = 'kappnav.component.namespaces'
 /** Annotation that hides an Application from lists. */
 export const hiddenAnnotation = 'kappnav.application.hidden'
 
-/** A sort of components. */
+/** A kind of components, in any version. */
 export interface ComponentKind {
   readonly group: string
   readonly kind: string
 }
 
-/** The object is an Application, of whatever version. */
+/** The object is an Application of any version. */
 export function isApplication({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): boolean {
   return kind === applicationApi.kind && apiVersion.startsWith('app.k8s.io/')
 }
 
-/** Whether a component's labels fit a selector. An empty selector selects nothing. Throws SelectorError for one that makes no sense. */
+/** Labels match a selector. An empty selector matches nothing. Throws SelectorError for an invalid one. */
 export function selectsComponent(
   selector: LabelSelector | null | undefined,
   labels: Readonly<Record<string, string>> | null | undefined,
@@ -29,7 +29,7 @@ export function selectsComponent(
   return !parsed.isEmpty && parsed.matches(labels ?? {})
 }
 
-/** The selector of an Application; undefined when it selects nothing. */
+/** Returns the selector of an Application; undefined when it selects nothing. */
 export function selectorOf(application: KubeObject): LabelSelector | undefined {
   const spec = isJsonObject(application.spec) ? application.spec : {}
   const selector = ownValue(spec, 'selector')
@@ -37,28 +37,28 @@ export function selectorOf(application: KubeObject): LabelSelector | undefined {
   return selector as LabelSelector
 }
 
-/** The sorts of components of an Application. */
+/** Returns the component kinds of an Application. */
 export function componentKindsOf(application: KubeObject): readonly ComponentKind[] {
   const spec = isJsonObject(application.spec) ? application.spec : {}
   const kinds = ownValue(spec, 'componentKinds')
   return (isJsonArray(kinds) ? kinds : []).filter(isJsonObject).flatMap((entry) => {
     const kind = ownValue(entry, 'kind')
     const group = ownValue(entry, 'group')
-    // What older documents write as group is an apiVersion; of the core group it is its version.
+    // Older documents write an apiVersion as group; for the core group, its version.
     return typeof kind === 'string' && kind !== ''
       ? [{ kind, group: typeof group === 'string' ? groupOf(group) : '' }]
       : []
   })
 }
 
-/** Where the components of an Application are. */
+/** Returns the namespaces of the components of an Application. */
 export function componentNamespaces(application: KubeObject): readonly string[] {
   const more = application.metadata.annotations?.[componentNamespacesAnnotation] ?? ''
   const own = application.metadata.namespace ?? 'default'
   return [...new Set([own, ...more.split(',').map((name) => name.trim())])].filter((name) => name !== '')
 }
 
-/** Whether an object is a component of an Application; it is never its own. */
+/** The object is a component of the Application. An Application is never its own component. */
 export function isComponent(application: KubeObject, object: KubeObject): boolean {
   if (
     object.kind === application.kind &&

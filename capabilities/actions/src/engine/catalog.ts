@@ -1,4 +1,5 @@
-// All mappings and maps at hand, and what they mean for a resource. Reads nothing by itself: whoever keeps objects tells where a map is.
+// The catalog: all mappings, and the actions, status and sections they give a resource. Maps are looked up through
+// FindMap.
 import type { KubeObject } from '@fairlead/kube'
 import type { MapObject } from './data/map-data.ts'
 import { parseActionMap } from './maps/action-map.ts'
@@ -19,7 +20,7 @@ import type { Target } from './mapping/target.ts'
 /** A KindActionMapping as the catalog needs it. */
 export type MappingObject = Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }
 
-/** Where maps are. The same object must come until it changes. */
+/** Returns a map by its key. The same object must be returned until it changes. */
 export type FindMap = (namespace: string, name: string) => MapObject | undefined
 
 /** A catalog, and the ConfigMaps beside it: the port of the service to a cluster, or to a list of objects. */
@@ -30,71 +31,71 @@ export interface CatalogSource {
   configMap(namespace: string, name: string): MapObject | undefined
 }
 
-/** What mapping, lookup and merge give for a resource. */
+/** The result of mapping, lookup and merge for a resource. */
 export interface Resolution extends Candidates {
   readonly target: Target
   readonly merged: MergedMap
 }
 
-/** Merged sets that are remembered. */
-const maxRemembered = 10_000
+/** Entries of the cache of merged maps. */
+const maxCached = 10_000
 
-/** The catalog. Tell it of changes; lookups make no call. */
+/** Resolves the actions of resources. Notify it of changes; a lookup makes no API call. */
 export class Catalog {
   readonly #find: FindMap
   #index: MappingIndex
   #mappings: readonly Mapping[]
   readonly #merged = new Map<string, MergedMap>()
-  /** Maps that a remembered set was made of, or would have been had they existed. */
-  readonly #asked = new Set<string>()
+  /** Keys of all maps that a cached merge looked up, found or not. */
+  readonly #lookedUp = new Set<string>()
 
-  /** What is offered by these mappings, with maps found by `find`. */
+  /** Creates a catalog of mappings that finds maps with `find`. */
   constructor(mappings: readonly MappingObject[], find: FindMap) {
     this.#find = find
     this.#mappings = mappings.map(parsedMapping)
     this.#index = new MappingIndex(this.#mappings)
   }
 
-  /** The mappings in force. */
+  /** The current mappings. */
   get mappings(): readonly Mapping[] {
     return this.#mappings
   }
 
-  /** The mappings are others now. */
+  /** Replaces all mappings. */
   replaceMappings(mappings: readonly MappingObject[]): void {
     this.#mappings = mappings.map(parsedMapping)
     this.#index = new MappingIndex(this.#mappings)
-    this.#forget()
+    this.#clearCache()
   }
 
-  /** A map came, changed or went. */
+  /** Notifies the catalog that a map was created, updated or deleted. */
   mapChanged(namespace: string, name: string): void {
-    if (this.#asked.has(`${namespace}/${name}`)) this.#forget()
+    if (this.#lookedUp.has(`${namespace}/${name}`)) this.#clearCache()
   }
 
-  /** Maps that a resource may have, most specific first. */
+  /** Returns the candidate maps of a resource, most specific first. */
   candidates(target: Target): Candidates {
     return this.#index.candidates(target)
   }
 
-  /** The actions of a resource, and how they came about. */
+  /** Returns the actions of a resource with their provenance. */
   resolve(resource: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): Resolution {
     return this.resolveTarget(targetOf(resource))
   }
 
-  /** As {@link Catalog.resolve}. */
+  /** Returns the actions of a target with their provenance. */
   resolveTarget(target: Target): Resolution {
     const { candidates, problems } = this.#index.candidates(target)
     return { target, candidates, problems, merged: this.#mergedOf(candidates) }
   }
 
-  /** The status map of a resource; undefined when none is found or it tells nothing. */
+  /** Returns the status map of a resource; undefined when there is none, or no valid one. */
   statusMapOf(target: Target): StatusMap | undefined {
     const found = findStatusMap(this.#index.candidates(target, 'status').candidates, this.#find)
     return found && parsedStatusMap(found)
   }
 
-  /** The sections of a resource's details. */
+  /** Returns the sections of a resource's details. */
   sectionsOf(resource: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): readonly Section[] {
     const { candidates } = this.#index.candidates(targetOf(resource), 'sections')
     return sectionsOf(
@@ -109,12 +110,12 @@ export class Catalog {
   #mergedOf(candidates: readonly Candidate[]): MergedMap {
     let key = ''
     for (const { namespace, name } of candidates) key += `${namespace}/${name} `
-    const known = this.#merged.get(key)
-    if (known !== undefined) return known
-    if (this.#merged.size >= maxRemembered) this.#forget()
+    const cached = this.#merged.get(key)
+    if (cached !== undefined) return cached
+    if (this.#merged.size >= maxCached) this.#clearCache()
     const found: FoundMap[] = []
     for (const candidate of candidates) {
-      this.#asked.add(`${candidate.namespace}/${candidate.name}`)
+      this.#lookedUp.add(`${candidate.namespace}/${candidate.name}`)
       const map = this.#find(candidate.namespace, candidate.name)
       if (map !== undefined) found.push({ candidate, map: parsedActionMap(map) })
     }
@@ -123,9 +124,9 @@ export class Catalog {
     return merged
   }
 
-  #forget(): void {
+  #clearCache(): void {
     this.#merged.clear()
-    this.#asked.clear()
+    this.#lookedUp.clear()
   }
 }
 
@@ -139,7 +140,7 @@ export function fixedCatalog(mappings: readonly MappingObject[], maps: readonly 
 
 const parsedMapping: (object: MappingObject) => Mapping = onceEach(parseMapping)
 
-/** An action map, read once for each state of its ConfigMap. */
+/** Parses an action map, once for each version of its ConfigMap. */
 export const parsedActionMap: (object: MapObject) => ActionMap = onceEach(parseActionMap)
 
 const parsedSectionMap: (object: MapObject) => SectionMap = onceEach(parseSectionMap)
@@ -148,7 +149,7 @@ const parsedStatusMap: (object: MapObject) => StatusMap | undefined = onceEach(
   (object) => parseStatusMap({ data: object.data }).map,
 )
 
-/** Objects are frozen and shared: what was read from one stays true. */
+/** Caches the result per object: objects are frozen, a change gives a new one. */
 function onceEach<T extends object, R>(read: (object: T) => R): (object: T) => R {
   const known = new WeakMap<T, { readonly result: R }>()
   return (object) => {

@@ -1,4 +1,5 @@
-// The port of pattern functions: objects that they read, with the rights of the caller. runtime/ and offline/ implement it.
+// The port of pattern functions: objects that they read, with the rights of the caller. runtime/ and offline/ implement
+// it.
 import type { KubeObject, LabelSelector, ObjectKey } from '@fairlead/kube'
 
 /** A kind that the cluster serves. */

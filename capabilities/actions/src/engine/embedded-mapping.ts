@@ -1,4 +1,5 @@
-// A KindActionMapping inside a map (`kam-defs`): operators ship it before the kind exists (originals/kappnav.md §2.9).
+// A KindActionMapping in the data of a map (`kam-defs`): operators ship it before the CRD exists (originals/kappnav.md
+// §2.9).
 import type { KubeObject } from '@fairlead/kube'
 import { dns1123Subdomain, isJsonObject, ownValue } from '@fairlead/kube'
 import { apiVersion } from '../api.ts'
@@ -6,12 +7,15 @@ import { MapData, asData } from './data/map-data.ts'
 import type { MapObject } from './data/map-data.ts'
 import type { Problem } from './data/problem.ts'
 
-/** Key of the data of an action map under which mappings may stand. */
+/** Data key of an embedded mapping. */
 export const kamDefsKey = 'kam-defs'
-/** Label of mappings that were made from maps. */
+/** Label of mappings that were created from maps. */
 export const autoCreatedLabel = 'kappnav.kam.auto-created'
 
-/** The mapping that a map carries, in the map's namespace; undefined when it carries none, a problem when it cannot be used. */
+/**
+ * Returns the embedded mapping of a map, in the map's namespace; undefined when there is none, a problem when it is
+ * invalid.
+ */
 export function embeddedMapping(
   map: MapObject,
 ): { readonly mapping: KubeObject } | { readonly problem: Problem } | undefined {
@@ -20,17 +24,17 @@ export function embeddedMapping(
   })
   const data = new MapData(map)
   const value = data.read(kamDefsKey)
-  const [unread] = data.problems.filter(({ code }) => code !== 'LenientJson')
-  if (value === undefined) return unread && { problem: unread }
-  if (!isJsonObject(value)) return problem('should be one whole KindActionMapping, an object')
+  const [unreadable] = data.problems.filter(({ code }) => code !== 'LenientJson')
+  if (value === undefined) return unreadable && { problem: unreadable }
+  if (!isJsonObject(value)) return problem('should be an object: one complete KindActionMapping')
   const metadata = asData(ownValue(value, 'metadata'))
   const name = ownValue(metadata, 'name')
-  const [wrong] = typeof name === 'string' ? dns1123Subdomain(name) : ['it is missing']
-  if (wrong !== undefined) return problem(`metadata.name: ${wrong}`)
+  const [invalid] = typeof name === 'string' ? dns1123Subdomain(name) : ['it is missing']
+  if (invalid !== undefined) return problem(`metadata.name: ${invalid}`)
   const namespace = ownValue(metadata, 'namespace')
   if (namespace !== undefined && namespace !== map.metadata.namespace) {
     return problem(
-      `metadata.namespace should be left out or ${map.metadata.namespace ?? ''}: a mapping is made in the namespace of its map`,
+      `metadata.namespace should be left out or ${map.metadata.namespace ?? ''}: a mapping is created in the namespace of its map`,
     )
   }
   const spec = ownValue(value, 'spec')

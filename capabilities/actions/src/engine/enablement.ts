@@ -1,30 +1,31 @@
-// Whether an action is offered for a resource: by a label, an annotation, or a CEL expression over the resource.
+// Enablement of an action for a resource: by a label, an annotation, or a CEL expression over the resource.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, types } from '@fairlead/kube/cel'
 import type { CelProgram } from '@fairlead/kube/cel'
 
-/** Whether an action is shown, and if not, why. */
+/** An action is shown, or is not for a reason. */
 export interface Enablement {
   readonly isShown: boolean
-  /** A clause for people: `the resource lacks the label "stack"`. Absent when shown. */
+  /** For users: `the resource lacks the label "stack"`. Absent when shown. */
   readonly reason?: string
 }
 
 const shown: Enablement = { isShown: true }
 
 /**
- * Decides. Of `enablement-label` and `enablement-annotation` either suffices, whatever the value; `enablement-expression`, CEL over
- * `resource`, must hold besides; `menu-item` false hides.
+ * Returns the enablement of an action in menus. The presence of `enablement-label` or `enablement-annotation` suffices,
+ * with any value; `enablement-expression` (CEL over `resource`) must be true as well; `menu-item: false` hides the
+ * action.
  */
 export function enablementOf(fields: JsonObject, resource: Pick<KubeObject, 'metadata'> | JsonObject): Enablement {
   const item = ownValue(fields, 'menu-item')
-  if (item === false || item === 'false') return { isShown: false, reason: 'its map says that it is no item of menus' }
-  return isAvailable(fields, resource)
+  if (item === false || item === 'false') return { isShown: false, reason: 'menu-item is false in its map' }
+  return availabilityOf(fields, resource)
 }
 
-/** As {@link enablementOf}, for actions that are called by name: those that menus leave out are available all the same. */
-export function isAvailable(fields: JsonObject, resource: Pick<KubeObject, 'metadata'> | JsonObject): Enablement {
+/** Returns the enablement of an action requested by name: as {@link enablementOf}, but `menu-item` is ignored. */
+export function availabilityOf(fields: JsonObject, resource: Pick<KubeObject, 'metadata'> | JsonObject): Enablement {
   const label = nameIn(fields, 'enablement-label')
   const annotation = nameIn(fields, 'enablement-annotation')
   const has = (part: 'labels' | 'annotations', name: string | undefined): boolean =>
@@ -40,18 +41,18 @@ export function isAvailable(fields: JsonObject, resource: Pick<KubeObject, 'meta
   return expression === undefined ? shown : evaluate(expression, resource as JsonObject)
 }
 
-/** What is wrong with an `enablement-expression`; undefined when nothing is. */
+/** Returns the error message of an `enablement-expression`, or undefined when it compiles. */
 export function expressionProblem(expression: JsonValue): string | undefined {
   const program = programOf(expression)
   return typeof program === 'string' ? program : undefined
 }
 
-/** Compiled expressions; there are as many as authors wrote. */
+/** Cache of compiled expressions, and of the error messages of those that do not compile. */
 const programs = new Map<string, CelProgram | string>()
 const maxPrograms = 1000
 
 function programOf(expression: JsonValue): CelProgram | string {
-  if (typeof expression !== 'string') return 'enablement-expression should be a text'
+  if (typeof expression !== 'string') return 'enablement-expression should be a string'
   const known = programs.get(expression)
   if (known !== undefined) return known
   let program: CelProgram | string

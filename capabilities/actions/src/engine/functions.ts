@@ -1,4 +1,5 @@
-// The built-in functions of patterns (originals/kappnav.md §1.8), without the original's bugs and without any process.
+// The built-in functions of patterns (originals/kappnav.md §1.8), without the original's bugs and without a child
+// process.
 import { isJsonObject, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { applicationApi, componentNamespaces, isApplication, selectorOf } from './application.ts'
@@ -13,29 +14,29 @@ const replicaSets = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
 
 const revisionAnnotation = 'deployment.kubernetes.io/revision'
 
-/** The functions for one target, reading with the rights of `cluster`. */
+/** Returns the functions for one target. They read through `cluster`, with its rights. */
 export function functionsFor(resource: KubeObject, cluster: Cluster): CallFunction {
   const namespace = resource.metadata.namespace ?? 'default'
   return async (name, args) => {
     switch (name) {
       case 'podlist':
-        return podsJson(await podsOf(await contextOf(name, args, resource, cluster, deployments), cluster))
+        return podsJson(await podsOf(await subjectOf(name, args, resource, cluster, deployments), cluster))
       case 'apppodlist':
         return podsJson(
-          await podsOfApplication(await contextOf(name, args, resource, cluster, applicationApi), cluster),
+          await podsOfApplication(await subjectOf(name, args, resource, cluster, applicationApi), cluster),
         )
       case 'replicaset':
-        return newestReplicaSet(await contextOf(name, args, resource, cluster, deployments), cluster)
+        return newestReplicaSet(await subjectOf(name, args, resource, cluster, deployments), cluster)
       case 'kubectlGet':
         return kubectlGet(args, namespace, cluster)
       default:
-        throw failed(name, 'there is no such function; there are podlist, apppodlist, replicaset and kubectlGet')
+        throw failed(name, 'unknown function; the functions are podlist, apppodlist, replicaset and kubectlGet')
     }
   }
 }
 
-/** The target itself without arguments, else the object of `(namespace,name)`. */
-async function contextOf(
+/** Returns the target itself without arguments, else the object `(namespace,name)`. */
+async function subjectOf(
   name: string,
   args: readonly string[],
   resource: KubeObject,
@@ -44,20 +45,20 @@ async function contextOf(
 ): Promise<KubeObject> {
   const [namespace, object, ...more] = args
   if (namespace === undefined) {
-    const isSuch =
+    const matches =
       kind.kind === 'Application'
         ? isApplication(resource)
         : resource.kind === kind.kind && ['apps', 'extensions'].includes(parseApiVersion(resource.apiVersion).group)
-    if (isSuch) return resource
+    if (matches) return resource
     throw failed(
       name,
-      `without arguments it speaks of a ${kind.kind}, and the resource is a ${resource.kind}; write ${name}(NAMESPACE,NAME)`,
+      `without arguments the resource should be a ${kind.kind}, and it is a ${resource.kind}; write ${name}(NAMESPACE,NAME)`,
     )
   }
   if (object === undefined || more.length > 0)
-    throw failed(name, `it takes no arguments or two, ${name}(NAMESPACE,NAME), not ${args.length}`)
+    throw failed(name, `it takes either no or two arguments, ${name}(NAMESPACE,NAME), not ${args.length}`)
   const found = await cluster.find(kind, { namespace, name: object })
-  if (found === undefined) throw failed(name, `there is no ${kind.kind} ${namespace}/${object}`)
+  if (found === undefined) throw failed(name, `${kind.kind} ${namespace}/${object} does not exist`)
   return found
 }
 
@@ -81,7 +82,7 @@ async function podsOfApplication(application: KubeObject, cluster: Cluster): Pro
   return [...found.values()]
 }
 
-/** Name of the ReplicaSet with the highest revision; of those that the Deployment owns, where owners are known. */
+/** Returns the name of the ReplicaSet with the highest revision, of those that the Deployment owns if it owns any. */
 async function newestReplicaSet(deployment: KubeObject, cluster: Cluster): Promise<string> {
   const selected = await cluster.list(replicaSets, {
     namespace: deployment.metadata.namespace ?? 'default',

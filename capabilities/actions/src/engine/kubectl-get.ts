@@ -1,4 +1,5 @@
-// `${func.kubectlGet(…)}`: what `kubectl get` would print, asked of the API with the caller's rights; no process is started.
+// `${func.kubectlGet(…)}`: the output of `kubectl get`, read from the API with the caller's rights; no process is
+// started.
 import { parseJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { PatternError } from './patterns/pattern.ts'
@@ -14,7 +15,7 @@ interface Request {
   readonly output: string
 }
 
-/** Options with a value, by every spelling. */
+/** Options with a value, by each spelling. */
 const options: Readonly<Record<string, 'namespace' | 'labelSelector' | 'fieldSelector' | 'output'>> = {
   '-n': 'namespace',
   '--namespace': 'namespace',
@@ -27,7 +28,10 @@ const options: Readonly<Record<string, 'namespace' | 'labelSelector' | 'fieldSel
 
 const flags: readonly string[] = ['-A', '--all-namespaces']
 
-/** Answers. `namespace` is where it looks unless told. Rejects with PatternError, or with the API server's refusal. */
+/**
+ * Returns the output; `namespace` is the default namespace. Rejects with PatternError, or with the StatusError of the
+ * API server.
+ */
 export async function kubectlGet(args: readonly string[], namespace: string, cluster: Cluster): Promise<string> {
   const request = parseArguments(args)
   const kind = await cluster.kindOf(request.type)
@@ -67,9 +71,10 @@ function parseArguments(args: readonly string[]): Request {
       allNamespaces = true
       continue
     }
-    const { option, attached } = spelled(argument)
+    const { option, attached } = splitOption(argument)
     const key = Object.hasOwn(options, option) ? options[option] : undefined
-    if (key === undefined) throw failed(`"${argument}" is not supported; there are -n, -A, -l, --field-selector and -o`)
+    if (key === undefined)
+      throw failed(`"${argument}" is not supported; the options are -n, -A, -l, --field-selector and -o`)
     const value = attached ?? args[++index]
     if (value === undefined) throw failed(`"${argument}" needs a value`)
     given[key] = value
@@ -92,8 +97,8 @@ function parseArguments(args: readonly string[]): Request {
   }
 }
 
-/** `--name=value`, `-nvalue`, `-n=value`, or the option alone. */
-function spelled(argument: string): { readonly option: string; readonly attached: string | undefined } {
+/** Splits `--name=value`, `-nvalue`, `-n=value`; the value is undefined when the option is alone. */
+function splitOption(argument: string): { readonly option: string; readonly attached: string | undefined } {
   const equals = argument.indexOf('=')
   if (argument.startsWith('--')) {
     return equals < 0
@@ -115,7 +120,7 @@ function print(output: string, kind: ResourceKind, items: readonly KubeObject[],
       )
       .join('')
   const path = /^jsonpath=([\s\S]+)$/.exec(output)?.[1]
-  if (path === undefined) throw failed(`-o ${output} is not supported; there are json, yaml, name and jsonpath=…`)
+  if (path === undefined) throw failed(`-o ${output} is not supported; the formats are json, yaml, name and jsonpath=…`)
   try {
     return parseJsonPath(path.replace(/^'([\s\S]*)'$/, '$1')).execute(whole)
   } catch (error) {

@@ -1,6 +1,7 @@
-// Everything that can be told of a map without a resource: its form, its patterns, what its actions refer to.
+// Validation of maps without a resource: their schema, their patterns, and the inputs and snippets their actions refer
+// to.
 import type { JsonValue } from '@fairlead/kube'
-import { isJsonObject, ownValue } from '@fairlead/kube'
+import { ownValue } from '@fairlead/kube'
 import { actionTypes, parseActionMap } from './maps/action-map.ts'
 import { MapData, asData } from './data/map-data.ts'
 import type { Action, ActionMap } from './maps/action-map.ts'
@@ -19,7 +20,7 @@ const actionKeys = [...actionTypes, 'inputs', 'variables', 'snippets', 'function
 const statusKeys = ['exists', 'jsonpath', 'algorithm']
 const sectionKeys = ['sections', 'section-datasources']
 
-/** What is wrong with a map of any type; its keys say of which. */
+/** Returns the problems of a map of any type; its data keys determine the type. */
 export function mapProblems(map: MapObject): readonly Problem[] {
   const keys = Object.keys(asData(map.data))
   const has = (some: readonly string[]): boolean => keys.some((key) => some.includes(key))
@@ -31,7 +32,7 @@ export function mapProblems(map: MapObject): readonly Problem[] {
   ]
 }
 
-/** What is wrong with an action map: what cannot be read, and what cannot work. */
+/** Returns the problems of an action map: unreadable data, and actions that cannot work. */
 export function lintActionMap(object: MapObject): readonly Problem[] {
   const map = parseActionMap(object)
   return [
@@ -59,11 +60,11 @@ function lintAction(map: ActionMap, action: Action): readonly Problem[] {
     }
   }
   const expression = ownValue(action.fields, 'enablement-expression')
-  const wrong = expression === undefined ? undefined : expressionProblem(expression)
-  if (wrong !== undefined) add('InvalidAction', 'enablement-expression', wrong)
+  const invalid = expression === undefined ? undefined : expressionProblem(expression)
+  if (invalid !== undefined) add('InvalidAction', 'enablement-expression', invalid)
   const input = ownValue(action.fields, 'requires-input')
   const form = typeof input === 'string' ? ownValue(map.parts.inputs, input) : undefined
-  // A form that a less specific map defines is found by the merge.
+  // The form may come from a less specific map, which only the merge knows.
   if (form !== undefined) problems.push(...lintForm(`data.inputs[${String(input)}]`, String(input), form, map))
   return problems
 }
@@ -78,7 +79,7 @@ function lintForm(field: string, name: string, form: JsonValue, map: ActionMap):
             {
               code: 'InvalidMap',
               field: `${field}.fields.${one.name}.validator`,
-              message: `there is no snippet "${one.validator}" in this map`,
+              message: `this map has no snippet "${one.validator}"`,
             },
           ]
         : [],
@@ -88,10 +89,10 @@ function lintForm(field: string, name: string, form: JsonValue, map: ActionMap):
   }
 }
 
-/** What stays open when resolved is a mistake nearly always. */
+/** Reports segments without a source: they stay unresolved, which is nearly always a mistake. */
 function lintPattern(pattern: Pattern, add: (message: string) => void): void {
   for (const part of pattern)
-    if (part.source === 'none') add(`"${part.raw}" has no source and stays as it is; write $$ for a "$"`)
+    if (part.source === 'none') add(`"${part.raw}" has no source and stays unresolved; write $$ for a "$"`)
 }
 
 function lintVariables({ parts }: ActionMap): readonly Problem[] {
@@ -115,11 +116,11 @@ function lintSnippets({ parts }: ActionMap): readonly Problem[] {
         {
           code: 'InvalidMap',
           field,
-          message: isJsonObject(source) ? 'should be the source of a function, a text' : 'should be a text',
+          message: 'should be the source of a function, a string',
         },
       ]
     if (!/\bfunction\s+[\p{ID_Start}$_][\p{ID_Continue}$]*\s*\(/u.test(source))
-      return [{ code: 'InvalidMap', field, message: 'there is no "function name(…)" in it, so it has no entry' }]
+      return [{ code: 'InvalidMap', field, message: 'has no "function name(…)", so there is nothing to call' }]
     return []
   })
 }

@@ -1,4 +1,4 @@
-// The actions of a resource as menus and `why` show them.
+// Menus: the actions of a resource as users see them, and their provenance for `why`.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { ownValue } from '@fairlead/kube'
 import type { Resolution } from './catalog.ts'
@@ -14,26 +14,26 @@ export interface MenuItem {
   readonly name: string
   readonly text: string
   readonly description: string
-  /** It fits this resource. */
+  /** The action is offered for this resource. */
   readonly isEnabled: boolean
-  /** Why not. */
+  /** The reason when it is not offered. */
   readonly reason?: string
-  /** The caller may use it. */
+  /** The caller may run it. */
   readonly isAllowed: boolean
   readonly openWindow?: string
-  /** Name of the form, and the form as its map has it. */
+  /** Name of the input form, and the form as written in its map. */
   readonly requiresInput?: string
   readonly input?: JsonValue
   /** `namespace/name` of the map that defines it. */
   readonly map: string
-  /** `namespace/name` of the mapping, and which of its rules led to the map. */
+  /** `namespace/name` of the mapping, and the path of the rule that named the map. */
   readonly mapping?: string
   readonly rule?: string
-  /** Less specific maps with an action of this type and name. */
+  /** `namespace/name` of less specific maps that define an action of this type and name. */
   readonly overrides: readonly string[]
 }
 
-/** A candidate and what became of it. */
+/** A candidate map and its state after lookup and merge. */
 export interface WhyCandidate {
   readonly name: string
   readonly namespace: string
@@ -58,7 +58,7 @@ export interface Menu {
   readonly actions: readonly MenuItem[]
 }
 
-/** How a menu came about. */
+/** A menu with its provenance. */
 export interface Why extends Menu {
   readonly candidates: readonly WhyCandidate[]
   readonly problems: readonly {
@@ -69,10 +69,10 @@ export interface Why extends Menu {
   }[]
 }
 
-/** Whether the caller may use actions of a type. */
+/** The caller may use an action. */
 export type MayUse = (action: MergedAction) => boolean
 
-/** The menu of a resource. */
+/** Returns the menu of a resource. */
 export function menuOf(resolution: Resolution, resource: KubeObject, mayUse: MayUse): Menu {
   return {
     resource: describe(resolution.target),
@@ -80,7 +80,7 @@ export function menuOf(resolution: Resolution, resource: KubeObject, mayUse: May
   }
 }
 
-/** The menu with everything that led to it. */
+/** Returns the menu of a resource with its candidates and problems. */
 export function whyOf(resolution: Resolution, resource: KubeObject, mayUse: MayUse): Why {
   return {
     ...menuOf(resolution, resource, mayUse),
@@ -89,7 +89,7 @@ export function whyOf(resolution: Resolution, resource: KubeObject, mayUse: MayU
   }
 }
 
-/** The candidates of a resource, most specific first. */
+/** Returns the candidates of a resource, most specific first. */
 export function candidatesOf({ candidates, merged }: Resolution): readonly WhyCandidate[] {
   return candidates.map(({ name, namespace, level, mapping, rule }) => {
     const index = merged.found.findIndex(({ map }) => map.name === name && map.namespace === namespace)
@@ -106,7 +106,7 @@ export function candidatesOf({ candidates, merged }: Resolution): readonly WhyCa
   })
 }
 
-/** What is wrong with the mappings and maps of a resource. */
+/** Returns the problems of the mappings and maps of a resource. */
 export function problemsOf({ problems, merged }: Resolution): Why['problems'] {
   return [
     ...problems.map(({ mapping, field, code, message }) => ({
@@ -129,18 +129,18 @@ export function problemsOf({ problems, merged }: Resolution): Why['problems'] {
 function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObject, mayUse: MayUse): MenuItem {
   const { fields, from, overrides } = action
   const { isShown, reason } = enablementOf(fields, resource)
-  const text = (key: string): string | undefined => {
+  const stringAt = (key: string): string | undefined => {
     const value = ownValue(fields, key)
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const input = text('requires-input')
+  const input = stringAt('requires-input')
   const form = input === undefined ? undefined : partFor(merged, from.map, 'inputs', input)
-  const openWindow = action.type === 'url-actions' ? (text('open-window') ?? 'tab') : undefined
+  const openWindow = action.type === 'url-actions' ? (stringAt('open-window') ?? 'tab') : undefined
   return {
     type: action.type === 'url-actions' ? 'url' : 'cmd',
     name: action.name,
     text: menuText(fields),
-    description: text('description') ?? '',
+    description: stringAt('description') ?? '',
     isEnabled: isShown,
     ...(reason === undefined ? {} : { reason }),
     isAllowed: mayUse(action),

@@ -1,39 +1,39 @@
-// HTTP: /api/actions (specs/actions.md §4) and the paths of the original (originals/kappnav.md §3.3) with proper status codes.
+// HTTP endpoints: /api/actions (specs/actions.md §4), and the paths of the original (originals/kappnav.md §3.3).
 import type { Route, RouteRequest, RouteResponse } from '@fairlead/controller'
 import { StatusError, isJsonObject, ownValue } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { ActionError, asActionError } from '../engine/action-error.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
 import type { ActionService } from '../runtime/action-service.ts'
-import { originalRoutes } from './kappnav-routes.ts'
-import { bodyOf, json, listOf, only, refOf, required } from './route-request.ts'
+import { handleKappnavRequest } from './kappnav-routes.ts'
+import { bodyOf, json, listOf, refOf, requireMethod, required } from './route-request.ts'
 
-/** The endpoints of a service. */
-export function routesOf(service: ActionService): readonly Route[] {
+/** Returns the routes of a service. */
+export function actionRoutes(service: ActionService): readonly Route[] {
   return [
-    { prefix: '/api/actions', handle: (request) => answered(() => handle(service, request)) },
-    { prefix: '/kappnav', handle: (request) => answered(() => originalRoutes(service, request)) },
+    { prefix: '/api/actions', handle: (request) => respond(() => handleRequest(service, request)) },
+    { prefix: '/kappnav', handle: (request) => respond(() => handleKappnavRequest(service, request)) },
   ]
 }
 
-async function handle(service: ActionService, request: RouteRequest): Promise<JsonObject | undefined> {
+async function handleRequest(service: ActionService, request: RouteRequest): Promise<JsonObject | undefined> {
   const { method, path, query } = request
   const caller = { user: request.user, client: request.client }
   const [first, second, ...rest] = path
   if (rest.length > 0) return undefined
   if (first === undefined) {
-    only(method, 'GET')
+    requireMethod(method, 'GET')
     return json(
       query.get('why') === 'true' ? await service.why(caller, refOf(query)) : await service.menu(caller, refOf(query)),
     )
   }
-  if (second === undefined) return collection(service, request, first)
+  if (second === undefined) return handleCollection(service, request, first)
   if (second === 'url') {
-    only(method, 'GET')
+    requireMethod(method, 'GET')
     return json(await service.url(caller, refOf(query), first))
   }
   if (second === 'run') {
-    only(method, 'POST')
+    requireMethod(method, 'POST')
     const body = bodyOf(request)
     const jobs = await service.run(caller, refOf(query), first, {
       inputs: ownValue(body, 'inputs'),
@@ -45,8 +45,11 @@ async function handle(service: ActionService, request: RouteRequest): Promise<Js
   return undefined
 }
 
-/** What stands beside the actions: `history`, `logs`, `merged`, `status`, `sections`, `applications`, `components`. */
-async function collection(
+/**
+ * Handles the paths beside the actions: `history`, `logs`, `merged`, `status`, `sections`, `applications`,
+ * `components`.
+ */
+async function handleCollection(
   service: ActionService,
   request: RouteRequest,
   name: string,
@@ -56,7 +59,7 @@ async function collection(
   const optional = (key: string): string | undefined => query.get(key) ?? undefined
   switch (name) {
     case 'history':
-      only(method, 'GET')
+      requireMethod(method, 'GET')
       return json({
         runs: await service.history(caller, {
           kind: optional('kind'),
@@ -67,22 +70,22 @@ async function collection(
         }),
       })
     case 'logs':
-      only(method, 'GET')
+      requireMethod(method, 'GET')
       return json({ logs: await service.logs(caller, required(query, 'namespace'), required(query, 'job')) })
     case 'merged':
-      only(method, 'GET')
+      requireMethod(method, 'GET')
       return mergedForm((await service.resolve(caller, refOf(query))).merged)
     case 'status':
-      only(method, 'GET')
+      requireMethod(method, 'GET')
       return json(await service.status(caller, refOf(query)))
     case 'sections':
-      only(method, 'GET')
+      requireMethod(method, 'GET')
       return json({ sections: await service.sections(caller, refOf(query)) })
     case 'applications':
-      only(method, 'GET')
+      requireMethod(method, 'GET')
       return json({ applications: await service.applications(caller, optional('namespace')) })
     case 'components':
-      only(method, 'GET')
+      requireMethod(method, 'GET')
       return json(
         await service.components(caller, {
           namespace: query.get('namespace') ?? 'default',
@@ -94,20 +97,20 @@ async function collection(
   }
 }
 
-/** Turns what callers can cause into answers; everything else is the server's to report. */
-async function answered(run: () => Promise<JsonObject | undefined>): Promise<RouteResponse | undefined> {
+/** Runs a handler. Errors that callers can cause become responses; others are left to the server. */
+async function respond(run: () => Promise<JsonObject | undefined>): Promise<RouteResponse | undefined> {
   try {
     const body = await run()
     return body && { status: 200, body }
   } catch (error) {
     if (error instanceof StatusError && error.code >= 500) throw error
-    const refusal = asActionError(error)
-    if (refusal === undefined) throw error
-    return { status: refusal.status, body: failureOf(refusal) }
+    const actionError = asActionError(error)
+    if (actionError === undefined) throw error
+    return { status: actionError.status, body: failureOf(actionError) }
   }
 }
 
-/** A Status, which kubectl and every client can read, with the original's word beside it. */
+/** Returns a Status, as every client of Kubernetes reads it, with the original's error word added. */
 function failureOf({ status, message, kind, field, cause }: ActionError): JsonObject {
   const reason = cause instanceof StatusError ? cause.reason : (reasons[status] ?? 'InternalError')
   return {

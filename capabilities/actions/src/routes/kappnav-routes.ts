@@ -1,4 +1,5 @@
-// The paths of the original server below /kappnav: mapping, actions, execute, command lists, status.
+// The HTTP paths of the original server below /kappnav: mapping, actions, execute, command lists, status
+// (originals/kappnav.md §3.3).
 import type { RouteRequest } from '@fairlead/controller'
 import { formatTime } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
@@ -7,10 +8,13 @@ import { mergedForm } from '../engine/maps/merge.ts'
 import { makeTarget } from '../engine/mapping/target.ts'
 import type { ActionService, ResourceRef } from '../runtime/action-service.ts'
 import type { Caller } from '../runtime/rights.ts'
-import { bodyOf, json, listOf, only, patternRefused } from './route-request.ts'
+import { bodyOf, json, listOf, patternRefused, requireMethod } from './route-request.ts'
 
-/** Answers; undefined where there is no such path. */
-export async function originalRoutes(service: ActionService, request: RouteRequest): Promise<JsonObject | undefined> {
+/** Handles a request; the result is undefined for an unknown path. */
+export async function handleKappnavRequest(
+  service: ActionService,
+  request: RouteRequest,
+): Promise<JsonObject | undefined> {
   const caller: Caller = { user: request.user, client: request.client }
   const [root, ...path] = request.path
   switch (root) {
@@ -21,7 +25,7 @@ export async function originalRoutes(service: ActionService, request: RouteReque
     case 'status': {
       const [name, kind, ...more] = path
       if (name === undefined || kind === undefined || more.length > 0) return undefined
-      only(request.method, 'GET')
+      requireMethod(request.method, 'GET')
       return json(await service.status(caller, refIn(request.query, kind, name)))
     }
     default:
@@ -38,32 +42,35 @@ async function resource(
   const { method, query } = request
   const [first, second] = path
   if (path.length === 1 && first === 'commands') {
-    only(method, 'GET')
+    requireMethod(method, 'GET')
     return commands(service, caller, query)
   }
   if (path.length === 1 && first === 'command-time') {
-    only(method, 'GET')
+    requireMethod(method, 'GET')
     return { time: formatTime(service.now()) }
   }
   if (path.length === 2 && first === 'command') {
-    only(method, 'DELETE')
-    await service.forget(caller, query.get('namespace') ?? service.jobNamespace(), second!)
+    requireMethod(method, 'DELETE')
+    await service.deleteRun(caller, query.get('namespace') ?? service.jobNamespace(), second!)
     return { deleted: second! }
   }
   if (path.length === 2) {
     if (query.has('action-pattern')) throw patternRefused()
-    throw new ActionError(400, 'input-error', `the path should go on: /resource/${first!}/${second!}/actions`)
+    throw new ActionError(400, 'input-error', `incomplete path; use /resource/${first!}/${second!}/actions`)
   }
   if (path.length === 3 && path[2] === 'actions') {
-    only(method, 'GET')
+    requireMethod(method, 'GET')
     return mergedForm((await service.resolve(caller, refIn(query, second!, first!))).merged)
   }
   if (path.at(-3) !== 'execute' || path.at(-2) !== 'command') return undefined
-  only(method, 'POST')
+  requireMethod(method, 'POST')
   return execute(service, request, caller, path)
 }
 
-/** `{app}/execute/command/{cmd}` and `{app}/{component}/{kind}/execute/command/{cmd}`. The first Job is the answer, as it was; all are in `jobs`. */
+/**
+ * Handles `{app}/execute/command/{cmd}` and `{app}/{component}/{kind}/execute/command/{cmd}`. The response is the first
+ * Job, as in the original; `jobs` holds all of them.
+ */
 async function execute(
   service: ActionService,
   request: RouteRequest,
@@ -98,7 +105,7 @@ async function commands(service: ActionService, caller: Caller, query: URLSearch
   return { commands: listOf(Number.isNaN(since) ? jobs : completed), 'action-map': actions }
 }
 
-/** The dry run for authors of maps: candidates of a kind, or of a live resource. */
+/** Handles the dry run for authors of maps: the candidates of a kind, or of a live resource. */
 async function mapping(
   service: ActionService,
   request: RouteRequest,
@@ -106,13 +113,13 @@ async function mapping(
   path: readonly string[],
 ): Promise<JsonObject | undefined> {
   const { method, query } = request
-  only(method, 'GET')
+  requireMethod(method, 'GET')
   const type = query.get('type') ?? 'actions'
   if (type !== 'actions')
     throw new ActionError(
       400,
       'input-error',
-      `type ${type} is not answered here; use /api/actions/status and /api/actions/sections`,
+      `type ${type} is not supported here; use /api/actions/status or /api/actions/sections`,
     )
   if (path.length === 3 && path[0] === 'resources') {
     return mergedForm((await service.resolve(caller, refIn(query, path[2]!, path[1]!))).merged)
@@ -132,7 +139,7 @@ async function mapping(
     namespace: query.get('namespace') ?? '',
     owners: Object.values(owner).some((part) => part !== '') ? [owner] : [],
   })
-  await service.mayLook(caller, target.namespace)
+  await service.authorizeMappings(caller, target.namespace)
   const { candidates, merged } = service.resolveTarget(target)
   return { 'candidate-maps': candidates.map(({ name, namespace }) => `${name}@${namespace}`), map: mergedForm(merged) }
 }
@@ -141,7 +148,7 @@ function refIn(query: URLSearchParams, kind: string, name: string): ResourceRef 
   return { apiVersion: versionIn(query), kind, namespace: query.get('namespace') ?? undefined, name }
 }
 
-/** The original spells it both ways. */
+/** Returns the apiVersion of a query; the original accepts both spellings. */
 function versionIn(query: URLSearchParams): string | undefined {
   const version = query.get('apiVersion') ?? query.get('apiversion') ?? undefined
   return version === 'default' ? undefined : version

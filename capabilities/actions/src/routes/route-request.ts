@@ -1,31 +1,30 @@
-// Reading requests and writing answers of HTTP endpoints.
+// Parsing of requests to HTTP endpoints.
 import type { RouteRequest } from '@fairlead/controller'
 import { JsonSyntaxError, isJsonObject, parseJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { ActionError } from '../engine/action-error.ts'
 import type { ResourceRef } from '../runtime/action-service.ts'
 
-/** A value of this side as JSON; undefined members drop out when it is written. */
+/** Returns a response body as JSON; undefined fields are dropped when it is serialized. */
 export function json(value: object): JsonObject {
   return value as JsonObject
 }
 
-/** @throws ActionError 405 */
-export function only(method: string, wanted: 'GET' | 'POST' | 'DELETE'): void {
-  if (method !== wanted) throw new ActionError(405, 'input-error', `${method} is not possible here; use ${wanted}`)
+/** Checks the method of a request. Throws ActionError 405. */
+export function requireMethod(method: string, wanted: 'GET' | 'POST' | 'DELETE'): void {
+  if (method !== wanted) throw new ActionError(405, 'input-error', `method ${method} is not allowed; use ${wanted}`)
 }
 
-/** @throws ActionError 400 */
+/** Returns a required query parameter. Throws ActionError 400. */
 export function required(query: URLSearchParams, key: string): string {
   const value = query.get(key)
-  if (value === null || value === '') throw new ActionError(400, 'input-error', `the query should say ${key}`)
+  if (value === null || value === '') throw new ActionError(400, 'input-error', `query parameter ${key} is required`)
   return value
 }
 
-/** @throws ActionError 400 */
+/** Returns the resource that a query names. Throws ActionError 400. */
 export function refOf(query: URLSearchParams): ResourceRef {
-  const named = query.get('action-pattern')
-  if (named !== null) throw patternRefused()
+  if (query.has('action-pattern')) throw patternRefused()
   return {
     apiVersion: query.get('apiVersion') ?? undefined,
     kind: required(query, 'kind'),
@@ -34,16 +33,19 @@ export function refOf(query: URLSearchParams): ResourceRef {
   }
 }
 
-/** Patterns come from maps, never from callers. */
+/** Returns the error for a pattern in a request: patterns come from maps, never from callers. */
 export function patternRefused(): ActionError {
   return new ActionError(
     400,
     'pattern-error',
-    'a pattern that a caller sends is never resolved; name the action: GET /api/actions/ACTION/url?apiVersion=…&kind=…&namespace=…&name=…',
+    'patterns in requests are never resolved; name the action: GET /api/actions/ACTION/url?apiVersion=…&kind=…&namespace=…&name=…',
   )
 }
 
-/** The body as an object; an empty one when there is none. Throws ActionError 400 for what is no JSON, 422 for what is no object. */
+/**
+ * Returns the body as an object; an empty one without a body. Throws ActionError 400 for invalid JSON, 422 for other
+ * values.
+ */
 export function bodyOf({ body }: RouteRequest): JsonObject {
   if (body.trim() === '') return {}
   let value: JsonValue
@@ -57,7 +59,7 @@ export function bodyOf({ body }: RouteRequest): JsonObject {
   return value
 }
 
-/** Jobs as a list of JSON values. */
+/** Returns objects as JSON values. */
 export function listOf(objects: readonly KubeObject[]): readonly JsonValue[] {
   return objects as unknown as readonly JsonValue[]
 }

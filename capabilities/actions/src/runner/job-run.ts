@@ -9,10 +9,12 @@ import { launch } from './launch.ts'
 import type { RunMode } from './launch.ts'
 import type { PodLogs } from './pod-logs.ts'
 
-/** How Jobs are run. */
+/** Options of a the job runner. */
 export interface JobRunnerOptions {
   readonly mode: RunMode
-  /** A kubeconfig with the rights of a service account; pods get none when left out. Rejects when there is no such account. */
+  /**
+   * Returns a kubeconfig with the rights of a service account; rejects when there is none. Pods get none when left out.
+   */
   readonly kubeconfigFor?: (namespace: string, serviceAccount: string) => Promise<string>
 }
 
@@ -36,7 +38,7 @@ interface JobRunParts {
   readonly commands: Map<string, AbortController>
 }
 
-/** One Job from its first attempt to its end. */
+/** Runs one Job from its first attempt to its end. */
 export class JobRun {
   readonly #parts: JobRunParts
   readonly #spec: JsonObject
@@ -77,7 +79,7 @@ export class JobRun {
       return this.#finish('Failed', 'BackoffLimitExceeded', 'Job has reached the specified backoff limit')
   }
 
-  /** Pods that an earlier runner left: those that ended count, those that did not are lost with it. */
+  /** Adopts the pods of an earlier runner: finished ones are counted, running ones have failed with it. */
   async #adoptPods(): Promise<void> {
     const { client, job } = this.#parts
     const { items } = await client.list(Pod, {
@@ -128,7 +130,7 @@ export class JobRun {
     const print = (chunk: Buffer): void => {
       if (command.signal.aborted || podLogs.add(uid, chunk) <= maxOutput) return
       command.abort()
-      podLogs.add(uid, Buffer.from(`\nEnded: it printed more than ${maxOutput} bytes.\n`))
+      podLogs.add(uid, Buffer.from(`\nKilled: the output exceeded ${maxOutput} bytes.\n`))
     }
     const exitCode = await this.#exitCode(
       pod,
@@ -143,13 +145,13 @@ export class JobRun {
     const terminated = { exitCode, startedAt, finishedAt, reason: exitCode === 0 ? 'Completed' : 'Error' }
     if (exitCode === 0) this.#succeeded++
     else this.#failed++
-    const left = {
+    const status = {
       phase: exitCode === 0 ? 'Succeeded' : 'Failed',
       conditions: podConditions(false, finishedAt),
       containerStatuses: [{ ...running, ready: false, started: false, state: { terminated } }],
     }
     try {
-      await this.#podStatus(pod, left)
+      await this.#podStatus(pod, status)
     } catch (error) {
       if (!isNotFound(error)) throw error
     }
@@ -196,7 +198,7 @@ export class JobRun {
 
   async #finish(type: 'Complete' | 'Failed', reason: string, message: string): Promise<void> {
     const now = formatTime(this.#parts.clock.now())
-    // The API server takes the end of a Job only together with what led to it.
+    // The API server accepts a finished Job only with the condition that led to it.
     const cause = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget'
     const conditions = [cause, type].map((name) => ({
       ...condition(name, true, { reason, message }),
@@ -244,7 +246,7 @@ function podConditions(isReady: boolean, now: string): JsonValue {
   }))
 }
 
-/** Only the first container runs; Jobs of actions have one. */
+/** Returns the first container, the only one that runs; Jobs of actions have one. */
 function containerOf(pod: KubeObject): JsonObject {
   const { containers } = asData(pod.spec)
   const [first] = isJsonArray(containers) ? containers : []

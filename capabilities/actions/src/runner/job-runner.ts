@@ -1,4 +1,4 @@
-// Runs Jobs where there is no kubelet (specs/actions.md §6): a Pod for each attempt, status, backoff and logs as in a cluster.
+// Runs Jobs where there is no kubelet (specs/actions.md §6). Start with JobRunner.setUp.
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Controller, Logger, Manager } from '@fairlead/controller'
@@ -15,7 +15,7 @@ interface RunningJob {
   readonly done: Promise<void>
 }
 
-/** The runner. Its `logs` are what the API server's `podLogs` asks. */
+/** Runs Jobs. `logs` is the API server's option `podLogs`. */
 export class JobRunner implements AsyncDisposable {
   readonly logs: PodLogs['read']
   readonly #options: JobRunnerOptions
@@ -25,32 +25,32 @@ export class JobRunner implements AsyncDisposable {
   /** Aborts the command of a running pod, by the uid of the pod. */
   readonly #commands = new Map<string, AbortController>()
 
-  /** A runner that runs nothing until it is set up. */
+  /** Creates a runner; it runs nothing before `setUp`. */
   constructor(options: JobRunnerOptions) {
     this.#options = options
     this.logs = this.#podLogs.read
   }
 
-  /** Begins to run Jobs. */
+  /** Starts the controllers of Jobs and of their Pods. */
   setUp(manager: Manager): Controller {
     manager
       .controller('pod-runner')
       .for(Pod)
-      .with({ keepReady: false, manager: 'fairlead-job-runner' })
-      .reconcile(({ object, client }) => this.#endDeleted(object, client))
+      .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
+      .reconcile(({ object, client }) => this.#finishDeletion(object, client))
     return manager
       .controller('job-runner')
       .for(Job)
-      .with({ keepReady: false, manager: 'fairlead-job-runner' })
-      .gone(() => this.#stopMissing(controllerUids()))
+      .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
+      .onDeleted(() => this.#stopDeleted(controllerUids()))
       .reconcile(({ object, clock, log }) => {
         const uid = object.metadata.uid!
-        const isOver =
+        const isFinished =
           isTerminating(object) ||
           jobState(object) === 'Succeeded' ||
           jobState(object) === 'Failed' ||
           asData(object.spec)['suspend'] === true
-        if (isOver) this.#running.get(uid)?.stop.abort()
+        if (isFinished) this.#running.get(uid)?.stop.abort()
         else if (!this.#running.has(uid))
           this.#start(object, manager.client.with({ manager: 'fairlead-job-runner' }), clock, log)
       })
@@ -66,12 +66,12 @@ export class JobRunner implements AsyncDisposable {
     await Promise.all(running.map(({ done }) => done))
   }
 
-  /** A pod that is being deleted waits for its kubelet, and that is us: end its command, then let it go. */
-  async #endDeleted(pod: Pod, client: Client): Promise<void> {
+  /** Finishes the deletion of a pod as its kubelet would: ends its command, then deletes it without grace period. */
+  async #finishDeletion(pod: Pod, client: Client): Promise<void> {
     const { metadata } = pod
     if (!isTerminating(pod) || asData(pod.spec)['nodeName'] !== nodeName) return
     const command = this.#commands.get(metadata.uid!)
-    // Its status, written when the command has ended, wakes us again.
+    // The status written after the command has ended triggers the next reconcile.
     if (command !== undefined) return command.abort()
     try {
       await client.delete(
@@ -84,7 +84,7 @@ export class JobRunner implements AsyncDisposable {
     }
   }
 
-  #stopMissing(present: ReadonlySet<string>): undefined {
+  #stopDeleted(present: ReadonlySet<string>): undefined {
     for (const [uid, { stop }] of this.#running) if (!present.has(uid)) stop.abort()
   }
 

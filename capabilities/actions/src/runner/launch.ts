@@ -1,4 +1,4 @@
-// Starting the command of a container: as a child process of this one, or in a container engine.
+// Starts the command of a container: as a child process, or in a container engine.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,38 +6,38 @@ import { join } from 'node:path'
 import type { JsonObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 
-/** How commands run. `process` gives them this user's rights on this machine: only with the flag that says so. */
+/** Run modes. `process` gives commands this user's rights on this machine, and so needs an explicit flag. */
 export type RunMode = 'process' | 'podman' | 'docker'
 
 /** A command to run. */
 export interface Launch {
   readonly mode: RunMode
-  /** Name of the container, where there is one. */
+  /** Name of the container in the engine. */
   readonly name: string
-  /** A container of a pod. */
+  /** A container of the pod's spec. */
   readonly container: JsonObject
-  /** Access to the API as the pod's service account, as a kubeconfig. */
+  /** Kubeconfig with the rights of the pod's service account. */
   readonly kubeconfig: string | undefined
-  /** What it prints, on both streams. */
+  /** Receives the output, of both streams. */
   readonly print: (chunk: Buffer) => void
-  /** Ends it. */
+  /** Kills the command. */
   readonly signal: AbortSignal
 }
 
-/** Runs to the end and gives the exit code; 127 when it cannot be started, 137 when it was ended. */
+/** Runs a command and returns its exit code; 127 when it cannot be started, 137 when it was killed. */
 export async function launch(options: Launch): Promise<number> {
   const { container, mode, print, signal } = options
-  const command = [...texts(container['command']), ...texts(container['args'])]
+  const command = [...stringsOf(container['command']), ...stringsOf(container['args'])]
   if (command.length === 0 && mode === 'process') {
     print(
       Buffer.from(
-        'The container names no command, and what its image would run cannot be known here. Name one, or start with --run-jobs=podman.\n',
+        'The container has no command, and the default of its image is unknown here. Set a command, or start with --run-jobs=podman.\n',
       ),
     )
     return 127
   }
   if (signal.aborted) return 137
-  // An engine's container outlives the client that started it.
+  // A container outlives the client that started it.
   if (mode !== 'process')
     signal.addEventListener(
       'abort',
@@ -85,25 +85,25 @@ function run(
 ): Promise<number> {
   return new Promise((resolve) => {
     const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-    // The whole group: a shell's children must not outlive it.
-    const end = (): void => {
+    // The process group: children of a shell must not outlive it.
+    const kill = (): void => {
       if (child.pid === undefined) return
       try {
         process.kill(-child.pid, 'SIGKILL')
       } catch {
-        // It is gone already.
+        // The process has ended already.
       }
     }
-    signal.addEventListener('abort', end, { once: true })
+    signal.addEventListener('abort', kill, { once: true })
     child.stdout.on('data', print)
     child.stderr.on('data', print)
     child.once('error', (error) => {
       print(Buffer.from(`${argv[0]!} cannot be started: ${error.message}\n`))
-      signal.removeEventListener('abort', end)
+      signal.removeEventListener('abort', kill)
       resolve(127)
     })
     child.once('close', (code) => {
-      signal.removeEventListener('abort', end)
+      signal.removeEventListener('abort', kill)
       resolve(code ?? 137)
     })
   })
@@ -138,7 +138,7 @@ function engineCommand(
   ]
 }
 
-/** Literal variables only: values out of Secrets and ConfigMaps are a kubelet's work. */
+/** Returns the literal variables; those from Secrets and ConfigMaps need a kubelet. */
 function environmentOf(container: JsonObject): Record<string, string> {
   const list = isJsonArray(container['env']) ? container['env'] : []
   return Object.fromEntries(
@@ -148,6 +148,6 @@ function environmentOf(container: JsonObject): Record<string, string> {
   )
 }
 
-function texts(value: unknown): readonly string[] {
+function stringsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : []
 }

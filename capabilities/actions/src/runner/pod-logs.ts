@@ -1,55 +1,55 @@
-// What running pods print: kept in memory, followed by those who look on.
+// Logs of pods, in memory, with followers.
 import type { KubeObject } from '@fairlead/kube'
 
-/** What a reader of logs wants. */
+/** A request for the log of a pod. */
 export interface LogQuery {
   readonly follow: boolean
   readonly tailLines: number | undefined
   readonly signal: AbortSignal
 }
 
-/** Pods whose logs are kept; the oldest go first. */
+/** Maximum number of logs; the oldest are dropped first. */
 const maxPods = 200
 
 interface Log {
   readonly chunks: Buffer[]
   length: number
   ended: boolean
-  readonly waiting: Set<() => void>
+  readonly followers: Set<() => void>
 }
 
-/** Logs by the uid of their pod. */
+/** The logs of pods, by the uid of the pod. */
 export class PodLogs {
   readonly #logs = new Map<string, Log>()
 
-  /** Begins the log of a pod. */
+  /** Creates the log of a pod. */
   begin(uid: string): void {
-    this.#logs.set(uid, { chunks: [], length: 0, ended: false, waiting: new Set() })
+    this.#logs.set(uid, { chunks: [], length: 0, ended: false, followers: new Set() })
     for (const oldest of this.#logs.keys()) {
       if (this.#logs.size <= maxPods) break
       this.#logs.delete(oldest)
     }
   }
 
-  /** Adds to a log and gives its length in bytes. */
+  /** Appends to a log and returns its length in bytes. */
   add(uid: string, chunk: Buffer): number {
     const log = this.#logs.get(uid)
     if (log === undefined) return 0
     log.chunks.push(chunk)
     log.length += chunk.length
-    wake(log)
+    notifyFollowers(log)
     return log.length
   }
 
-  /** The pod prints nothing more. */
+  /** Marks a log as complete. */
   end(uid: string): void {
     const log = this.#logs.get(uid)
     if (log === undefined) return
     log.ended = true
-    wake(log)
+    notifyFollowers(log)
   }
 
-  /** What `GET pods/NAME/log` answers; undefined for pods that did not run here. */
+  /** Returns the response to `GET pods/NAME/log`; undefined for pods that did not run here. */
   readonly read = (pod: KubeObject, query: LogQuery): AsyncIterable<Uint8Array> | undefined => {
     const log = this.#logs.get(pod.metadata.uid ?? '')
     return log && follow(log, query)
@@ -69,17 +69,17 @@ async function* follow(log: Log, { follow: isFollowing, tailLines, signal }: Log
 function changeOf(log: Log, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      log.waiting.delete(done)
+      log.followers.delete(done)
       signal.removeEventListener('abort', done)
       resolve()
     }
-    log.waiting.add(done)
+    log.followers.add(done)
     signal.addEventListener('abort', done, { once: true })
   })
 }
 
-function wake(log: Log): void {
-  for (const waiting of log.waiting) waiting()
+function notifyFollowers(log: Log): void {
+  for (const notify of log.followers) notify()
 }
 
 function lastLines(text: Buffer, count: number): Buffer {

@@ -1,4 +1,4 @@
-// Actions as callers use them: everything about the target and every write with the caller's rights. Start with ActionService.menu.
+// The service of actions. It reads targets and writes Jobs with the caller's rights. Start with ActionService.menu.
 import { randomUUID } from 'node:crypto'
 import { Pod } from '@fairlead/client'
 import { forbidden } from '@fairlead/kube'
@@ -15,8 +15,8 @@ import {
 } from '../engine/application.ts'
 import type { ActionType } from '../engine/maps/action-map.ts'
 import type { CatalogSource, Resolution } from '../engine/catalog.ts'
-import { planCommand, textField } from '../engine/runs/command.ts'
-import { isAvailable } from '../engine/enablement.ts'
+import { planCommand, requiredField } from '../engine/runs/command.ts'
+import { availabilityOf } from '../engine/enablement.ts'
 import { Job, jobTypeLabel } from '../engine/runs/job.ts'
 import { findAction } from '../engine/maps/merge.ts'
 import type { MergedAction } from '../engine/maps/merge.ts'
@@ -42,7 +42,7 @@ import { runRight } from './rights.ts'
 import type { Caller, Rights } from './rights.ts'
 import { configName, jobSettings, kappnavNamespace, unknownWord } from '../engine/runs/settings.ts'
 
-/** A resource by its name. Without apiVersion the kind is looked up by its name. */
+/** Names a resource. Without apiVersion, the kind is looked up as kubectl does. */
 export interface ResourceRef {
   readonly apiVersion?: string | undefined
   readonly kind: string
@@ -51,20 +51,20 @@ export interface ResourceRef {
   readonly name: string
 }
 
-/** What a run is asked with. */
+/** Options of a run. */
 export interface RunOptions {
   readonly inputs?: JsonValue | undefined
   readonly application?: { readonly name: string; readonly namespace: string } | undefined
-  /** Checks everything and makes nothing. */
+  /** Validates the run and creates no Job. */
   readonly dryRun?: boolean | undefined
 }
 
-/** An Application, or one of its components, with its menu. */
+/** An Application or one of its components, with its menu and status. */
 export interface WithMenu extends Menu {
   readonly status: ResourceStatus
 }
 
-/** What the service works with. */
+/** Dependencies of the service. */
 export interface ActionServiceOptions {
   readonly source: CatalogSource
   readonly kinds: KindTable
@@ -73,7 +73,7 @@ export interface ActionServiceOptions {
   readonly clock: Clock
 }
 
-/** The service. All its errors that callers can cause are ActionErrors or StatusErrors. */
+/** Serves menus, runs and history. Errors that callers can cause are ActionErrors or StatusErrors. */
 export class ActionService {
   readonly #options: ActionServiceOptions
 
@@ -81,45 +81,45 @@ export class ActionService {
     this.#options = options
   }
 
-  /** The actions of a resource. */
+  /** Returns the actions of a resource. */
   async menu(caller: Caller, ref: ResourceRef): Promise<Menu> {
     const { resource, resolution } = await this.#resolve(caller, ref)
     return menuOf(resolution, resource, await this.#mayUse(caller, resource))
   }
 
-  /** The actions of a resource, and how they came about. */
+  /** Returns the actions of a resource with their provenance. */
   async why(caller: Caller, ref: ResourceRef): Promise<Why> {
     const { resource, resolution } = await this.#resolve(caller, ref)
     return whyOf(resolution, resource, await this.#mayUse(caller, resource))
   }
 
-  /** Mapping, lookup and merge for a resource that the caller may read. */
+  /** Resolves the actions of a resource that the caller may read. */
   async resolve(caller: Caller, ref: ResourceRef): Promise<Resolution> {
     return (await this.#resolve(caller, ref)).resolution
   }
 
-  /** Mapping, lookup and merge for an object that the caller has read. */
+  /** Resolves the actions of an object that the caller has read. */
   resolveObject(object: KubeObject): Resolution {
     return this.#options.source.catalog().resolve(object)
   }
 
-  /** Mapping, lookup and merge for a target that need not exist. */
+  /** Resolves the actions of a target that need not exist. */
   resolveTarget(target: Target): Resolution {
     return this.#options.source.catalog().resolveTarget(target)
   }
 
-  /** Milliseconds since the epoch, as this server counts them. */
+  /** Returns the time of this server in milliseconds since the epoch. */
   now(): number {
     return this.#options.clock.now()
   }
 
-  /** Where Jobs are made for targets of a namespace. */
+  /** Returns the namespace of Jobs for targets of a namespace. */
   jobNamespace(namespace = 'default'): string {
     return jobSettings(this.#config(), namespace).namespace
   }
 
-  /** Whether a caller may see the maps of a namespace: it may read ConfigMaps or mappings there. Throws StatusError 403. */
-  async mayLook(caller: Caller, namespace: string): Promise<void> {
+  /** Checks that the caller may get mappings in a namespace. Throws StatusError 403. */
+  async authorizeMappings(caller: Caller, namespace: string): Promise<void> {
     const rules = await this.#options.rights.rules(caller, namespace)
     if (rules.allow({ verb: 'get', group: apiGroup, resource: 'kindactionmappings' })) return
     throw forbidden(
@@ -129,7 +129,7 @@ export class ActionService {
     )
   }
 
-  /** Where a url action leads. Throws ActionError 404, 422; StatusError 403. */
+  /** Returns the address of a url action. Throws ActionError 404, 422; StatusError 403. */
   async url(
     caller: Caller,
     ref: ResourceRef,
@@ -138,12 +138,12 @@ export class ActionService {
     const { resource, resolution } = await this.#resolve(caller, ref)
     const action = this.#find(resolution, resource, name, 'url-actions')
     const resolver = new PatternResolver({ ...this.#scope(caller, resource, resolution), inputs: undefined })
-    const url = safeUrl(await resolver.text(textField(action, 'url-pattern'), action.from.map))
+    const url = safeUrl(await resolver.resolveWhole(requiredField(action, 'url-pattern'), action.from.map))
     const openWindow = action.fields['open-window']
     return { action: name, url, openWindow: typeof openWindow === 'string' ? openWindow : 'tab' }
   }
 
-  /** Runs a command action: one Job, or one for each chosen pod. Throws ActionError 404, 422; StatusError 403. */
+  /** Runs a command action: creates one Job, or one per selected pod. Throws ActionError 404, 422; StatusError 403. */
   async run(caller: Caller, ref: ResourceRef, name: string, options: RunOptions = {}): Promise<readonly KubeObject[]> {
     const { resource, resolution } = await this.#resolve(caller, ref)
     const { target, merged } = resolution
@@ -165,28 +165,31 @@ export class ActionService {
         newUid: randomUUID,
       },
     )
-    const made: KubeObject[] = []
-    for (const job of jobs) made.push(await caller.client.create(job, { dryRun: options.dryRun ?? false }))
-    return made
+    const created: KubeObject[] = []
+    for (const job of jobs) created.push(await caller.client.create(job, { dryRun: options.dryRun ?? false }))
+    return created
   }
 
-  /** Runs of command actions that the caller may see, newest first. */
+  /** Returns the runs of command actions that the caller may list, newest first. */
   async history(caller: Caller, filter: RunFilter = {}): Promise<readonly Run[]> {
     return runsOf(await this.jobs(caller), filter)
   }
 
-  /** The Jobs of all runs that the caller may see: of all namespaces, or of the one that Jobs are made in. */
+  /**
+   * Lists the Jobs of all runs: in the namespace of Jobs, or in all namespaces when Jobs are created beside their
+   * targets.
+   */
   async jobs(caller: Caller): Promise<readonly KubeObject[]> {
     const { namespace } = jobSettings(this.#config(), '')
     const scope = namespace === '' ? {} : { namespace }
     return (await caller.client.list(Job, { ...scope, labelSelector: runSelector })).items
   }
 
-  /** Deletes a run with its pods. Throws ActionError 404 for a Job that is none. */
-  async forget(caller: Caller, namespace: string, name: string): Promise<void> {
+  /** Deletes a run with its pods. Throws ActionError 404 for a Job of something else. */
+  async deleteRun(caller: Caller, namespace: string, name: string): Promise<void> {
     const job = await caller.client.get(Job, { namespace, name })
     if (job.metadata.labels?.[jobTypeLabel] !== 'command')
-      throw new ActionError(404, 'not-found', `Job ${namespace}/${name} is no run of an action`)
+      throw new ActionError(404, 'not-found', `Job ${namespace}/${name} is not a run of an action`)
     await caller.client.delete(
       Job,
       { namespace, name },
@@ -194,7 +197,7 @@ export class ActionService {
     )
   }
 
-  /** What the pods of a run printed, pod by pod. */
+  /** Returns the logs of the pods of a run. */
   async logs(
     caller: Caller,
     namespace: string,
@@ -214,17 +217,17 @@ export class ActionService {
     return logs
   }
 
-  /** What the status of a resource means. */
+  /** Returns the derived status of a resource. */
   async status(caller: Caller, ref: ResourceRef): Promise<ResourceStatus> {
     return this.#statusOf((await this.#read(caller, ref)).resource)
   }
 
-  /** The sections of a resource's details. */
+  /** Returns the sections of a resource's details. */
   async sections(caller: Caller, ref: ResourceRef): Promise<readonly Section[]> {
     return this.#options.source.catalog().sectionsOf((await this.#read(caller, ref)).resource)
   }
 
-  /** Applications that the caller may see, with their menus; hidden ones left out. */
+  /** Returns the Applications that the caller may list, with their menus; hidden ones are left out. */
   async applications(caller: Caller, namespace?: string): Promise<readonly WithMenu[]> {
     const { items } = await caller.client.list(applicationApi, { namespace })
     return Promise.all(
@@ -234,7 +237,10 @@ export class ActionService {
     )
   }
 
-  /** The components of an Application with their menus: one list for each kind and namespace, none per component. */
+  /**
+   * Returns the components of an Application with their menus: one list per kind and namespace, no request per
+   * component.
+   */
   async components(
     caller: Caller,
     key: { readonly namespace: string; readonly name: string },
@@ -324,8 +330,9 @@ export class ActionService {
         `${target.kind} ${target.namespace}/${target.name} has no ${type === 'url-actions' ? 'url' : 'command'} action "${name}"; it has ${names.join(', ') || 'none'}`,
       )
     }
-    const { isShown, reason } = isAvailable(action.fields, resource)
-    if (!isShown) throw new ActionError(422, 'input-error', `action "${name}" is not offered here: ${reason ?? ''}`)
+    const { isShown, reason } = availabilityOf(action.fields, resource)
+    if (!isShown)
+      throw new ActionError(422, 'input-error', `action "${name}" is not offered for this resource: ${reason ?? ''}`)
     return action
   }
 
@@ -343,24 +350,26 @@ export class ActionService {
     }
   }
 
-  /** Url actions for whoever sees the resource, commands for whoever may run them. */
+  /**
+   * Url actions are for every caller that may read the resource, command actions for those with the right to run them.
+   */
   async #mayUse(caller: Caller, resource: KubeObject): Promise<(action: MergedAction) => boolean> {
     const rules = await this.#options.rights.rules(caller, resource.metadata.namespace ?? 'default')
     return ({ type, name }) => type === 'url-actions' || rules.allow(runRight(name))
   }
 }
 
-/** A browser may be sent there: a path of this server, http or https. Throws PatternError. */
+/** Returns an address that is safe to open: a path of this server, http or https. Throws PatternError for any other. */
 function safeUrl(url: string): string {
   const text = url.trim()
   if (/^https?:\/\//i.test(text) || /^\/(?![/\\])/.test(text) || /^[?#]/.test(text)) return text
   throw new PatternError(
     'InvalidPattern',
-    `"${text.slice(0, 100)}" is no address that a browser may open: it should begin with http://, https:// or /`,
+    `"${text.slice(0, 100)}" is not an address that a browser may open: it should begin with http://, https:// or /`,
   )
 }
 
-/** kubectl's long form of a kind: `deployment.v1.apps`, `pod.v1`. */
+/** Returns kubectl's long form of a kind: `deployment.v1.apps`, `pod.v1`. */
 function typeName(apiVersion: string, kind: string): string {
   const [first = '', second] = apiVersion.replace(/^\//, '').split('/')
   return second === undefined ? `${kind}.${first}` : `${kind}.${first === '' ? '' : `${second}.${first}`}`

@@ -1,4 +1,4 @@
-// Kinds by the names that people use for them: `pods`, `po`, `Pod`, `deployments.apps`, `deployments.v1.apps`.
+// Kinds by the names that kubectl accepts: `pods`, `po`, `Pod`, `deployments.apps`, `deployments.v1.apps`.
 import type { Client } from '@fairlead/client'
 import type { JsonObject } from '@fairlead/kube'
 import type { ResourceKind } from '../engine/cluster.ts'
@@ -7,32 +7,37 @@ interface Named extends ResourceKind {
   readonly names: readonly string[]
 }
 
-/** Milliseconds between two looks at the server when a name is unknown: many may ask for what does not exist. */
-const lookAgainAfter = 5000
+/**
+ * Minimum milliseconds between two discovery requests when names are unknown: clients may repeat a name that does not
+ * exist.
+ */
+const rediscoveryInterval = 5000
 
-/** Asks discovery once, and again when a name is unknown. */
+/** Kinds from discovery, read once, and again when a name is unknown. */
 export class KindTable {
   readonly #client: Client
   #kinds: Promise<readonly Named[]> | undefined
-  #asked = 0
+  #discoveredAt = 0
 
   constructor(client: Client) {
     this.#client = client
   }
 
-  /** The kind of a name; of the core group first, then of the group that comes first by name. */
+  /**
+   * Returns the kind of a name: from the core group if it is there, else from the first group in alphabetical order.
+   */
   async kindOf(type: string): Promise<ResourceKind | undefined> {
     const [name = '', ...rest] = type.toLowerCase().split('.')
     const found = pick(await this.#load(), name, rest)
-    if (found !== undefined || this.#client.clock.monotonic() - this.#asked < lookAgainAfter) return found
+    if (found !== undefined || this.#client.clock.monotonic() - this.#discoveredAt < rediscoveryInterval) return found
     this.#kinds = undefined
     return pick(await this.#load(), name, rest)
   }
 
   #load(): Promise<readonly Named[]> {
     if (this.#kinds === undefined) {
-      this.#asked = this.#client.clock.monotonic()
-      const loading = this.#ask()
+      this.#discoveredAt = this.#client.clock.monotonic()
+      const loading = this.#discover()
       this.#kinds = loading
       loading.catch(() => {
         if (this.#kinds === loading) this.#kinds = undefined
@@ -41,7 +46,7 @@ export class KindTable {
     return this.#kinds
   }
 
-  async #ask(): Promise<readonly Named[]> {
+  async #discover(): Promise<readonly Named[]> {
     const groups = (await this.#client.send({ method: 'GET', path: '/apis' })) as unknown as {
       groups?: readonly { preferredVersion: { groupVersion: string } }[]
     }
@@ -54,7 +59,7 @@ export class KindTable {
 
   async #resources(apiVersion: string): Promise<readonly Named[]> {
     const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const { status, body } = await this.#client.answer({ method: 'GET', path })
+    const { status, body } = await this.#client.sendRaw({ method: 'GET', path })
     if (status !== 200) return []
     const { resources = [] } = body as JsonObject as unknown as { resources?: readonly WireResource[] }
     return resources

@@ -9,11 +9,11 @@ import { Catalog, fixedCatalog } from '../engine/catalog.ts'
 import type { CatalogSource } from '../engine/catalog.ts'
 import type { MapObject } from '../engine/data/map-data.ts'
 
-/** Follows a cluster with the controller's rights. A change shows with the event that brings it. */
+/** The catalog of a cluster, kept up to date by informers with the controller's rights. */
 export class LiveCatalog implements CatalogSource, Disposable {
   readonly #mappings: InformerUse<KindActionMappingObject>
   readonly #maps: InformerUse<ConfigMap>
-  readonly #listening: readonly Disposable[]
+  readonly #subscriptions: readonly Disposable[]
   readonly #catalog: Catalog
   #isStale = true
 
@@ -21,7 +21,7 @@ export class LiveCatalog implements CatalogSource, Disposable {
     this.#mappings = manager.use(kindActionMapping)
     this.#maps = manager.use(ConfigMap)
     this.#catalog = new Catalog([], (namespace, name) => this.configMap(namespace, name))
-    this.#listening = [
+    this.#subscriptions = [
       this.#mappings.informer.subscribe({ changed: () => void (this.#isStale = true) }, { replay: false }),
       this.#maps.informer.subscribe(
         {
@@ -40,7 +40,7 @@ export class LiveCatalog implements CatalogSource, Disposable {
       throw new ActionError(
         503,
         'internal-error',
-        `${informer.kind.kind} objects are not known yet (${informer.state})${why}; try again`,
+        `${informer.kind.kind} objects are not synced yet (${informer.state})${why}; try again`,
       )
     }
     if (this.#isStale) {
@@ -54,13 +54,13 @@ export class LiveCatalog implements CatalogSource, Disposable {
     return this.#maps.informer.get(`${namespace}/${name}`)
   }
 
-  /** Resolves when both caches are complete or cannot be. */
+  /** Resolves when both informers are synced, or cannot sync. */
   async settled(signal?: AbortSignal): Promise<void> {
-    await Promise.all([this.#mappings.informer.settled(signal), this.#maps.informer.settled(signal)])
+    await Promise.all([this.#mappings.informer.waitForState(signal), this.#maps.informer.waitForState(signal)])
   }
 
   [Symbol.dispose](): void {
-    for (const one of this.#listening) one[Symbol.dispose]()
+    for (const subscription of this.#subscriptions) subscription[Symbol.dispose]()
     this.#mappings[Symbol.dispose]()
     this.#maps[Symbol.dispose]()
   }

@@ -1,13 +1,13 @@
-// What a caller may do: one rules review per user and namespace for what is shown, a live review for what is done.
+// Rights of callers: a cached rules review per user and namespace for menus, a live access review for runs.
 import type { Client } from '@fairlead/client'
 import type { RouteUser } from '@fairlead/controller'
 import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
 
-/** Who asks, with a client that has the rights of that one. */
+/** The caller of an endpoint or a command. */
 export interface Caller {
   readonly user: RouteUser
-  /** Has the rights of the user and no more. */
+  /** A client with the rights of the user and no more. */
   readonly client: Client
 }
 
@@ -19,7 +19,7 @@ export interface Right {
   readonly name?: string
 }
 
-/** The right to run an action. */
+/** Returns the right to run an action. */
 export function runRight(action: string): Right {
   return { verb: 'run', group: apiGroup, resource: 'actions', name: action }
 }
@@ -39,7 +39,7 @@ export class Rules {
     this.#rules = rules
   }
 
-  /** Whether a rule grants a right. */
+  /** A rule grants the right. */
   allow({ verb, group, resource, name }: Right): boolean {
     const has = (values: readonly string[] | undefined, value: string): boolean =>
       values?.some((one) => one === '*' || one === value) ?? false
@@ -53,51 +53,51 @@ export class Rules {
   }
 }
 
-/** Milliseconds that rules are remembered. */
-const rememberedFor = 10_000
-/** Users and namespaces remembered. */
-const maxRemembered = 5000
+/** Milliseconds that rules are cached. */
+const cachedFor = 10_000
+/** Entries of the cache: pairs of user and namespace. */
+const maxCached = 5000
 
-/** Asks the server as the caller. */
+/** Reviews the rights of callers, as the caller. */
 export class Rights {
   readonly #clock: Clock
-  readonly #known = new Map<string, { readonly until: number; readonly rules: Promise<Rules> }>()
+  readonly #cache = new Map<string, { readonly until: number; readonly rules: Promise<Rules> }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** The rules of a caller in a namespace, as they were at most 10 seconds ago. */
+  /** Returns the rules of a caller in a namespace; at most 10 seconds old. */
   rules({ user, client }: Caller, namespace: string): Promise<Rules> {
     const key = JSON.stringify([user.name, user.groups, namespace])
     const now = this.#clock.monotonic()
-    const known = this.#known.get(key)
-    if (known !== undefined && known.until > now) return known.rules
-    if (this.#known.size >= maxRemembered) this.#known.clear()
-    const rules = review(client, namespace)
-    rules.catch(() => this.#known.delete(key))
-    this.#known.set(key, { until: now + rememberedFor, rules })
+    const cached = this.#cache.get(key)
+    if (cached !== undefined && cached.until > now) return cached.rules
+    if (this.#cache.size >= maxCached) this.#cache.clear()
+    const rules = reviewRules(client, namespace)
+    rules.catch(() => this.#cache.delete(key))
+    this.#cache.set(key, { until: now + cachedFor, rules })
     return rules
   }
 
-  /** Whether a caller has a right now. */
+  /** The caller has a right, by a live review. */
   async check({ client }: Caller, namespace: string, { verb, group, resource, name }: Right): Promise<boolean> {
-    const answer = await client.create<KubeObject>({
+    const review = await client.create<KubeObject>({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
       metadata: {},
       spec: { resourceAttributes: { namespace, verb, group, resource, ...(name === undefined ? {} : { name }) } },
     })
-    return (answer.status as JsonObject | undefined)?.['allowed'] === true
+    return (review.status as JsonObject | undefined)?.['allowed'] === true
   }
 }
 
-async function review(client: Client, namespace: string): Promise<Rules> {
-  const answer = await client.create<KubeObject>({
+async function reviewRules(client: Client, namespace: string): Promise<Rules> {
+  const review = await client.create<KubeObject>({
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SelfSubjectRulesReview',
     metadata: {},
     spec: { namespace },
   })
-  return new Rules((answer.status as { resourceRules?: readonly Rule[] } | undefined)?.resourceRules ?? [])
+  return new Rules((review.status as { resourceRules?: readonly Rule[] } | undefined)?.resourceRules ?? [])
 }

@@ -1,4 +1,4 @@
-// Runs snippets of users without our rights: no network, no files, no globals but the language's own, bounded time and memory.
+// The sandbox of snippets: no network, no files, only the globals of the language, bounded time and memory.
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -6,7 +6,7 @@ import { systemClock } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
 import type { SnippetCall, SnippetLimits, SnippetReady, SnippetReply } from './snippet-messages.ts'
 
-/** A snippet threw, took too long, or gave nothing. */
+/** A snippet threw, took too long, or returned nothing. */
 export class SnippetError extends Error {
   override readonly name = 'SnippetError'
   readonly code = 'SnippetFailed'
@@ -15,35 +15,37 @@ export class SnippetError extends Error {
 /** specs/actions.md §3. */
 const defaultLimits: SnippetLimits = { milliseconds: 50, bytes: 16 * 1024 * 1024 }
 
-/** Milliseconds after which the thread itself is ended: some built-in loops of a language never look at the time. */
+/** Milliseconds after which the thread is terminated: some built-in loops never call the interrupt handler. */
 const hardLimit = 1000
-/** Milliseconds that a thread may take to be there. */
+/** Milliseconds that a thread may take to start. */
 const startLimit = 20_000
-/** Texts that go in. */
+/** Maximum length of source and arguments, in characters. */
 const maxLength = 1_048_576
 
-interface Waiting {
+interface QueuedCall {
   readonly call: SnippetCall
   readonly settle: (reply: SnippetReply) => void
 }
 
-/** The sandbox: one thread, started for the first call, replaced when it had to be ended. */
+/** Runs snippets in one thread, started for the first call and replaced after it was terminated. */
 export class Sandbox implements AsyncDisposable {
   readonly #limits: SnippetLimits
   readonly #clock: Pick<Clock, 'timer'>
-  readonly #queue: Waiting[] = []
+  readonly #queue: QueuedCall[] = []
   #worker: Worker | undefined
   #isReady = false
-  #current: { readonly waiting: Waiting; timer: Disposable } | undefined
+  #current: { readonly queued: QueuedCall; timer: Disposable } | undefined
   #closed = false
 
-  /** Snippets need real time to be stopped in, whatever the clock of a test says: `clock` is the system's unless told. */
+  /** `clock` is the system's by default, even under a fake clock: time limits of snippets are real time. */
   constructor(options: { readonly limits?: Partial<SnippetLimits>; readonly clock?: Pick<Clock, 'timer'> } = {}) {
     this.#limits = { ...defaultLimits, ...options.limits }
     this.#clock = options.clock ?? systemClock
   }
 
-  /** Calls the first function of a source with texts and gives its result as a text. Rejects with SnippetError. */
+  /**
+   * Calls the first function of a source with strings and returns its result as a string. Rejects with SnippetError.
+   */
   readonly run = async (source: string, args: readonly string[]): Promise<string> => {
     if (this.#closed) throw new SnippetError('the sandbox is closed')
     const length = args.reduce((sum, argument) => sum + argument.length, source.length)
@@ -65,13 +67,13 @@ export class Sandbox implements AsyncDisposable {
 
   #next(): void {
     if (this.#current !== undefined) return
-    const waiting = this.#queue.shift()
-    if (waiting === undefined) return
+    const queued = this.#queue.shift()
+    if (queued === undefined) return
     const worker = (this.#worker ??= this.#start())
     worker.ref()
     this.#current = {
-      waiting,
-      timer: this.#clock.timer(startLimit, () => this.#end(worker, 'the sandbox does not start')),
+      queued,
+      timer: this.#clock.timer(startLimit, () => this.#terminate(worker, 'the sandbox did not start')),
     }
     if (this.#isReady) this.#send(worker)
   }
@@ -81,9 +83,9 @@ export class Sandbox implements AsyncDisposable {
     if (current === undefined) return
     current.timer[Symbol.dispose]()
     current.timer = this.#clock.timer(hardLimit, () =>
-      this.#end(worker, `it took longer than ${this.#limits.milliseconds} ms`),
+      this.#terminate(worker, `it took longer than ${this.#limits.milliseconds} ms`),
     )
-    worker.postMessage(current.waiting.call)
+    worker.postMessage(current.queued.call)
   }
 
   #start(): Worker {
@@ -105,13 +107,13 @@ export class Sandbox implements AsyncDisposable {
       this.#next()
     })
     worker.on('error', (error) =>
-      this.#end(worker, `the sandbox failed: ${error instanceof Error ? error.message : String(error)}`),
+      this.#terminate(worker, `the sandbox failed: ${error instanceof Error ? error.message : String(error)}`),
     )
-    worker.on('exit', () => this.#end(worker, 'the sandbox ended'))
+    worker.on('exit', () => this.#terminate(worker, 'the sandbox ended'))
     return worker
   }
 
-  #end(worker: Worker, failure: string): void {
+  #terminate(worker: Worker, failure: string): void {
     if (this.#worker !== worker) return
     this.#worker = undefined
     this.#isReady = false
@@ -124,6 +126,6 @@ export class Sandbox implements AsyncDisposable {
     const current = this.#current
     this.#current = undefined
     current?.timer[Symbol.dispose]()
-    current?.waiting.settle(reply)
+    current?.queued.settle(reply)
   }
 }

@@ -1,22 +1,22 @@
-// What the sandbox and its thread say to each other.
+// Messages between the sandbox and its thread.
 
-/** Run the first function of a source with texts. */
+/** Calls the first function of a source with strings. */
 export interface SnippetCall {
   readonly source: string
   readonly args: readonly string[]
   readonly limits: SnippetLimits
 }
 
-/** Bounds of one call. */
+/** Limits of one call. */
 export interface SnippetLimits {
   /** Milliseconds of processor time. */
   readonly milliseconds: number
-  /** Bytes that the snippet may hold. */
+  /** Bytes of memory that the snippet may allocate. */
   readonly bytes: number
 }
 
-/** What came out, or why nothing did. */
+/** The result of a call, or the reason of its failure. */
 export type SnippetReply = { readonly value: string } | { readonly failure: string }
 
-/** The thread has loaded what it needs: from now on time counts. */
+/** Sent once when the thread has loaded QuickJS: calls are timed from here on. */
 export type SnippetReady = 'ready'

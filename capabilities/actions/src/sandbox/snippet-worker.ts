@@ -1,4 +1,4 @@
-// The thread in which snippets run: QuickJS in WebAssembly, a fresh world for each call, nothing of ours within reach.
+// The worker thread of the sandbox: QuickJS in WebAssembly, with a fresh runtime for each call and no access to Node.
 import { parentPort } from 'node:worker_threads'
 import { getQuickJS } from 'quickjs-emscripten'
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten'
@@ -7,15 +7,18 @@ import type { SnippetCall, SnippetReady, SnippetReply } from './snippet-messages
 /** Bytes of stack within the sandbox; more than a snippet's recursion needs, less than the thread has. */
 const stackBytes = 256 * 1024
 
-/** The first function of a source is its entry (originals/kappnav.md §1.7). */
+/** Matches the first function of a source, which is the one that is called (originals/kappnav.md §1.7). */
 const firstFunction = /\bfunction\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*\(/u
 
-/** Texts cross as JSON: the bridge to WebAssembly ends them at their first NUL. Made before the snippet can change what it uses. */
+/**
+ * Passes strings as JSON: the bridge to WebAssembly cuts them at the first NUL. Evaluated before the snippet can change
+ * globals.
+ */
 const bridge = `(function () {
   var stringify = JSON.stringify
   return {
     parse: JSON.parse,
-    toText: function (value) { return value === null || value === undefined ? null : stringify('' + value) },
+    toJson: function (value) { return value === null || value === undefined ? null : stringify('' + value) },
   }
 })()`
 
@@ -28,7 +31,7 @@ port.postMessage('ready' satisfies SnippetReady)
 function run(module: QuickJSWASMModule, { source, args, limits }: SnippetCall): SnippetReply {
   const name = firstFunction.exec(source)?.[1]
   if (name === undefined)
-    return { failure: 'there is no "function name(…)" in it; arrow functions and expressions are no entry' }
+    return { failure: 'it has no "function name(…)"; arrow functions and function expressions are not called' }
   using runtime = module.newRuntime()
   runtime.setMemoryLimit(limits.bytes)
   runtime.setMaxStackSize(stackBytes)
@@ -40,7 +43,7 @@ function run(module: QuickJSWASMModule, { source, args, limits }: SnippetCall): 
   return isLate ? { failure: `it took longer than ${limits.milliseconds} ms` } : reply
 }
 
-/** Processor time, so that a busy machine makes no snippet fail. */
+/** Returns the CPU time of the thread, so that load on the machine does not make snippets fail. */
 function usedMilliseconds(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
@@ -56,13 +59,13 @@ function call(context: QuickJSContext, source: string, name: string, args: reado
   try {
     const made = context.evalCode(bridge)
     if (made.error) return failed(made.error)
-    const [parse, toText] = ['parse', 'toText'].map((name) => keep(context.getProp(made.value, name)))
+    const [parse, toJson] = ['parse', 'toJson'].map((name) => keep(context.getProp(made.value, name)))
     keep(made.value)
     const loaded = context.evalCode(source, 'snippet.js')
     if (loaded.error) return failed(loaded.error)
     keep(loaded.value)
     const entry = keep(context.getProp(context.global, name))
-    if (context.typeof(entry) !== 'function') return { failure: `its first function, ${name}, is not at the top` }
+    if (context.typeof(entry) !== 'function') return { failure: `its first function, ${name}, is not at the top level` }
     const inside: QuickJSHandle[] = []
     for (const argument of args) {
       const text = context.callFunction(parse!, context.undefined, keep(context.newString(JSON.stringify(argument))))
@@ -71,7 +74,7 @@ function call(context: QuickJSContext, source: string, name: string, args: reado
     }
     const result = context.callFunction(entry, context.undefined, ...inside)
     if (result.error) return failed(result.error)
-    const text = context.callFunction(toText!, context.undefined, keep(result.value))
+    const text = context.callFunction(toJson!, context.undefined, keep(result.value))
     if (text.error) return failed(text.error)
     const value: unknown = context.dump(keep(text.value))
     return typeof value === 'string' ? { value: JSON.parse(value) as string } : { failure: `${name} returned nothing` }

@@ -83,8 +83,8 @@ export class MapControllers {
     this.#controller = manager
       .controller('map')
       .for(mapControllerKind, { when: anyOf(generationChanged, shardsReported) })
-      .with({ keepReady: false, everywhere: true })
-      .gone(({ key }) => {
+      .withOptions({ keepReady: false, everywhere: true })
+      .onDeleted(({ key }) => {
         this.#lookups.delete(key.name)
         return this.#stop(key.name)
       })

@@ -125,7 +125,7 @@ export class Caches implements Disposable {
 
   /** Resolves when no kind is being listed for the first time any more, or the signal aborts. */
   async settled(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#caches.map(({ informer }) => informer.settled(signal).catch(() => undefined)))
+    await Promise.all(this.#caches.map(({ informer }) => informer.waitForState(signal).catch(() => undefined)))
   }
 
   /** Returns the labels of a namespace; undefined while they are not known. */

@@ -143,7 +143,7 @@ export class ParentStatus {
       status,
     }
     try {
-      const { object } = await this.#options.client.applyAnswer(configuration, { subresource: 'status' })
+      const { object } = await this.#options.client.applyRaw(configuration, { subresource: 'status' })
       pending.written = status
       if (jsonEqual(status, ownFields(object, status))) return this.#report(undefined)
       this.#gaveUp = true

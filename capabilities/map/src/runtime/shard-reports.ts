@@ -32,7 +32,7 @@ export async function writeShardReports(
     const before = written.get(shard)
     if (report?.failingGroups === before?.failingGroups && report?.message === before?.message) continue
     const status = report === undefined ? {} : { shards: [report] }
-    await client.applyAnswer(
+    await client.applyRaw(
       { apiVersion, kind, metadata: { name: metadata.name, uid: metadata.uid }, status },
       { subresource: 'status', manager: `fairlead-map-shard-${shard}`, force: true },
     )

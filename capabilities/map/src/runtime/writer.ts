@@ -138,7 +138,7 @@ export class GroupWriter {
     const { client, onWrite } = this.#options
     const { object: wanted } = configuration
     const applied = { ...wanted, metadata: { ...wanted.metadata, uid: observed.metadata.uid } }
-    const { object, created } = await client.applyAnswer(applied)
+    const { object, created } = await client.applyRaw(applied)
     // The uid makes the server refuse to create; a response without a change is no write.
     if (!created && object.metadata.resourceVersion !== observed.metadata.resourceVersion)
       onWrite({ op: 'update', before: observed, after: object })

@@ -2,7 +2,7 @@
 import type { FieldError } from '@fairlead/kube'
 import { jsonEqual } from '@fairlead/kube'
 import type { Blueprint, BlueprintParam, BlueprintResource, OwnerKind } from '../api.ts'
-import { circular, inputsOf, provides } from '../engine/graph.ts'
+import { cyclicResources, inputsOf, provides } from '../engine/graph.ts'
 import type { Input, InputKind } from '../engine/graph.ts'
 import { selectorOf } from '../engine/selection.ts'
 import { refusal, refusedWhen, repeated } from './refusal.ts'
@@ -151,6 +151,6 @@ function referenceProblem(
 }
 
 function checkCircles(resources: readonly BlueprintResource[]): FieldError[] {
-  const names = [...circular(resources)]
+  const names = [...cyclicResources(resources)]
   return refusedWhen(names.length > 0, 'spec.resources', `the resources [${names.join(', ')}] wait for each other`)
 }

@@ -1,41 +1,33 @@
-// `fairlead supply rbac`: what the controller must be allowed to watch for some templates, ready for kubectl apply (design decision 13).
-import type { CommandContext } from '@fairlead/controller'
+// `fairlead supply rbac`: prints the ClusterRole that lets the controller watch what templates stamp, for kubectl apply (design decision 13).
+import type { CommandContext } from '@fairlead/controller/command'
 import { isJsonObject, parseApiVersion, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { DocumentError, readObjects } from '../offline/documents.ts'
-import { pluralOf } from '../offline/plural.ts'
+import { KindCatalog, exitCode, readManifests, usageError } from '@fairlead/offline'
+import { apiGroup } from '../api.ts'
 
 /** Prints one ClusterRole. */
-export async function run({ options, out, err, stdin }: CommandContext): Promise<number> {
-  const files = (options['filename'] ?? []) as readonly string[]
-  if (files.length === 0) {
-    err('Name files or folders with templates (-f templates.yaml)')
-    return 2
-  }
-  try {
-    const objects = await readObjects(files, stdin)
-    const templates = objects.filter(
-      ({ apiVersion, kind }) => apiVersion.startsWith('carto.run/') && kind.endsWith('Template'),
-    )
-    const unknown = templates.filter((template) => stampedKind(template) === undefined)
-    for (const { kind, metadata } of unknown)
-      err(`${kind} ${metadata.name}: what it stamps cannot be told from its text; add its kind by hand`)
-    out(stringifyYaml(roleFor(String(options['name'] ?? 'fairlead:supply:stamped'), templates)))
-    return 0
-  } catch (error) {
-    if (!(error instanceof DocumentError)) throw error
-    err(error.message)
-    return 1
-  }
+export async function run({
+  options: { filename, name },
+  out,
+  err,
+  stdin,
+}: CommandContext<{ readonly filename: readonly string[]; readonly name: string }, object>): Promise<number> {
+  if (filename.length === 0) throw usageError('Name files or folders with templates (-f templates.yaml)')
+  const objects = (await readManifests(filename, { stdin })).map(({ object }) => object)
+  for (const { kind, metadata } of objects.filter((object) => isTemplate(object) && stampedType(object) === undefined))
+    err(`${kind} ${metadata.name}: the kind that it stamps is only known when it is rendered; add the kind by hand`)
+  out(stringifyYaml(roleFor(name, objects)))
+  return exitCode.ok
 }
 
-/** The ClusterRole for what the templates stamp, as far as their text tells it. */
-export function roleFor(name: string, templates: readonly KubeObject[]): JsonObject {
+/** Returns the ClusterRole for the kinds that the templates among the objects stamp. Throws UnknownKindError. */
+export function roleFor(name: string, objects: readonly KubeObject[]): JsonObject {
+  const stamped = objects.filter(isTemplate).flatMap((template) => stampedType(template) ?? [])
+  const kinds = new KindCatalog([...objects, ...stamped])
   const byGroup = new Map<string, Set<string>>()
-  for (const template of templates) {
-    const kind = stampedKind(template)
-    if (kind === undefined) continue
-    byGroup.set(kind.group, (byGroup.get(kind.group) ?? new Set()).add(kind.resource))
+  for (const type of stamped) {
+    const { group, plural } = kinds.byKind(type)
+    byGroup.set(group, (byGroup.get(group) ?? new Set()).add(plural))
   }
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -49,11 +41,16 @@ export function roleFor(name: string, templates: readonly KubeObject[]): JsonObj
   }
 }
 
-function stampedKind({ spec }: KubeObject): { readonly group: string; readonly resource: string } | undefined {
-  const { template } = spec as { template?: unknown }
+function isTemplate({ apiVersion, kind }: KubeObject): boolean {
+  return parseApiVersion(apiVersion).group === apiGroup && kind.endsWith('Template')
+}
+
+/** Returns the type of the stamped object; undefined for ytt, expressions, and types that contain tags. */
+function stampedType({ spec }: KubeObject): KubeObject | undefined {
+  const { template } = (spec ?? {}) as { readonly template?: unknown }
   if (!isJsonObject(template)) return undefined
   const { apiVersion, kind } = template
   if (typeof apiVersion !== 'string' || typeof kind !== 'string' || `${apiVersion}${kind}`.includes('$('))
     return undefined
-  return { group: parseApiVersion(apiVersion).group, resource: pluralOf(kind) }
+  return { apiVersion, kind, metadata: {} }
 }

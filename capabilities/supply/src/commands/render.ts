@@ -1,60 +1,57 @@
-// `fairlead supply render`: what Workloads and Deliverables would stamp.
+// `fairlead supply render`: prints the objects that Workloads and Deliverables stamp.
 import { systemClock } from '@fairlead/client'
-import type { CommandContext } from '@fairlead/controller'
-import { stringifyYaml } from '@fairlead/kube'
-import { DocumentError, readObjects } from '../offline/documents.ts'
-import { pluralOf } from '../offline/plural.ts'
+import type { CommandContext } from '@fairlead/controller/command'
+import { formatFieldError, stringifyYaml } from '@fairlead/kube'
+import { CommandError, exitCode, readManifests, usageError } from '@fairlead/offline'
+import type { Manifest } from '@fairlead/offline'
+import { validators } from '../admission/validators.ts'
+import { OwnKinds } from '../offline/own-kinds.ts'
 import { render } from '../offline/rendering.ts'
 import type { Rendering } from '../offline/rendering.ts'
-import { validators } from '../admission/validators.ts'
 import { findYtt } from '../ytt/ytt-program.ts'
 
-/** Prints the objects; exit code 1 when something cannot be stamped. */
-export async function run({ options, out, err, stdin }: CommandContext): Promise<number> {
-  const files = (options['filename'] ?? []) as readonly string[]
-  if (files.length === 0) {
-    err('Name files or folders (-f workload.yaml -f templates/)')
-    return 2
-  }
-  try {
-    const objects = await readObjects(files, stdin)
-    const refused = objects.flatMap((object) =>
-      validators
-        .filter(({ resources }) => resources.includes(pluralOf(object.kind)))
-        .flatMap((validator) =>
-          validator
-            .validate(object, undefined)
-            .map(({ field, detail }) => `${object.kind} ${object.metadata.name}: ${field}: ${detail}`),
-        ),
-    )
-    for (const line of refused) err(line)
-    const renderings = await render(objects, { ytt: findYtt(), now: systemClock.now() })
-    if (renderings.length === 0) {
-      err(`There is no Workload and no Deliverable in ${files.join(', ')}`)
-      return 1
-    }
-    for (const rendering of renderings) out(textOf(rendering))
-    const failed = renderings.some(
-      ({ problem, realized }) =>
-        problem !== undefined || realized.some(({ submitted }) => submitted.status === 'False'),
-    )
-    return failed || refused.length > 0 ? 1 : 0
-  } catch (error) {
-    if (!(error instanceof DocumentError)) throw error
-    err(error.message)
-    return 1
-  }
+/** Prints the stamped objects of every owner. Exit code 1 when a manifest is invalid or a resource fails. */
+export async function run({
+  options: { filename },
+  out,
+  err,
+  stdin,
+}: CommandContext<{ readonly filename: readonly string[] }, object>): Promise<number> {
+  if (filename.length === 0) throw usageError('Name files or folders (-f workload.yaml -f templates/)')
+  const kinds = new OwnKinds()
+  const manifests = kinds.valid(await readManifests(filename, { stdin }))
+  const problems = manifests.flatMap((manifest) => admissionErrors(manifest, kinds))
+  for (const problem of problems) err(problem)
+  const objects = manifests.map(({ object }) => object)
+  const renderings = await render(objects, { ytt: findYtt(), now: systemClock.now() })
+  if (renderings.length === 0)
+    throw new CommandError(`There is no Workload and no Deliverable in ${filename.join(', ')}`)
+  for (const rendering of renderings) out(format(rendering))
+  const isFailed = renderings.some(
+    ({ problem, realized }) => problem !== undefined || realized.some(({ submitted }) => submitted.status === 'False'),
+  )
+  return isFailed || problems.length > 0 ? exitCode.error : exitCode.ok
 }
 
-function textOf({ owner, blueprint, problem, realized, stamped }: Rendering): string {
-  const what = `${owner.kind.toLowerCase()}/${owner.metadata.name}`
-  if (blueprint === undefined) return `# ${what}: ${problem}`
+/** Returns the errors that the validators of this capability report, one a line, each with file and line. */
+function admissionErrors({ file, line, object }: Manifest, kinds: OwnKinds): string[] {
+  const resource = kinds.resourceOf(object)
+  if (resource === undefined) return []
+  return validators
+    .filter(({ resources }) => resources.includes(resource))
+    .flatMap((validator) => validator.validate(object, undefined))
+    .map((error) => `${file}:${line}: ${object.kind} ${object.metadata.name}: ${formatFieldError(error)}`)
+}
+
+function format({ owner, blueprint, problem, realized, stamped }: Rendering): string {
+  const name = `${owner.kind.toLowerCase()}/${owner.metadata.name}`
+  if (blueprint === undefined) return `# ${name}: ${problem}`
   const notes = realized.map(({ resource, submitted }) => {
-    const said = submitted.message === '' ? submitted.reason : submitted.message
-    return `#   ${resource.name}: ${submitted.status === 'True' ? 'stamped' : said}`
+    const message = submitted.message === '' ? submitted.reason : submitted.message
+    return `#   ${resource.name}: ${submitted.status === 'True' ? 'stamped' : message}`
   })
   return [
-    `# ${what} by ${blueprint.kind} ${blueprint.metadata.name}`,
+    `# ${name} by ${blueprint.kind} ${blueprint.metadata.name}`,
     ...notes,
     ...stamped.map((object) => `---\n${stringifyYaml(object)}`),
   ].join('\n')

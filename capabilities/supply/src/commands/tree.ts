@@ -1,62 +1,65 @@
-// `fairlead supply tree`: the chain of one owner, with health, inputs, and why something waits.
-import type { CommandContext } from '@fairlead/controller'
+// `fairlead supply tree`: prints the resources of one owner with health, inputs, and the reason for waiting.
+import type { CommandContext } from '@fairlead/controller/command'
 import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
+import { CommandError, exitCode, usageError } from '@fairlead/offline'
 import type { Owner, ResourceStatus } from '../api.ts'
-import { deliveries, supplyChains } from '../runtime/blueprints.ts'
+import { deliveries, supplyChains } from '../runtime/chain-kinds.ts'
 
-/** Prints the tree; exit code 3 when the owner is not ready. */
-export async function run({ arguments: [named], options, out, err, client }: CommandContext): Promise<number> {
-  const [kind = '', name = ''] = String(named).split('/')
-  const pair = [supplyChains, deliveries].find(({ owner }) =>
+/** Prints the tree. Exit code 3 when the owner is not ready. */
+export async function run({
+  arguments: { owner: reference },
+  options: { namespace: named },
+  out,
+  client,
+}: CommandContext<{ readonly namespace: string | undefined }, { readonly owner: string }>): Promise<number> {
+  const [kind = '', name = ''] = reference.split('/')
+  const chain = [supplyChains, deliveries].find(({ owner }) =>
     [owner.plural, owner.kind.toLowerCase()].includes(kind.toLowerCase()),
   )
-  if (pair === undefined || name === '') {
-    err(`${String(named)} is no owner; write workload/NAME or deliverable/NAME`)
-    return 2
-  }
+  if (chain === undefined || name === '')
+    throw usageError(`${reference} is not an owner; write workload/NAME or deliverable/NAME`)
   const cluster = await client()
-  const namespace = String(options['namespace'] ?? cluster.namespace)
-  const owner = await cluster.find(pair.owner, { namespace, name })
-  if (owner === undefined) {
-    err(`There is no ${pair.ownerKind} ${namespace}/${name}`)
-    return 1
-  }
-  out(treeText(owner, owner.status?.[pair.reference]?.name).join('\n'))
-  return findCondition(owner.status?.conditions, 'Ready')?.status === 'True' ? 0 : 3
+  const namespace = named ?? cluster.namespace
+  const owner = await cluster.find(chain.owner, { namespace, name })
+  if (owner === undefined) throw new CommandError(`There is no ${chain.ownerKind} ${namespace}/${name}`)
+  out(formatTree(owner, owner.status?.[chain.reference]?.name).join('\n'))
+  return findCondition(owner.status?.conditions, 'Ready')?.status === 'True' ? exitCode.ok : exitCode.notReady
 }
 
-/** The lines of the tree. */
-export function treeText(owner: Owner, blueprint: string | undefined): string[] {
+/** Returns the lines of the tree; `blueprint` is undefined when none was selected. */
+export function formatTree(owner: Owner, blueprint: string | undefined): string[] {
   const { resources = [], conditions } = owner.status ?? {}
-  const lines = [`${owner.kind} ${owner.metadata.namespace}/${owner.metadata.name}  ${said('Ready', conditions)}`]
+  const lines = [
+    `${owner.kind} ${owner.metadata.namespace}/${owner.metadata.name}  ${formatCondition('Ready', conditions)}`,
+  ]
   if (blueprint === undefined) return lines
   lines.push(`└─ ${blueprint}`)
   for (const [index, entry] of resources.entries()) {
     const isLast = index === resources.length - 1
-    lines.push(`   ${isLast ? '└─' : '├─'} ${headOf(entry)}`)
+    lines.push(`   ${isLast ? '└─' : '├─'} ${formatResource(entry)}`)
     for (const detail of detailsOf(entry)) lines.push(`   ${isLast ? '  ' : '│ '}    ${detail}`)
   }
   return lines
 }
 
-function headOf({ name, stampedRef, inputs = [] }: ResourceStatus): string {
+function formatResource({ name, stampedRef, inputs = [] }: ResourceStatus): string {
   const object = stampedRef === undefined ? '' : `  ${stampedRef.resource ?? stampedRef.kind}/${stampedRef.name}`
   return `${name}${object}${inputs.length > 0 ? `  from ${inputs.map((input) => input.name).join(', ')}` : ''}`
 }
 
 function detailsOf({ conditions, outputs = [] }: ResourceStatus): string[] {
   const submitted = findCondition(conditions, 'ResourceSubmitted')
-  const isSubmitted = submitted?.status === 'True' && submitted.reason !== 'PassThrough'
+  const isStamped = submitted?.status === 'True' && submitted.reason !== 'PassThrough'
   return [
-    ...(isSubmitted ? [] : [said('ResourceSubmitted', conditions)]),
-    ...(findCondition(conditions, 'Healthy') === undefined ? [] : [said('Healthy', conditions)]),
+    ...(isStamped ? [] : [formatCondition('ResourceSubmitted', conditions)]),
+    ...(findCondition(conditions, 'Healthy') === undefined ? [] : [formatCondition('Healthy', conditions)]),
     ...outputs.map(({ name, preview }) => `${name}: ${preview.trim().split('\n')[0]}`),
   ]
 }
 
-function said(type: string, conditions: readonly Condition[] | undefined): string {
+function formatCondition(type: string, conditions: readonly Condition[] | undefined): string {
   const found = findCondition(conditions, type)
-  if (found === undefined) return `${type}: not known yet`
+  if (found === undefined) return `${type}: not reported yet`
   return `${type}: ${found.status} (${found.reason})${found.message === '' ? '' : ` ${found.message}`}`
 }

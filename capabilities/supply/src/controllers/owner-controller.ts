@@ -1,96 +1,95 @@
-// The controller of Workloads or Deliverables: chooses the blueprint, realizes its resources, removes what is not derived any more, and says
-// how everything does. Start with OwnerController.
+// The controller of Workloads or Deliverables: selects the blueprint, realizes its resources, deletes orphans, and reports the health of all of
+// them. Start with OwnerController.
 import { kind as kindOf } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { after } from '@fairlead/controller'
-import type { Controller, Informer, Manager, ReconcileContext, Result } from '@fairlead/controller'
+import type { Controller, EventRecorder, Informer, Manager, ReconcileContext, Result } from '@fairlead/controller'
 import { findCondition, formatKey, formatTime, isTerminating, keyOf } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import type { Blueprint, Owner, ResourceStatus } from '../api.ts'
 import { verdict } from '../engine/condition.ts'
 import type { Verdict } from '../engine/condition.ts'
-import { looksAtTime } from '../engine/health/health-expression.ts'
 import { ruleOf } from '../engine/health/health.ts'
+import { readsNow } from '../engine/health/health-expression.ts'
 import { orphans } from '../engine/orphans.ts'
 import { blueprintCondition, realizedConditions, withReady } from '../engine/owner-conditions.ts'
+import { realize } from '../engine/realize.ts'
 import { hasNewOutput, notEvaluated, resourceStatus } from '../engine/realized-resource.ts'
 import type { RealizedResource } from '../engine/realized-resource.ts'
-import { scoreOf, selectionMessage, selectionReason, selectorOf, winners } from '../engine/selection.ts'
-import { ownerLabel } from '../engine/templates/stamp.ts'
+import { bestMatches, matchScore, selectionMessage, selectionReason, selectorOf } from '../engine/selection.ts'
 import { firstUnhealthy } from '../engine/summary.ts'
-import type { SupplyMetrics } from '../runtime/metrics.ts'
-import type { AccessReviews } from '../runtime/access-reviews.ts'
+import { ownerLabel } from '../engine/templates/stamp.ts'
 import { accountFor, accountProblem } from '../runtime/account.ts'
-import { readinessOf } from '../runtime/blueprints.ts'
-import type { Pair } from '../runtime/blueprints.ts'
-import { ClusterGround } from '../runtime/live-cluster.ts'
-import { realize } from '../engine/realize.ts'
+import type { ChainKinds } from '../runtime/chain-kinds.ts'
+import { LiveCluster } from '../runtime/live-cluster.ts'
+import type { LiveClusterDependencies } from '../runtime/live-cluster.ts'
+import type { SupplyMetrics } from '../runtime/metrics.ts'
 import { StampedKinds } from '../runtime/stamped-kinds.ts'
+import { templatesReadiness } from '../runtime/templates-readiness.ts'
 
-/** Owners at work at a time. */
+/** Owners reconciled at a time. */
 const concurrency = 8
-/** How often health that depends on the time is looked at. */
-const timePause = '15s'
+/** Interval between two evaluations of health rules that read `now`. */
+const nowInterval = '15s'
 
-/** What an owner's status says in one pass. */
-interface Findings {
+/** The status of an owner after one pass. */
+interface OwnerReport {
   readonly conditions: readonly Condition[]
   readonly resources: readonly ResourceStatus[]
   readonly blueprint: Blueprint | undefined
   readonly unhealthyResource?: string
 }
 
-/** Derives the objects of all owners of one kind. */
+/** Stamps and reports the objects of all owners of one kind. */
 export class OwnerController {
   readonly controller: Controller<Owner>
-  readonly #manager: Manager
-  readonly #pair: Pair
+  readonly #chain: ChainKinds
   readonly #metrics: SupplyMetrics
-  readonly #ytt: string | undefined
+  readonly #recorder: EventRecorder
   readonly #blueprints: Informer<Blueprint>
   readonly #kinds: StampedKinds
-  readonly #access: AccessReviews
+  readonly #cluster: LiveClusterDependencies
 
   constructor(
     manager: Manager,
-    pair: Pair,
-    options: { readonly metrics: SupplyMetrics; readonly access: AccessReviews; readonly ytt: string | undefined },
+    chain: ChainKinds,
+    options: { readonly metrics: SupplyMetrics; readonly ytt: string | undefined },
   ) {
-    this.#manager = manager
-    this.#pair = pair
-    this.#metrics = options.metrics
-    this.#ytt = options.ytt
-    this.#access = options.access
-    const { ownerKind } = pair
-    this.#blueprints = manager.use(pair.blueprint).informer
+    const { metrics, ytt } = options
+    const { ownerKind } = chain
+    this.#chain = chain
+    this.#metrics = metrics
+    this.#recorder = manager.recorder(ownerKind)
+    this.#blueprints = manager.use(chain.blueprint).informer
     this.controller = manager
       .controller(ownerKind.toLowerCase())
-      .for(pair.owner)
-      .watches(pair.blueprint, (blueprint) => this.#ownersOf(blueprint), {
+      .for(chain.owner)
+      .watches(chain.blueprint, (blueprint) => this.#ownersOf(blueprint), {
         when: (change) =>
           !(change.type === 'added' && change.initial) &&
           (change.type !== 'changed' || change.object.metadata.generation !== change.previous.metadata.generation),
       })
-      .with({ keepReady: false, concurrency })
-      .gone(({ key }) => {
-        this.#metrics.owner(ownerKind, formatKey(key), undefined)
-        this.#kinds.forget(formatKey(key))
+      .withOptions({ keepReady: false, concurrency })
+      .onDeleted(({ key }) => {
+        metrics.setReady(ownerKind, formatKey(key), undefined)
+        this.#kinds.releaseAll(formatKey(key))
       })
       .reconcile((context) => this.#kinds.during(context.object, () => this.#reconcile(context)))
     this.#kinds = new StampedKinds({
       loop: this.controller.loop,
-      owner: pair.owner as Kind,
+      owner: chain.owner as Kind,
       label: ownerLabel(ownerKind),
-      hasOwner: (key) => this.controller.informer.get(key) !== undefined,
+      ownerExists: (key) => this.controller.informer.get(key) !== undefined,
     })
+    this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt }
   }
 
-  /** Keys of the owners that a blueprint concerns: those that it selects, and those that it served. */
+  /** Keys of the owners that a blueprint selects or that it was used for. */
   *#ownersOf(blueprint: Blueprint): Generator<string> {
     const selector = selectorOf(blueprint.spec)
     for (const [key, owner] of this.controller.informer.objects) {
-      const served = owner.status?.[this.#pair.reference]?.name === blueprint.metadata.name
-      if (served || scoreOf(owner, selector) > 0) yield key
+      const isUsed = owner.status?.[this.#chain.reference]?.name === blueprint.metadata.name
+      if (isUsed || matchScore(owner, selector) > 0) yield key
     }
   }
 
@@ -98,153 +97,131 @@ export class OwnerController {
     const { object: owner } = context
     if (isTerminating(owner)) return undefined
     const candidates = this.#blueprints.list()
-    const found = winners(
-      owner,
-      candidates.map(({ spec }) => selectorOf(spec)),
-    ).map((index) => candidates[index]!)
-    const [blueprint] = found
-    if (blueprint === undefined || found.length !== 1) return this.#withoutBlueprint(context, found.length)
-    const readiness = await readinessOf(blueprint, context.read)
-    if (readiness.status !== 'True') return this.#unready(context, readiness, blueprint)
+    const selectors = candidates.map(({ spec }) => selectorOf(spec))
+    const matches = bestMatches(owner, selectors).map((index) => candidates[index]!)
+    const [blueprint] = matches
+    if (blueprint === undefined || matches.length !== 1) return this.#reportNoBlueprint(context, matches.length)
+    const readiness = await templatesReadiness(blueprint, context.read)
+    if (readiness.status !== 'True') return this.#reportNotReady(context, readiness, blueprint)
     return this.#realize(context, blueprint)
   }
 
-  /** Nothing derives the owner's objects any more, or nobody can tell what does. */
-  async #withoutBlueprint(context: ReconcileContext<Owner>, matches: number): Promise<Result> {
+  /** Without a blueprint all objects of the owner are orphans; with several, which of them are is unknown. */
+  async #reportNoBlueprint(context: ReconcileContext<Owner>, matches: number): Promise<Result> {
     const { object: owner } = context
-    const { ownerKind } = this.#pair
+    const { ownerKind } = this.#chain
     const reason = selectionReason(ownerKind, owner, matches) ?? ''
-    const why = verdict('False', reason, selectionMessage(ownerKind, owner, matches))
-    if (matches > 1) return this.#unready(context, why, undefined)
-    await this.#removeOrphans(context, undefined, [])
-    await this.#report(context, {
-      conditions: withReady([blueprintCondition(ownerKind, why)]),
-      resources: [],
-      blueprint: undefined,
-    })
+    const readiness = verdict('False', reason, selectionMessage(ownerKind, owner, matches))
+    if (matches > 1) return this.#reportNotReady(context, readiness, undefined)
+    await this.#deleteOrphans(context, undefined, [])
+    const conditions = withReady([blueprintCondition(ownerKind, readiness)])
+    await this.#report(context, { conditions, resources: [], blueprint: undefined })
     return undefined
   }
 
-  async #unready(context: ReconcileContext<Owner>, why: Verdict, blueprint: Blueprint | undefined): Promise<Result> {
-    const conditions = withReady([blueprintCondition(this.#pair.ownerKind, why)])
+  async #reportNotReady(
+    context: ReconcileContext<Owner>,
+    readiness: Verdict,
+    blueprint: Blueprint | undefined,
+  ): Promise<Result> {
+    const conditions = withReady([blueprintCondition(this.#chain.ownerKind, readiness)])
     await this.#report(context, { conditions, resources: this.#notEvaluated(context), blueprint })
     return undefined
   }
 
   async #realize(context: ReconcileContext<Owner>, blueprint: Blueprint): Promise<Result> {
     const { object: owner, read } = context
-    const { ownerKind } = this.#pair
+    const { ownerKind } = this.#chain
     const ready = blueprintCondition(ownerKind, verdict('True', 'Ready'))
     const account = accountFor(owner.metadata.namespace ?? '', owner.spec, blueprint.spec)
     const problem = await accountProblem(account, read)
     if (problem !== undefined) {
       const submitted: Condition = { type: 'ResourcesSubmitted', ...verdict('False', 'ServiceAccountError', problem) }
-      await this.#report(context, {
-        conditions: withReady([ready, submitted]),
-        resources: this.#notEvaluated(context),
-        blueprint,
-      })
+      const conditions = withReady([ready, submitted])
+      await this.#report(context, { conditions, resources: this.#notEvaluated(context), blueprint })
       return undefined
     }
-    const ground = this.#groundFor(context, account)
-    const realized = await realize({ owner, ownerKind, blueprint }, ground)
-    await this.#removeOrphans(context, blueprint, realized)
+    const cluster = new LiveCluster(context, account, this.#cluster)
+    const realized = await realize({ owner, ownerKind, blueprint }, cluster)
+    await this.#deleteOrphans(context, blueprint, realized)
     const now = formatTime(context.clock.now())
     const before = new Map(owner.status?.resources?.map((entry) => [entry.name, entry]))
     const resources = realized.map((one) => resourceStatus(one, before.get(one.resource.name), now))
-    const judged = resources.map(({ name, conditions }) => ({ name, healthy: findCondition(conditions, 'Healthy') }))
+    const health = resources.map(({ name, conditions }) => ({ name, healthy: findCondition(conditions, 'Healthy') }))
     await this.#report(context, {
-      conditions: realizedConditions(ready, realized, judged),
+      conditions: realizedConditions(ready, realized, health),
       resources,
       blueprint,
-      unhealthyResource: firstUnhealthy(judged),
+      unhealthyResource: firstUnhealthy(health),
     })
-    this.#announce(context, realized, resources, before)
+    this.#recordChanges(context, realized, resources, before)
     const failure = realized.find((one) => one.retry !== undefined)
     if (failure !== undefined) throw failure.retry
-    const watchesTime = realized.some(
-      ({ template }) => template !== undefined && looksAtTime(ruleOf(template.spec).rule),
+    const dependsOnTime = realized.some(
+      ({ template }) => template !== undefined && readsNow(ruleOf(template.spec).rule),
     )
-    return watchesTime ? after(timePause) : undefined
+    return dependsOnTime ? after(nowInterval) : undefined
   }
 
-  #groundFor(context: ReconcileContext<Owner>, account: ReturnType<typeof accountFor>): ClusterGround {
-    const { object: owner, client, read, log, signal, clock } = context
-    const [metrics, kinds] = [this.#metrics, this.#kinds]
-    const events = this.#manager.recorder(this.#pair.ownerKind).about(owner)
-    return new ClusterGround({
-      owner,
-      account,
-      access: this.#access,
-      client,
-      read,
-      kinds,
-      events,
-      log,
-      metrics,
-      ytt: this.#ytt,
-      now: clock.now(),
-      signal,
-    })
-  }
-
-  /** Deletes what the owner has and nothing derives any more, with the rights of its account. */
-  async #removeOrphans(
+  /** Deletes the objects of the owner that no resource stamps any more, with the rights of its account. */
+  async #deleteOrphans(
     context: ReconcileContext<Owner>,
     blueprint: Blueprint | undefined,
     realized: readonly RealizedResource[],
   ): Promise<void> {
     const { object: owner, read, signal } = context
-    // Kinds of earlier passes may not be watched yet in this process.
+    // After a restart, the kinds of earlier passes may not be watched yet.
     for (const { stampedRef } of owner.status?.resources ?? []) {
       const { apiVersion, kind } = stampedRef ?? {}
       if (apiVersion !== undefined && kind !== undefined)
-        await this.#kinds.cache(kindOf(apiVersion, kind), formatKey(keyOf(owner)), signal)
+        await this.#kinds.informer(kindOf(apiVersion, kind), formatKey(keyOf(owner)), signal)
     }
-    const gone = orphans(this.#kinds.ownedBy(owner), blueprint?.spec.resources ?? [], realized)
-    if (gone.length === 0) return
+    const orphaned = orphans(this.#kinds.ownedBy(owner), blueprint?.spec.resources ?? [], realized)
+    if (orphaned.length === 0) return
     const account = accountFor(owner.metadata.namespace ?? '', owner.spec, blueprint?.spec)
     if ((await accountProblem(account, read)) !== undefined) return
-    const ground = this.#groundFor(context, account)
-    for (const object of gone) await ground.remove(object)
+    const cluster = new LiveCluster(context, account, this.#cluster)
+    for (const object of orphaned) await cluster.delete(object)
   }
 
   #notEvaluated({ object, clock }: ReconcileContext<Owner>): ResourceStatus[] {
     return notEvaluated(object.status?.resources ?? [], formatTime(clock.now()))
   }
 
-  async #report({ object, status }: ReconcileContext<Owner>, findings: Findings): Promise<void> {
-    const { conditions, resources, blueprint, unhealthyResource } = findings
-    const { blueprintKind, reference, ownerKind } = this.#pair
+  async #report({ object, status }: ReconcileContext<Owner>, report: OwnerReport): Promise<void> {
+    const { conditions, resources, blueprint, unhealthyResource } = report
+    const { blueprintKind, reference, ownerKind } = this.#chain
     await status.apply({
       conditions,
       ...(blueprint !== undefined && { [reference]: { kind: blueprintKind, name: blueprint.metadata.name } }),
       ...(resources.length > 0 && { resources }),
       unhealthyResource,
     })
-    this.#metrics.owner(ownerKind, formatKey(keyOf(object)), findCondition(conditions, 'Ready')?.status)
+    this.#metrics.setReady(ownerKind, formatKey(keyOf(object)), findCondition(conditions, 'Ready')?.status)
   }
 
-  #announce(
+  /** Records an event for each new output and for each change of health. */
+  #recordChanges(
     { object: owner }: ReconcileContext<Owner>,
     realized: readonly RealizedResource[],
     resources: readonly ResourceStatus[],
     before: ReadonlyMap<string, ResourceStatus>,
   ): void {
-    const events = this.#manager.recorder(this.#pair.ownerKind).about(owner)
+    const events = this.#recorder.about(owner)
     for (const [index, entry] of resources.entries()) {
       const { submitted, evaluated, object, objectResource } = realized[index]!
-      const what = `[${objectResource}/${object?.metadata.name}]`
+      const name = `[${objectResource}/${object?.metadata.name}]`
       const previous = before.get(entry.name)
       if (hasNewOutput(entry.outputs, previous?.outputs)) {
-        const how = submitted.reason === 'PassThrough' ? 'passed through a new output' : `found a new output in ${what}`
-        events.normal('ResourceOutputChanged', `[${entry.name}] ${how}`)
+        const source =
+          submitted.reason === 'PassThrough' ? 'passed through a new output' : `found a new output in ${name}`
+        events.normal('ResourceOutputChanged', `[${entry.name}] ${source}`)
       }
       const [was, is] = [previous, entry].map((one) => findCondition(one?.conditions, 'Healthy')?.status)
       if (evaluated && is !== undefined && is !== (was ?? 'Unknown'))
         events.normal(
           'ResourceHealthyStatusChanged',
-          `[${entry.name}] found healthy status in ${what} changed to [${is}]`,
+          `[${entry.name}] found healthy status in ${name} changed to [${is}]`,
         )
     }
   }

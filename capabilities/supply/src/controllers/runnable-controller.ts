@@ -1,8 +1,8 @@
-// The controller of Runnables (originals/cartographer.md §1.6): a new run whenever what is asked for changes; outputs from the newest that
-// succeeded; runs beyond the retention go.
+// The controller of Runnables (originals/cartographer.md §1.6): creates a run for each change of the stamped object, takes the outputs from the
+// newest run that succeeded, and deletes runs beyond the retention policy. Start with RunnableController.
 import { kind as kindOf } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
-import type { Controller, Manager, Reader, ReconcileContext } from '@fairlead/controller'
+import type { Controller, EventRecorder, Manager, Reader, ReconcileContext } from '@fairlead/controller'
 import {
   findCondition,
   formatKey,
@@ -15,68 +15,69 @@ import {
 } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import type { RunTemplate, Runnable } from '../api.ts'
+import { ApplyError } from '../engine/apply-error.ts'
 import { conditionOf, verdict } from '../engine/condition.ts'
 import type { Verdict } from '../engine/condition.ts'
-import { ownerContext } from '../engine/templates/context.ts'
 import { healthOf } from '../engine/health/health.ts'
+import { withReady } from '../engine/owner-conditions.ts'
+import { reconcileRuns } from '../engine/runs/run-history.ts'
+import { newestHealthyRun } from '../engine/runs/runs.ts'
+import { ownerContext } from '../engine/templates/context.ts'
+import { StampError, ownerLabel, renderTemplate, stampLabel, stamped, withDigest } from '../engine/templates/stamp.ts'
 import { readOutputs } from '../engine/values/output.ts'
 import type { Outputs } from '../engine/values/output.ts'
-import { withReady } from '../engine/owner-conditions.ts'
-import { runOrder } from '../engine/runs/run-number.ts'
-import { defaultRetention, providingRun, surplusRuns } from '../engine/runs/runs.ts'
-import type { Run } from '../engine/runs/runs.ts'
-import { StampError, fillIn, ownerLabel, stampLabel, stamped, withDigest } from '../engine/templates/stamp.ts'
-import { runTemplateKind, runnableKind } from '../runtime/kinds.ts'
-import type { SupplyMetrics } from '../runtime/metrics.ts'
-import type { AccessReviews } from '../runtime/access-reviews.ts'
-import { accountFor, accountProblem, clientOf, wakeWhenGranted } from '../runtime/account.ts'
+import { accountFor, accountProblem, impersonate, requeueOnGrant } from '../runtime/account.ts'
 import type { Account } from '../runtime/account.ts'
-import { ClusterGround } from '../runtime/live-cluster.ts'
-import { ApplyError } from '../engine/cluster.ts'
+import { runTemplateKind, runnableKind } from '../runtime/kinds.ts'
+import { LiveCluster } from '../runtime/live-cluster.ts'
+import type { LiveClusterDependencies } from '../runtime/live-cluster.ts'
+import type { SupplyMetrics } from '../runtime/metrics.ts'
 import { StampedKinds } from '../runtime/stamped-kinds.ts'
 
+/** Runnables reconciled at a time. */
 const concurrency = 8
 
 type Context = ReconcileContext<Runnable>
 
-/** What came of one pass. */
+/** The outcome of one pass. */
 interface Outcome {
   /** `RunTemplateReady`. */
   readonly template: Verdict
-  /** Health of the run that was asked for. */
+  /** Health of the current run. */
   readonly run?: Verdict
-  /** Undefined: those of before stay. */
+  /** Undefined keeps the outputs in status. */
   readonly outputs?: Outputs
+  /** The error to retry with backoff. */
   readonly retry?: unknown
 }
 
-/** Makes the runs of all Runnables. */
+/** Creates and reports the runs of all Runnables. */
 export class RunnableController {
   readonly controller: Controller<Runnable>
-  readonly #manager: Manager
   readonly #metrics: SupplyMetrics
+  readonly #recorder: EventRecorder
   readonly #kinds: StampedKinds
-  readonly #access: AccessReviews
+  readonly #cluster: LiveClusterDependencies
 
-  constructor(manager: Manager, metrics: SupplyMetrics, access: AccessReviews) {
-    this.#manager = manager
+  constructor(manager: Manager, metrics: SupplyMetrics) {
     this.#metrics = metrics
-    this.#access = access
+    this.#recorder = manager.recorder('Runnable')
     this.controller = manager
       .controller('runnable')
       .for(runnableKind)
-      .with({ keepReady: false, concurrency })
-      .gone(({ key }) => {
-        metrics.owner('Runnable', formatKey(key), undefined)
-        this.#kinds.forget(formatKey(key))
+      .withOptions({ keepReady: false, concurrency })
+      .onDeleted(({ key }) => {
+        metrics.setReady('Runnable', formatKey(key), undefined)
+        this.#kinds.releaseAll(formatKey(key))
       })
       .reconcile((context) => this.#kinds.during(context.object, () => this.#reconcile(context)))
     this.#kinds = new StampedKinds({
       loop: this.controller.loop,
       owner: runnableKind as Kind,
       label: ownerLabel('Runnable'),
-      hasOwner: (key) => this.controller.informer.get(key) !== undefined,
+      ownerExists: (key) => this.controller.informer.get(key) !== undefined,
     })
+    this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt: undefined }
   }
 
   async #reconcile(context: Context): Promise<void> {
@@ -103,7 +104,7 @@ export class RunnableController {
       if (!(error instanceof ApplyError)) throw error
       const isRejection = error.code === 'TemplateRejectedByAPIServer'
       const failure = verdict('False', isRejection ? 'StampedObjectRejectedByAPIServer' : error.code, error.message)
-      return { template: failure, retry: error.settled ? undefined : (error.cause ?? error) }
+      return { template: failure, retry: error.retryable ? (error.cause ?? error) : undefined }
     }
   }
 
@@ -118,48 +119,37 @@ export class RunnableController {
       runnable: ownerContext(runnable),
       selected: selected === undefined ? null : ownerContext(selected),
     }
-    const wanted = withDigest(stamped(fillIn(template.spec, values), runnable, labels))
-    const ground = this.#groundFor(context, account)
-    const current = await ground.ensureRun(wanted)
-    const mine = { [stampLabel.runnable]: longLabelValue(labels[stampLabel.runnable]!) }
-    const owned = await ground.owned(current, mine)
-    const all = owned.some(({ metadata }) => metadata.uid === current.metadata.uid) ? owned : [...owned, current]
-    const runs = all.map((object): Run & { readonly object: KubeObject } => {
-      return { name: object.metadata.name ?? '', created: runOrder(object), health: succeeded(object).status, object }
+    const cluster = new LiveCluster(context, account, this.#cluster)
+    const desired = withDigest(stamped(renderTemplate(template.spec, values), runnable, labels))
+    const { current, runs } = await reconcileRuns(cluster, desired, {
+      labels: { [stampLabel.runnable]: longLabelValue(labels[stampLabel.runnable]!) },
+      retention: runnable.spec.retentionPolicy,
+      healthOf: succeeded,
     })
-    for (const { object } of surplusRuns(runs, runnable.spec.retentionPolicy ?? defaultRetention)) {
-      if (object.metadata.uid !== current.metadata.uid) await ground.discard(object)
-    }
     const run = succeeded(current)
-    const providing = providingRun(runs)?.object
-    if (providing === undefined) return { template: verdict('True', 'Ready'), run }
-    const read = readOutputs(providing, Object.entries(template.spec.outputs ?? {}))
+    const provider = newestHealthyRun(runs)?.object
+    if (provider === undefined) return { template: verdict('True', 'Ready'), run }
+    const read = readOutputs(provider, Object.entries(template.spec.outputs ?? {}))
+    const name = `${await cluster.groupResourceOf(provider)}/${provider.metadata.name}`
     if ('missing' in read) {
-      const { path } = read.missing
-      const what = `${await ground.resourceOf(providing)}/${providing.metadata.name}`
-      return {
-        template: verdict('False', 'OutputPathNotSatisfied', `waiting to read value [${path}] from object [${what}]`),
-        run,
-      }
+      const message = `waiting to read value [${read.missing.path}] from object [${name}]`
+      return { template: verdict('False', 'OutputPathNotSatisfied', message), run }
     }
     if (Object.keys(read.outputs).length > 0 && !jsonEqual(read.outputs, runnable.status?.outputs ?? {})) {
-      const what = `${await ground.resourceOf(providing)}/${providing.metadata.name}`
-      this.#events(runnable).normal(
-        'ResourceOutputChanged',
-        `Runnable [${runnable.metadata.name}] found a new output in [${what}]`,
-      )
+      const message = `Runnable [${runnable.metadata.name}] found a new output in [${name}]`
+      this.#recorder.about(runnable).normal('ResourceOutputChanged', message)
     }
     return { template: verdict('True', 'Ready'), run, outputs: read.outputs }
   }
 
-  /** The object that `selector` names, read with the rights of the account; its changes wake the Runnable. */
+  /** Returns the object that `selector` selects, read with the rights of the account. Its changes requeue the Runnable. */
   async #selected({ object: runnable, client, read }: Context, account: Account): Promise<KubeObject | undefined> {
     const { selector } = runnable.spec
     if (selector === undefined) return undefined
     const { apiVersion = '', kind = '' } = selector.resource
     const like = kindOf(apiVersion, kind)
     const labelSelector = selectorFrom({ matchLabels: selector.matchingLabels })
-    // The controller's cache only wakes; what may be seen is decided by the account.
+    // The controller's cache only triggers; the object is read with the rights of the account.
     const state = await read.state(like)
     if (state === 'Absent')
       throw new StampError(`unable to resolve selector: the server serves no ${kind} in ${apiVersion}`)
@@ -184,34 +174,12 @@ export class RunnableController {
     filter: Parameters<Client['list']>[1],
   ): Promise<readonly KubeObject[]> {
     try {
-      return (await clientOf(client, account).list(kind, filter)).items
+      return (await impersonate(client, account).list(kind, filter)).items
     } catch (error) {
       if (!isForbidden(error)) throw error
-      await wakeWhenGranted(account, read)
+      await requeueOnGrant(account, read)
       throw new StampError(`unable to resolve selector: ${(error as Error).message}`, { cause: error })
     }
-  }
-
-  #groundFor({ object: owner, client, read, log, signal, clock }: Context, account: Account): ClusterGround {
-    const [metrics, kinds, events] = [this.#metrics, this.#kinds, this.#events(owner)]
-    return new ClusterGround({
-      owner,
-      account,
-      access: this.#access,
-      client,
-      read,
-      kinds,
-      events,
-      log,
-      metrics,
-      ytt: undefined,
-      now: clock.now(),
-      signal,
-    })
-  }
-
-  #events(runnable: Runnable): ReturnType<ReturnType<Manager['recorder']>['about']> {
-    return this.#manager.recorder('Runnable').about(runnable)
   }
 
   async #report({ object, status }: Context, { template, run, outputs }: Outcome): Promise<void> {
@@ -221,7 +189,7 @@ export class RunnableController {
     ])
     const kept = outputs === undefined || Object.keys(outputs).length === 0 ? object.status?.outputs : outputs
     await status.apply({ conditions, outputs: kept })
-    this.#metrics.owner('Runnable', formatKey(keyOf(object)), findCondition(conditions, 'Ready')?.status)
+    this.#metrics.setReady('Runnable', formatKey(keyOf(object)), findCondition(conditions, 'Ready')?.status)
   }
 }
 

@@ -5,8 +5,8 @@ import type { TemplateSpec } from '../api.ts'
 import { verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
 import { lookup } from './values/path.ts'
-import type { Found } from './values/path.ts'
-import { valueText } from './values/value-format.ts'
+import type { LookupResult } from './values/path.ts'
+import { formatValue } from './values/value-format.ts'
 
 /** Why the deployment of a resource is not done; undefined when it is, or when the template has no criteria. */
 export function incompleteness(resource: string, spec: TemplateSpec, object: KubeObject): Verdict | undefined {
@@ -26,7 +26,7 @@ function mismatch(
   if (wanted.kind !== 'value') return `could not find value on input [${input}]: ${reasonOf(input, wanted)}`
   if (done.kind !== 'value') return `could not find value on output [${output}]: ${reasonOf(output, done)}`
   if (jsonEqual(wanted.value, done.value)) return undefined
-  return `input [${input}] and output [${output}] do not match: ${valueText(wanted.value)} != ${valueText(done.value)}`
+  return `input [${input}] and output [${output}] do not match: ${formatValue(wanted.value)} != ${formatValue(done.value)}`
 }
 
 function unfinished(
@@ -42,7 +42,7 @@ function unfinished(
   if (observed !== generation)
     return notMet(
       resource,
-      `status.observedGeneration: ${valueText(observed)} does not equal metadata.generation: ${valueText(generation)}`,
+      `status.observedGeneration: ${formatValue(observed)} does not equal metadata.generation: ${formatValue(generation)}`,
     )
   if (failed !== undefined && textAt(failed.key, object) === failed.value) {
     return verdict(
@@ -67,9 +67,9 @@ function notMet(resource: string, why: string): Verdict {
 
 function textAt(path: string, object: JsonObject): string | undefined {
   const found = lookup(path, object)
-  return found.kind === 'value' ? valueText(found.value) : undefined
+  return found.kind === 'value' ? formatValue(found.value) : undefined
 }
 
-function reasonOf(path: string, found: Exclude<Found, { kind: 'value' }>): string {
+function reasonOf(path: string, found: Exclude<LookupResult, { kind: 'value' }>): string {
   return found.kind === 'absent' ? `jsonpath returned empty list: ${path}` : found.message
 }

@@ -40,7 +40,7 @@ export function provides(kind: TemplateKind): InputKind | undefined {
 }
 
 /** Names of the resources that wait for each other in a circle, in the order of the blueprint. */
-export function circular(resources: readonly BlueprintResource[]): Set<string> {
+export function cyclicResources(resources: readonly BlueprintResource[]): Set<string> {
   const byName = new Map(resources.map((resource) => [resource.name, resource]))
   const reaches = (from: string, goal: string, seen: Set<string>): boolean => {
     const resource = byName.get(from)

@@ -5,7 +5,7 @@ import { conditionOf, verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
 import type { RealizedResource } from './realized-resource.ts'
 import { readyFrom, resourcesHealthy } from './summary.ts'
-import type { JudgedResource } from './summary.ts'
+import type { ResourceHealth } from './summary.ts'
 
 /** `SupplyChainReady` or `DeliveryReady`. */
 export function blueprintCondition(kind: OwnerKind, readiness: Verdict): Condition {
@@ -24,7 +24,7 @@ export function resourcesSubmitted(realized: readonly Pick<RealizedResource, 'su
 export function realizedConditions(
   blueprint: Condition,
   realized: readonly RealizedResource[],
-  judged: readonly JudgedResource[],
+  judged: readonly ResourceHealth[],
 ): Condition[] {
   return withReady([blueprint, resourcesSubmitted(realized), resourcesHealthy(judged)])
 }

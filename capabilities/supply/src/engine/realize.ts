@@ -1,30 +1,30 @@
-// One pass over the resources of a blueprint for one owner: each is stamped as soon as its inputs have values; branches that do not depend on
-// each other run together (specs/supply-chains.md §2.3). Start with realize.
+// The decision pass: realizes the resources of a blueprint for one owner over the Cluster port. Each resource is stamped as soon as its inputs
+// have values; independent branches run concurrently (specs/supply-chains.md §2.3). The controller and `fairlead supply render` run this very
+// pass. Start with realize.
 import { longLabelValue } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { Blueprint, BlueprintResource, Owner, OwnerKind, Template } from '../api.ts'
+import { ApplyError } from './apply-error.ts'
+import type { Cluster } from './cluster.ts'
 import { incompleteness } from './completion.ts'
 import { verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
-import { stampContext } from './templates/context.ts'
-import type { ResolvedInput } from './templates/context.ts'
-import { circular, inputsOf } from './graph.ts'
+import { cyclicResources, inputsOf } from './graph.ts'
 import type { Input } from './graph.ts'
 import { healthOf, ruleOf } from './health/health.ts'
-import type { HealthQuestion } from './health/health.ts'
+import type { HealthInput } from './health/health.ts'
+import type { RealizedResource } from './realized-resource.ts'
+import { reconcileRuns } from './runs/run-history.ts'
+import { newestFirst, newestHealthyRun } from './runs/runs.ts'
+import { stampContext } from './templates/context.ts'
+import type { ResolvedInput } from './templates/context.ts'
+import { mergeParams } from './templates/params.ts'
+import { StampError, labelsFor, renderTemplate, stampLabel, stamped, withDigest } from './templates/stamp.ts'
+import { chooseTemplate } from './templates/template-choice.ts'
 import { outputPaths, readOutputs } from './values/output.ts'
 import type { Outputs } from './values/output.ts'
-import { mergeParams } from './templates/params.ts'
-import type { RealizedResource } from './realized-resource.ts'
-import { runOrder } from './runs/run-number.ts'
-import { defaultRetention, newestFirst, providingRun, surplusRuns } from './runs/runs.ts'
-import type { Run } from './runs/runs.ts'
-import { StampError, fillIn, labelsFor, stampLabel, stamped, withDigest } from './templates/stamp.ts'
-import { chooseTemplate } from './templates/template-choice.ts'
-import { ApplyError } from './cluster.ts'
-import type { Ground } from './cluster.ts'
 
-/** Whose resources are realized, and by what. */
+/** An owner with its blueprint. */
 export interface Chain {
   readonly owner: Owner
   readonly ownerKind: OwnerKind
@@ -34,7 +34,7 @@ export interface Chain {
 interface Step {
   readonly chain: Chain
   readonly resource: BlueprintResource
-  readonly ground: Ground
+  readonly cluster: Cluster
 }
 
 interface TemplateStep extends Step {
@@ -42,21 +42,24 @@ interface TemplateStep extends Step {
   readonly inputs: readonly ResolvedInput[]
 }
 
-/** Realizes every resource; the result is in the order of the blueprint. Throws only what has nothing to do with one resource. */
-export async function realize(chain: Chain, ground: Ground): Promise<RealizedResource[]> {
+/**
+ * Realizes every resource of the blueprint; the result is in the order of the blueprint. Errors of one resource are part of its result; throws
+ * only what concerns the whole pass, such as a lost connection.
+ */
+export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedResource[]> {
   const { resources } = chain.blueprint.spec
-  const inCircle = circular(resources)
+  const cyclic = cyclicResources(resources)
   const running = new Map<string, Promise<RealizedResource>>()
   const realized = (resource: BlueprintResource): Promise<RealizedResource> => {
     let run = running.get(resource.name)
-    if (run === undefined) running.set(resource.name, (run = realizeOne({ chain, resource, ground }, provided)))
+    if (run === undefined) running.set(resource.name, (run = realizeOne({ chain, resource, cluster }, provided)))
     return run
   }
   const provided = async (input: Input, of: BlueprintResource): Promise<ResolvedInput | Verdict> => {
     const provider = resources.find(({ name }) => name === input.resource)
-    if (provider === undefined) return waiting(`${input.resource} is no resource of the blueprint`, input)
-    if (inCircle.has(of.name) && inCircle.has(provider.name))
-      return waiting(`the resources [${[...inCircle].join(', ')}] wait for each other`, input)
+    if (provider === undefined) return waiting(`the blueprint has no resource ${input.resource}`, input)
+    if (cyclic.has(of.name) && cyclic.has(provider.name))
+      return waiting(`the resources [${[...cyclic].join(', ')}] wait for each other`, input)
     const { outputs } = gated(await realized(provider))
     return outputs === undefined ? waiting(undefined, input) : { ...input, outputs }
   }
@@ -67,54 +70,55 @@ async function realizeOne(
   step: Step,
   provided: (input: Input, of: BlueprintResource) => Promise<ResolvedInput | Verdict>,
 ): Promise<RealizedResource> {
-  const { chain, resource, ground } = step
+  const { chain, resource, cluster } = step
   const name = chain.blueprint.metadata.name ?? ''
   const choice = chooseTemplate(resource, chain.owner, name)
   if (choice.kind === 'none') return failed(step, undefined, choice.why)
   let template: Template | undefined
   if (choice.kind === 'template') {
-    template = await ground.template(resource.templateRef.kind, choice.name)
+    template = await cluster.template(resource.templateRef.kind, choice.name)
     if (template === undefined) {
-      const what = `${resource.templateRef.kind}/${choice.name}`
+      const reference = `${resource.templateRef.kind}/${choice.name}`
       return failed(
         step,
         undefined,
         verdict(
           'False',
           'TemplateObjectRetrievalFailure',
-          `unable to get template [${what}] for resource [${resource.name}] in supply chain [${name}]`,
+          `unable to get template [${reference}] for resource [${resource.name}] in supply chain [${name}]`,
         ),
       )
     }
   }
   const inputs = await Promise.all(inputsOf(resource).map((input) => provided(input, resource)))
-  const waits = inputs.find((input): input is Verdict => 'status' in input)
-  if (waits !== undefined)
-    return { resource, template, submitted: waits, healthy: verdict('Unknown', 'NoStampedObject'), evaluated: false }
+  const pending = inputs.find((input): input is Verdict => 'status' in input)
+  if (pending !== undefined)
+    return { resource, template, submitted: pending, healthy: verdict('Unknown', 'NoStampedObject'), evaluated: false }
   const resolved = inputs as ResolvedInput[]
   if (template !== undefined) return realizeTemplate({ ...step, template, inputs: resolved })
-  const passed = choice.kind === 'pass-through' ? resolved.find((input) => input.name === choice.input) : undefined
-  if (passed !== undefined)
-    return { resource, outputs: passed.outputs, submitted: verdict('True', 'PassThrough'), evaluated: true }
+  const passedThrough =
+    choice.kind === 'pass-through' ? resolved.find((input) => input.name === choice.input) : undefined
+  if (passedThrough !== undefined)
+    return { resource, outputs: passedThrough.outputs, submitted: verdict('True', 'PassThrough'), evaluated: true }
   return failed(
     step,
     undefined,
     verdict(
       'False',
       'ResolveTemplateOptionsError',
-      `resource [${resource.name}] has no input with the name of its passThrough`,
+      `resource [${resource.name}] has no input that its passThrough names`,
     ),
   )
 }
 
 async function realizeTemplate(step: TemplateStep): Promise<RealizedResource> {
-  const { chain, resource, ground, template } = step
+  const { chain, resource, cluster, template } = step
   const { owner, ownerKind, blueprint } = chain
   const labels = labelsFor({ owner, ownerKind, blueprint, resource: resource.name, template })
   try {
-    const wanted = await stampedObject(step, labels)
+    const desired = await stampedObject(step, labels)
     const isMutable = (template.spec.lifecycle ?? 'mutable') === 'mutable'
-    return await (isMutable ? realizeMutable(step, wanted) : realizeRun(step, wanted, labels))
+    return await (isMutable ? realizeMutable(step, desired) : realizeRun(step, desired, labels))
   } catch (error) {
     const where = `for resource [${resource.name}] for template [${template.kind}/${template.metadata.name}] in supply chain [${blueprint.metadata.name}]`
     if (error instanceof StampError)
@@ -124,9 +128,13 @@ async function realizeTemplate(step: TemplateStep): Promise<RealizedResource> {
         verdict('False', 'TemplateStampFailure', `unable to stamp object ${where}: ${error.message}`),
       )
     if (!(error instanceof ApplyError)) throw error
-    const what = error.code === 'TemplateRejectedByAPIServer' ? 'apply object' : 'list objects'
-    const failure = failed(step, template, verdict('False', error.code, `unable to ${what} ${where}: ${error.message}`))
-    return error.settled ? failure : { ...failure, retry: error.cause ?? error }
+    const operation = error.code === 'TemplateRejectedByAPIServer' ? 'apply object' : 'list objects'
+    const failure = failed(
+      step,
+      template,
+      verdict('False', error.code, `unable to ${operation} ${where}: ${error.message}`),
+    )
+    return error.retryable ? { ...failure, retry: error.cause ?? error } : failure
   }
 
   async function stampedObject({ inputs }: TemplateStep, all: Record<string, string>): Promise<KubeObject> {
@@ -138,19 +146,20 @@ async function realizeTemplate(step: TemplateStep): Promise<RealizedResource> {
     })
     const context: JsonObject = stampContext({ owner, params, inputs, labels: all })
     const { ytt } = template.spec
-    return stamped(ytt === undefined ? fillIn(template.spec, context) : await ground.ytt(ytt, context), owner, all)
+    const rendered = ytt === undefined ? renderTemplate(template.spec, context) : await cluster.renderYtt(ytt, context)
+    return stamped(rendered, owner, all)
   }
 }
 
-async function realizeMutable(step: TemplateStep, wanted: KubeObject): Promise<RealizedResource> {
-  const { resource, template, inputs, ground } = step
-  const object = await ground.apply(wanted)
-  const objectResource = await ground.resourceOf(object)
+async function realizeMutable(step: TemplateStep, desired: KubeObject): Promise<RealizedResource> {
+  const { resource, template, inputs, cluster } = step
+  const object = await cluster.apply(desired)
+  const objectResource = await cluster.groupResourceOf(object)
   const incomplete =
     template.kind === 'ClusterDeploymentTemplate' ? incompleteness(resource.name, template.spec, object) : undefined
   const read = incomplete === undefined ? readFrom(template, object, inputs) : undefined
   const outputs = read !== undefined && 'outputs' in read ? read.outputs : undefined
-  const healthy = await judge(step, object, Object.keys(outputs ?? {}))
+  const healthy = await health(step, object, Object.keys(outputs ?? {}))
   const base = { resource, template, object, objectResource, healthy, evaluated: true }
   if (incomplete !== undefined) return { ...base, submitted: incomplete }
   if (outputs !== undefined) return { ...base, outputs, submitted: verdict('True', 'ResourceSubmissionComplete') }
@@ -158,58 +167,45 @@ async function realizeMutable(step: TemplateStep, wanted: KubeObject): Promise<R
   return { ...base, submitted: missingValue(path, healthy, `${objectResource}/${object.metadata.name}`, object) }
 }
 
-interface ObservedRun extends Run {
-  readonly object: KubeObject
-  readonly verdict: Verdict
-}
-
 async function realizeRun(
   step: TemplateStep,
-  wanted: KubeObject,
+  desired: KubeObject,
   labels: Readonly<Record<string, string>>,
 ): Promise<RealizedResource> {
-  const { resource, template, inputs, ground } = step
-  const current = await ground.ensureRun(withDigest(wanted))
+  const { resource, template, cluster } = step
   const identity = [stampLabel.resource, stampLabel.templateKind, stampLabel.templateName]
-  const owned = await ground.owned(
-    current,
-    Object.fromEntries(identity.map((label) => [label, longLabelValue(labels[label]!)])),
-  )
-  const all = owned.some(({ metadata }) => metadata.uid === current.metadata.uid) ? owned : [...owned, current]
-  const runs = await Promise.all(all.map((object) => observedRun(step, object)))
-  for (const run of surplusRuns(runs, template.spec.retentionPolicy ?? defaultRetention)) {
-    if (run.object.metadata.uid !== current.metadata.uid) await ground.discard(run.object)
-  }
-  const objectResource = await ground.resourceOf(current)
-  const providing = providingRun(runs)
-  const outputs = providing === undefined ? undefined : outputsOfRun(step, providing.object, inputs)
-  const read = outputs !== undefined && 'outputs' in outputs ? outputs.outputs : undefined
-  const healthy = await judge(step, current, Object.keys(read ?? {}))
+  const { current, runs } = await reconcileRuns(cluster, withDigest(desired), {
+    labels: Object.fromEntries(identity.map((label) => [label, longLabelValue(labels[label]!)])),
+    retention: template.spec.retentionPolicy,
+    healthOf: (object) => runHealth(step, object),
+  })
+  const objectResource = await cluster.groupResourceOf(current)
+  const provider = newestHealthyRun(runs)
+  const read = provider === undefined ? undefined : outputsOfRun(step, provider.object)
+  const outputs = read !== undefined && 'outputs' in read ? read.outputs : undefined
+  const healthy = await health(step, current, Object.keys(outputs ?? {}))
   const base = { resource, template, object: current, objectResource, healthy, evaluated: true }
   if (template.kind === 'ClusterTemplate')
     return { ...base, outputs: {}, submitted: verdict('True', 'ResourceSubmissionComplete') }
-  if (read !== undefined) return { ...base, outputs: read, submitted: verdict('True', 'ResourceSubmissionComplete') }
-  if (outputs !== undefined && 'why' in outputs) return { ...base, submitted: outputs.why }
-  const [path] = outputPaths(template).map(([, one]) => one)
+  if (outputs !== undefined) return { ...base, outputs, submitted: verdict('True', 'ResourceSubmissionComplete') }
+  if (read !== undefined && 'incomplete' in read) return { ...base, submitted: read.incomplete }
+  const [path = ''] = outputPaths(template).map(([, one]) => one)
   const newest = newestFirst(runs)[0]?.object ?? current
-  return { ...base, submitted: missingValue(path ?? '', healthy, `${objectResource}/${newest.metadata.name}`, newest) }
+  return { ...base, submitted: missingValue(path, healthy, `${objectResource}/${newest.metadata.name}`, newest) }
 }
 
-async function observedRun(step: TemplateStep, object: KubeObject): Promise<ObservedRun> {
-  const { rule } = ruleOf(step.template.spec)
-  // Without a rule every run counts as healthy when it comes to outputs (originals/cartographer.md §2.7).
-  const health = rule === undefined ? verdict('True', 'AlwaysHealthy') : await judge(step, object, [])
-  return { name: object.metadata.name ?? '', created: runOrder(object), health: health.status, verdict: health, object }
+/** Without a health rule, every run may provide the outputs (originals/cartographer.md §2.7). */
+function runHealth(step: TemplateStep, object: KubeObject): Promise<Verdict> | Verdict {
+  return ruleOf(step.template.spec).rule === undefined ? verdict('True', 'AlwaysHealthy') : health(step, object, [])
 }
 
 function outputsOfRun(
-  { resource, template }: TemplateStep,
+  { resource, template, inputs }: TemplateStep,
   object: KubeObject,
-  inputs: readonly ResolvedInput[],
-): { readonly outputs: Outputs } | { readonly why: Verdict } | undefined {
+): { readonly outputs: Outputs } | { readonly incomplete: Verdict } | undefined {
   const incomplete =
     template.kind === 'ClusterDeploymentTemplate' ? incompleteness(resource.name, template.spec, object) : undefined
-  if (incomplete !== undefined) return { why: incomplete }
+  if (incomplete !== undefined) return { incomplete }
   const read = readFrom(template, object, inputs)
   return 'outputs' in read ? read : undefined
 }
@@ -224,19 +220,19 @@ function readFrom(
   return readOutputs(object, outputPaths(template))
 }
 
-/** The health of an object; `outputs` are the names of those that were read. */
-async function judge(
-  { template, ground }: TemplateStep,
+/** Returns the health of a stamped object; `outputs` are the names of the outputs that were read. */
+async function health(
+  { template, cluster }: TemplateStep,
   object: KubeObject,
   outputs: readonly string[],
 ): Promise<Verdict> {
   const { spelling, rule } = ruleOf(template.spec)
   const realized = { stamped: true, outputs }
-  const question: HealthQuestion = { spelling, rule, templateKind: template.kind, object, realized, now: ground.now }
-  return healthOf(rule?.auto === undefined ? question : { ...question, defaults: await ground.healthDefaults() })
+  const input: HealthInput = { spelling, rule, templateKind: template.kind, object, realized, now: cluster.now }
+  return healthOf(rule?.auto === undefined ? input : { ...input, defaults: await cluster.clusterHealthRules() })
 }
 
-/** With `gate: healthy` outputs flow on only while the resource is healthy. */
+/** Withholds the outputs of an unhealthy resource that has `gate: healthy`. */
 function gated(realized: RealizedResource): Pick<RealizedResource, 'outputs'> {
   const { resource, healthy, outputs } = realized
   return resource.gate === 'healthy' && healthy !== undefined && healthy.status !== 'True' ? {} : { outputs }
@@ -248,17 +244,17 @@ function failed({ resource }: Step, template: Template | undefined, submitted: V
   return { resource, template, submitted, healthy, evaluated: false }
 }
 
-function waiting(why: string | undefined, { kind, resource }: Input): Verdict {
-  const what = `waiting for [${kind === 'deployment' ? 'source' : kind}] of resource [${resource}]`
-  return verdict('Unknown', 'MissingValueAtPath', why === undefined ? what : `${what}: ${why}`)
+function waiting(cause: string | undefined, { kind, resource }: Input): Verdict {
+  const message = `waiting for [${kind === 'deployment' ? 'source' : kind}] of resource [${resource}]`
+  return verdict('Unknown', 'MissingValueAtPath', cause === undefined ? message : `${message}: ${cause}`)
 }
 
 function missingValue(path: string, healthy: Verdict, name: string, { metadata }: KubeObject): Verdict {
   const where = `in namespace [${metadata.namespace ?? ''}]`
-  const texts = {
+  const messages = {
     Unknown: `waiting to read value [${path}] from object [${name}] ${where}`,
     True: `cannot read value [${path}] from healthy object [${name}] ${where}, contact Platform Eng`,
     False: `cannot read value [${path}] from unhealthy object [${name}] ${where}, examine object, particularly whether it is receiving proper inputs`,
   }
-  return verdict('Unknown', 'MissingValueAtPath', texts[healthy.status])
+  return verdict('Unknown', 'MissingValueAtPath', messages[healthy.status])
 }

@@ -2,15 +2,15 @@
 import { SelectorError, asJson, formatGoValue, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintSpec, FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
-import { fulfils } from './values/field-requirement.ts'
+import { matchesRequirement } from './values/field-requirement.ts'
 import { lookup } from './values/path.ts'
 
 /** Positions of the selectors that match with the best score: none, the winner, or several that nobody can decide between. */
-export function winners(owner: Pick<KubeObject, 'metadata'>, selectors: readonly OwnerSelector[]): number[] {
+export function bestMatches(owner: Pick<KubeObject, 'metadata'>, selectors: readonly OwnerSelector[]): number[] {
   let best = 1
   let found: number[] = []
   for (const [index, selector] of selectors.entries()) {
-    const score = scoreOf(owner, selector)
+    const score = matchScore(owner, selector)
     if (score < best) continue
     if (score > best) found = []
     best = score
@@ -20,7 +20,7 @@ export function winners(owner: Pick<KubeObject, 'metadata'>, selectors: readonly
 }
 
 /** The number of requirements of a selector that matches; 0 for one that does not, that has none, or that makes no sense. */
-export function scoreOf(owner: Pick<KubeObject, 'metadata'>, selector: OwnerSelector): number {
+export function matchScore(owner: Pick<KubeObject, 'metadata'>, selector: OwnerSelector): number {
   const { matchLabels = {}, matchExpressions = [], matchFields = [] } = selector
   try {
     if (!selectorFrom({ matchLabels, matchExpressions }).matches(owner.metadata.labels ?? {})) return 0
@@ -29,7 +29,7 @@ export function scoreOf(owner: Pick<KubeObject, 'metadata'>, selector: OwnerSele
     if (error instanceof SelectorError) return 0
     throw error
   }
-  if (!matchFields.every((field) => fulfils(field, lookup(ownerPath(field), asJson(owner))))) return 0
+  if (!matchFields.every((field) => matchesRequirement(field, lookup(ownerPath(field), asJson(owner))))) return 0
   return Object.keys(matchLabels).length + matchExpressions.length + matchFields.length
 }
 

@@ -4,13 +4,13 @@ import { conditionOf, verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
 
 /** A resource and its health; without one when it passes an input through. */
-export interface JudgedResource {
+export interface ResourceHealth {
   readonly name: string
   readonly healthy: Verdict | undefined
 }
 
 /** `ResourcesHealthy`: False beats Unknown beats True; names the first such resource in the order of the blueprint. Nothing to judge is healthy. */
-export function resourcesHealthy(resources: readonly JudgedResource[]): Condition {
+export function resourcesHealthy(resources: readonly ResourceHealth[]): Condition {
   for (const status of ['False', 'Unknown'] as const) {
     const such = resources.filter(({ healthy }) => healthy?.status === status)
     const [first] = such
@@ -23,8 +23,8 @@ export function resourcesHealthy(resources: readonly JudgedResource[]): Conditio
 }
 
 /** The first resource that is not healthy, False before Unknown. */
-export function firstUnhealthy(resources: readonly JudgedResource[]): string | undefined {
-  const first = (status: string): JudgedResource | undefined =>
+export function firstUnhealthy(resources: readonly ResourceHealth[]): string | undefined {
+  const first = (status: string): ResourceHealth | undefined =>
     resources.find(({ healthy }) => healthy?.status === status)
   return (first('False') ?? first('Unknown'))?.name
 }

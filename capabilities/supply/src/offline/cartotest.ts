@@ -1,28 +1,22 @@
-// Tests of templates as data, in the form of the original's cartotest: a leaf folder is a test and inherits what the folders above it define
-// (third-party/cartographer/README.md, "cartotest").
+// Tests of templates as data, in the format of Cartographer's cartotest: a leaf folder is a test and inherits the settings of the folders above
+// it (third-party/cartographer/README.md, "cartotest").
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { isJsonObject, jsonEqual } from '@fairlead/kube'
+import { asJson, isJsonObject, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { CommandError, manifestsOf, readDocuments } from '@fairlead/offline'
 import type { Blueprint, BlueprintParam, BlueprintResource, Owner, OwnerKind, Template } from '../api.ts'
 import { stampContext } from '../engine/templates/context.ts'
 import type { ResolvedInput } from '../engine/templates/context.ts'
 import { inputsOf } from '../engine/graph.ts'
 import type { Outputs } from '../engine/values/output.ts'
 import { mergeParams } from '../engine/templates/params.ts'
-import { fillIn, labelsFor, stampLabel, stamped } from '../engine/templates/stamp.ts'
+import { renderTemplate, labelsFor, stampLabel, stamped } from '../engine/templates/stamp.ts'
 import { chooseTemplate } from '../engine/templates/template-choice.ts'
-import { evaluateYtt } from '../ytt/ytt-program.ts'
-import { DocumentError, readFile, readValues } from './documents.ts'
+import { renderYtt } from '../ytt/ytt-program.ts'
+import type { TestOutcome } from './test-outcome.ts'
 
-/** What came of one test. */
-export interface TestOutcome {
-  readonly name: string
-  /** Why it failed, or why it was skipped. */
-  readonly problem?: string
-  readonly outcome: 'passed' | 'failed' | 'skipped'
-}
-
+/** Paths are of files; undefined where neither the folder nor one above it sets them. */
 interface Settings {
   readonly template?: string
   readonly isPreprocessed?: boolean
@@ -35,7 +29,7 @@ interface Settings {
   readonly compare: JsonObject
 }
 
-/** Runs every test below a folder. */
+/** Runs every test below a folder. `ytt` is the path of the ytt program, without which tests of ytt templates are skipped. */
 export async function runCartotests(folder: string, ytt: string | undefined): Promise<TestOutcome[]> {
   return walk(folder, '', { chains: [], compare: {} }, ytt)
 }
@@ -47,10 +41,10 @@ async function walk(
   ytt: string | undefined,
 ): Promise<TestOutcome[]> {
   const settings = settingsOf(folder, inherited)
-  const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  if (below.length === 0) return settings.template === undefined ? [] : [await runOne(name, settings, ytt)]
+  const subfolders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  if (subfolders.length === 0) return settings.template === undefined ? [] : [await runOne(name, settings, ytt)]
   const outcomes: TestOutcome[] = []
-  for (const entry of below.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+  for (const entry of subfolders.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
     outcomes.push(...(await walk(join(folder, entry.name), join(name, entry.name), settings, ytt)))
   return outcomes
 }
@@ -59,16 +53,16 @@ function settingsOf(folder: string, inherited: Settings): Settings {
   const path = (name: unknown): string | undefined => (typeof name === 'string' ? join(folder, name) : undefined)
   const byDefault = (name: string): string | undefined =>
     existsSync(join(folder, name)) ? join(folder, name) : undefined
-  const info = existsSync(join(folder, 'info.yaml')) ? readValues(join(folder, 'info.yaml'))[0] : undefined
+  const info = existsSync(join(folder, 'info.yaml')) ? readDocuments(join(folder, 'info.yaml'))[0]?.value : undefined
   const own = isJsonObject(info) ? info : {}
-  const given = part(own, 'given')
-  const template = part(given, 'template')
-  const chain = part(given, 'supplyChain')
+  const given = section(own, 'given')
+  const template = section(given, 'template')
+  const chain = section(given, 'supplyChain')
   const chains = readdirSync(folder).filter(
     (file) => /^supply-chain.*\.ya?ml$/.test(file) && !file.includes('ytt-values'),
   )
   const named = (chain['paths'] as readonly string[] | undefined)?.map((file) => join(folder, file))
-  const compare = part(own, 'compareOptions')
+  const compare = section(own, 'compareOptions')
   return {
     template: path(template['path']) ?? byDefault('template.yaml') ?? inherited.template,
     isPreprocessed:
@@ -87,22 +81,24 @@ function settingsOf(folder: string, inherited: Settings): Settings {
 
 async function runOne(name: string, settings: Settings, ytt: string | undefined): Promise<TestOutcome> {
   try {
-    const [template] = settings.isPreprocessed === true ? [] : (readFile(settings.template!) as Template[])
+    const [template] = settings.isPreprocessed === true ? [] : readObjects<Template>(settings.template!)
     if (template === undefined || (template.spec.ytt !== undefined && ytt === undefined))
-      return { name, outcome: 'skipped', problem: 'it needs the program ytt (set YTT, or put it on the PATH)' }
+      return { name, outcome: 'skipped', problem: 'the ytt program is missing (set YTT, or put it on the PATH)' }
     const object = await stampFor(template, settings, ytt)
-    const [expected] = readFile(required(settings.expected, 'expected.yaml'))
-    const [came, wanted] = [object, expected!].map((one) => comparable(one, settings.compare))
-    if (jsonEqual(came, wanted)) return { name, outcome: 'passed' }
-    return { name, outcome: 'failed', problem: differences(wanted!, came!, '').join('\n') }
+    const path = required(settings.expected, 'expected.yaml')
+    const [first] = readObjects(path)
+    if (first === undefined) throw new CommandError(`${path}: there is no expected object`)
+    const [actual, expected] = [comparable(object, settings.compare), comparable(first, settings.compare)]
+    if (jsonEqual(actual, expected)) return { name, outcome: 'passed' }
+    return { name, outcome: 'failed', problem: differences(expected, actual, '').join('\n') }
   } catch (error) {
     return { name, outcome: 'failed', problem: error instanceof Error ? error.message : String(error) }
   }
 }
 
 async function stampFor(template: Template, settings: Settings, ytt: string | undefined): Promise<KubeObject> {
-  const [owner] = readFile(required(settings.workload, 'workload.yaml')) as Owner[]
-  if (owner === undefined) throw new DocumentError(`${settings.workload}: there is no owner`)
+  const [owner] = readObjects<Owner>(required(settings.workload, 'workload.yaml'))
+  if (owner === undefined) throw new CommandError(`${settings.workload}: there is no owner`)
   const ownerKind = owner.kind as OwnerKind
   const chain = settings.mock === undefined ? chainFor(template, settings) : undefined
   const labels =
@@ -112,9 +108,7 @@ async function stampFor(template: Template, settings: Settings, ytt: string | un
   if (chain !== undefined) {
     const choice = chooseTemplate(chain.resource, owner, chain.blueprint.metadata.name ?? '')
     if (choice.kind !== 'template' || choice.name !== template.metadata.name)
-      throw new DocumentError(
-        `the supply chain does not choose the template [${template.metadata.name}] for this owner`,
-      )
+      throw new CommandError(`the supply chain does not choose the template [${template.metadata.name}] for this owner`)
   }
   const params = mergeParams({
     template: template.spec.params,
@@ -127,22 +121,21 @@ async function stampFor(template: Template, settings: Settings, ytt: string | un
   })
   const inputs =
     chain === undefined
-      ? mockInputs(part(settings.mock ?? {}, 'blueprintInputs'))
+      ? mockInputs(section(settings.mock ?? {}, 'blueprintInputs'))
       : chainInputs(chain.resource, settings.previousOutputs ?? {})
   const context = stampContext({ owner, params, inputs, labels })
-  const { ytt: text } = template.spec
-  return stamped(
-    text === undefined ? fillIn(template.spec, context) : await evaluateYtt(text, context, ytt),
-    owner,
-    labels,
-  )
+  const rendered =
+    template.spec.ytt === undefined
+      ? renderTemplate(template.spec, context)
+      : await renderYtt(template.spec.ytt, context, ytt)
+  return stamped(rendered, owner, labels)
 }
 
 function chainFor(
   template: Template,
   { chains, target }: Settings,
 ): { blueprint: Blueprint; resource: BlueprintResource } | undefined {
-  const blueprints = chains.flatMap((file) => readFile(file)) as Blueprint[]
+  const blueprints = chains.flatMap((file) => readObjects<Blueprint>(file))
   for (const blueprint of blueprints) {
     const resource = blueprint.spec.resources.find(({ name, templateRef }) => {
       const names = [templateRef.name, ...(templateRef.options ?? []).map((option) => option.name)]
@@ -153,9 +146,7 @@ function chainFor(
     if (resource !== undefined) return { blueprint, resource }
   }
   if (blueprints.length > 0)
-    throw new DocumentError(
-      `no resource of the supply chain is ${target ?? `stamped from [${template.metadata.name}]`}`,
-    )
+    throw new CommandError(`no resource of the supply chain is ${target ?? `stamped from [${template.metadata.name}]`}`)
   return undefined
 }
 
@@ -168,7 +159,7 @@ function chainInputs(resource: BlueprintResource, previous: JsonObject): Resolve
 
 function mockInputs(inputs: JsonObject): ResolvedInput[] {
   const of = (field: string, kind: ResolvedInput['kind']): ResolvedInput[] =>
-    Object.entries(part(inputs, field)).map(([name, outputs]) => ({
+    Object.entries(section(inputs, field)).map(([name, outputs]) => ({
       kind,
       name,
       resource: name,
@@ -194,33 +185,37 @@ function mockLabels({ metadata }: Owner, kind: OwnerKind, template: Template): R
 }
 
 function comparable(object: KubeObject, options: JsonObject): JsonObject {
-  const { status: _status, metadata, ...rest } = object as unknown as JsonObject
+  const { status: _status, metadata, ...rest } = asJson(object)
   if (options['ignoreMetadata'] === true) return rest
-  const dropped = new Set<string>((options['ignoreMetadataFields'] ?? []) as readonly string[])
-  if (options['ignoreOwnerRefs'] === true) dropped.add('ownerReferences')
-  if (options['ignoreLabels'] === true) dropped.add('labels')
+  const ignored = new Set<string>((options['ignoreMetadataFields'] ?? []) as readonly string[])
+  if (options['ignoreOwnerRefs'] === true) ignored.add('ownerReferences')
+  if (options['ignoreLabels'] === true) ignored.add('labels')
   const kept = Object.entries((metadata ?? {}) as JsonObject).filter(
-    ([key, value]) => !dropped.has(key) && value !== undefined,
+    ([key, value]) => !ignored.has(key) && value !== undefined,
   )
   return { ...rest, metadata: Object.fromEntries(kept) }
 }
 
-function differences(wanted: JsonValue, came: JsonValue | undefined, at: string): string[] {
-  if (came !== undefined && jsonEqual(wanted, came)) return []
-  if (!isJsonObject(wanted) || !isJsonObject(came))
-    return [`${at || '.'}: expected ${JSON.stringify(wanted)}, stamped ${JSON.stringify(came)}`]
-  const more = Object.keys(came).filter((key) => !Object.hasOwn(wanted, key))
+function differences(expected: JsonValue, actual: JsonValue | undefined, path: string): string[] {
+  if (actual !== undefined && jsonEqual(expected, actual)) return []
+  if (!isJsonObject(expected) || !isJsonObject(actual))
+    return [`${path || '.'}: expected ${JSON.stringify(expected)}, stamped ${JSON.stringify(actual)}`]
+  const unexpected = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key))
   return [
-    ...Object.keys(wanted).flatMap((key) => differences(wanted[key]!, came[key], `${at}.${key}`)),
-    ...more.map((key) => `${at}.${key}: not expected, stamped ${JSON.stringify(came[key])}`),
+    ...Object.keys(expected).flatMap((key) => differences(expected[key]!, actual[key], `${path}.${key}`)),
+    ...unexpected.map((key) => `${path}.${key}: not expected, stamped ${JSON.stringify(actual[key])}`),
   ]
 }
 
-function part(value: JsonObject, key: string): JsonObject {
+function readObjects<T extends KubeObject>(path: string): readonly T[] {
+  return manifestsOf(readDocuments(path)).map(({ object }) => object as T)
+}
+
+function section(value: JsonObject, key: string): JsonObject {
   return isJsonObject(value[key]) ? value[key] : {}
 }
 
 function required(path: string | undefined, name: string): string {
-  if (path === undefined) throw new DocumentError(`there is no ${name}, here or in a folder above`)
+  if (path === undefined) throw new CommandError(`there is no ${name}, here or in a folder above`)
   return path
 }

@@ -1,71 +1,66 @@
-// The ground of the commands: objects from files stand for the cluster. What is stamped is what would be applied.
-import { longLabelValue } from '@fairlead/kube'
+// The Cluster port over manifests in place of a cluster. Nothing is written; what would be applied is recorded.
+import { parseApiVersion, selectorFrom } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
-import type { Ground } from '../engine/cluster.ts'
-import { evaluateYtt } from '../ytt/ytt-program.ts'
-import { pluralOf } from './plural.ts'
+import type { Cluster } from '../engine/cluster.ts'
+import { renderYtt } from '../ytt/ytt-program.ts'
+import type { ManifestIndex } from './manifest-index.ts'
 
-/** A {@link Ground} of objects. Keeps what was stamped, in order. */
-export class OfflineGround implements Ground {
+/** What all owners of one command share. */
+export interface FileClusterOptions {
+  /** Path of the ytt program; undefined when there is none. */
+  readonly ytt: string | undefined
+  /** Milliseconds since the epoch. */
   readonly now: number
+}
+
+/** The {@link Cluster} of one owner among manifests. */
+export class FileCluster implements Cluster {
+  readonly now: number
+  /** The objects that would be applied, in order. */
   readonly stamped: KubeObject[] = []
-  readonly #objects: readonly KubeObject[]
+  readonly #manifests: ManifestIndex
   readonly #ytt: string | undefined
 
-  /** `objects` are templates, rules of kinds, and stamped objects as they are in some cluster. */
-  constructor(objects: readonly KubeObject[], options: { readonly ytt: string | undefined; readonly now: number }) {
-    this.#objects = objects
-    this.#ytt = options.ytt
-    this.now = options.now
+  /** `manifests` has templates, ClusterHealthRules, and stamped objects with the status that they have in some cluster. */
+  constructor(manifests: ManifestIndex, { ytt, now }: FileClusterOptions) {
+    this.#manifests = manifests
+    this.#ytt = ytt
+    this.now = now
   }
 
   async template(kind: TemplateKind, name: string): Promise<Template | undefined> {
-    return this.#objects.find((object) => object.kind === kind && object.metadata.name === name) as Template | undefined
+    return this.#manifests.own<Template>(kind).find(({ metadata }) => metadata.name === name)
   }
 
-  async healthDefaults(): Promise<readonly ClusterHealthRule[]> {
-    return this.#objects.filter(
-      ({ kind }) => kind === 'ClusterHealthRule',
-    ) as readonly KubeObject[] as readonly ClusterHealthRule[]
+  async clusterHealthRules(): Promise<readonly ClusterHealthRule[]> {
+    return this.#manifests.own<ClusterHealthRule>('ClusterHealthRule')
   }
 
-  ytt(text: string, context: JsonObject): Promise<JsonValue> {
-    return evaluateYtt(text, context, this.#ytt)
+  renderYtt(template: string, context: JsonObject): Promise<JsonValue> {
+    return renderYtt(template, context, this.#ytt)
   }
 
-  async apply(wanted: KubeObject): Promise<KubeObject> {
-    this.stamped.push(wanted)
-    const live = this.#objects.find((object) => isSame(object, wanted))
-    return live === undefined ? wanted : { ...live, ...wanted, metadata: { ...live.metadata, ...wanted.metadata } }
+  async apply(desired: KubeObject): Promise<KubeObject> {
+    this.stamped.push(desired)
+    const live = this.#manifests.get(desired)
+    return live === undefined ? desired : { ...live, ...desired, metadata: { ...live.metadata, ...desired.metadata } }
   }
 
-  async ensureRun(wanted: KubeObject): Promise<KubeObject> {
-    return this.apply(wanted)
+  async ensureRun(desired: KubeObject): Promise<KubeObject> {
+    return this.apply(desired)
   }
 
-  async owned(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
-    return this.#objects.filter((object) => {
-      const own = object.metadata.labels ?? {}
-      const fits = Object.entries(labels).every(([key, value]) => own[key] === longLabelValue(value))
-      return fits && object.kind === like.kind && object.apiVersion === like.apiVersion
-    })
+  async ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
+    const selector = selectorFrom({ matchLabels: labels })
+    return this.#manifests.list(like).filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
   }
 
-  async discard(): Promise<void> {}
+  async deleteRun(): Promise<void> {}
 
-  async resourceOf({ apiVersion, kind }: KubeObject): Promise<string> {
-    const [group] = apiVersion.includes('/') ? apiVersion.split('/') : []
-    return group === undefined ? pluralOf(kind) : `${pluralOf(kind)}.${group}`
+  async groupResourceOf({ apiVersion, kind }: KubeObject): Promise<string> {
+    const { group } = parseApiVersion(apiVersion)
+    const plural = this.#manifests.pluralOf({ apiVersion, kind })
+    return group === '' ? plural : `${plural}.${group}`
   }
-}
-
-function isSame(object: KubeObject, wanted: KubeObject): boolean {
-  const { name, namespace } = object.metadata
-  return (
-    object.apiVersion === wanted.apiVersion &&
-    object.kind === wanted.kind &&
-    name === wanted.metadata.name &&
-    (namespace ?? '') === (wanted.metadata.namespace ?? '')
-  )
 }

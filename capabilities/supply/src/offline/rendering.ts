@@ -1,58 +1,50 @@
-// What an owner would stamp, from files alone: the same selection and the same realizing as the controller's.
+// Renders owners from manifests alone, with the selection and the decision pass of the controller. Start with render.
 import type { KubeObject } from '@fairlead/kube'
-import type { Blueprint, Owner, OwnerKind } from '../api.ts'
-import type { RealizedResource } from '../engine/realized-resource.ts'
-import { selectionMessage, selectorOf, winners } from '../engine/selection.ts'
+import type { Blueprint, BlueprintKind, Owner, OwnerKind } from '../api.ts'
+import { apiVersion } from '../api.ts'
 import { realize } from '../engine/realize.ts'
-import { OfflineGround } from './file-cluster.ts'
+import type { RealizedResource } from '../engine/realized-resource.ts'
+import { bestMatches, selectionMessage, selectorOf } from '../engine/selection.ts'
+import { FileCluster } from './file-cluster.ts'
+import type { FileClusterOptions } from './file-cluster.ts'
+import { ManifestIndex } from './manifest-index.ts'
 
-/** What came of one owner. */
+/** An owner and what it stamps. */
 export interface Rendering {
   readonly owner: Owner
   readonly blueprint: Blueprint | undefined
-  /** Why there is no blueprint. */
+  /** Why no blueprint was selected. */
   readonly problem?: string
   readonly realized: readonly RealizedResource[]
   readonly stamped: readonly KubeObject[]
 }
 
-const blueprints: Readonly<Record<OwnerKind, string>> = {
+const blueprintKinds: Readonly<Record<OwnerKind, BlueprintKind>> = {
   Workload: 'ClusterSupplyChain',
   Deliverable: 'ClusterDelivery',
 }
 
-/** Renders every owner among the objects. */
-export async function render(
-  objects: readonly KubeObject[],
-  options: { readonly ytt: string | undefined; readonly now: number },
-): Promise<Rendering[]> {
-  const owners = objects.filter((object): object is Owner => object.kind in blueprints)
-  return Promise.all(owners.map((owner) => renderOne(owner, objects, options)))
+/** Renders every owner among the objects, in their order. */
+export async function render(objects: readonly KubeObject[], options: FileClusterOptions): Promise<Rendering[]> {
+  const manifests = new ManifestIndex(objects)
+  return Promise.all(objects.filter(isOwner).map((owner) => renderOne(owner, manifests, options)))
 }
 
-async function renderOne(
-  owner: Owner,
-  objects: readonly KubeObject[],
-  options: { readonly ytt: string | undefined; readonly now: number },
-): Promise<Rendering> {
+function isOwner(object: KubeObject): object is Owner {
+  return object.apiVersion === apiVersion && Object.hasOwn(blueprintKinds, object.kind)
+}
+
+async function renderOne(owner: Owner, manifests: ManifestIndex, options: FileClusterOptions): Promise<Rendering> {
   const ownerKind = owner.kind as OwnerKind
-  const candidates = objects.filter(
-    ({ kind }) => kind === blueprints[ownerKind],
-  ) as readonly KubeObject[] as readonly Blueprint[]
-  const found = winners(
-    owner,
-    candidates.map(({ spec }) => selectorOf(spec)),
-  ).map((index) => candidates[index]!)
-  const [blueprint] = found
-  if (blueprint === undefined || found.length > 1)
-    return {
-      owner,
-      blueprint: undefined,
-      problem: selectionMessage(ownerKind, owner, found.length),
-      realized: [],
-      stamped: [],
-    }
-  const ground = new OfflineGround(objects, options)
-  const realized = await realize({ owner, ownerKind, blueprint }, ground)
-  return { owner, blueprint, realized, stamped: ground.stamped }
+  const candidates = manifests.own<Blueprint>(blueprintKinds[ownerKind])
+  const selectors = candidates.map(({ spec }) => selectorOf(spec))
+  const matches = bestMatches(owner, selectors).map((index) => candidates[index]!)
+  const [blueprint] = matches
+  if (blueprint === undefined || matches.length > 1) {
+    const problem = selectionMessage(ownerKind, owner, matches.length)
+    return { owner, blueprint: undefined, problem, realized: [], stamped: [] }
+  }
+  const cluster = new FileCluster(manifests, options)
+  const realized = await realize({ owner, ownerKind, blueprint }, cluster)
+  return { owner, blueprint, realized, stamped: cluster.stamped }
 }

@@ -1,18 +1,18 @@
-// The service account that stamps for an owner (originals/cartographer.md §1.10): only its rights count for what templates make.
+// The service account of an owner (originals/cartographer.md §1.10): everything is stamped with its rights and no others.
 import { ServiceAccount, isClientError } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { KindUnavailable } from '@fairlead/controller'
+import { KindUnavailable, serviceAccountSubject } from '@fairlead/controller'
 import type { Reader } from '@fairlead/controller'
 import type { BlueprintSpec, OwnerSpec } from '../api.ts'
-import { clusterGrants, namespacedGrants } from './kinds.ts'
+import { clusterRoleKinds, roleKinds } from './kinds.ts'
 
-/** A service account. */
+/** Namespace and name of a service account. */
 export interface Account {
   readonly namespace: string
   readonly name: string
 }
 
-/** The account of an owner: its own choice, else that of the blueprint, else `default` in its namespace. */
+/** Returns the account of an owner: the one that it names, else the one of its blueprint, else `default` in its namespace. */
 export function accountFor(namespace: string, owner: OwnerSpec, blueprint?: BlueprintSpec): Account {
   if (owner.serviceAccountName) return { namespace, name: owner.serviceAccountName }
   const { serviceAccountRef } = blueprint ?? {}
@@ -21,22 +21,22 @@ export function accountFor(namespace: string, owner: OwnerSpec, blueprint?: Blue
   return { namespace, name: 'default' }
 }
 
-/** Why an account cannot be used; undefined when it is there. Its coming wakes the reader. */
+/** Returns an error message when the account does not exist, undefined when it does. Its creation requeues the reader. */
 export async function accountProblem(account: Account, read: Reader): Promise<string | undefined> {
   if ((await read.get(ServiceAccount, account)) !== undefined) return undefined
   return `service account [${account.namespace}/${account.name}] not found`
 }
 
-/** A client with the rights of the account. The server adds the groups of service accounts itself. */
-export function clientOf(client: Client, { namespace, name }: Account): Client {
-  return client.as({ user: `system:serviceaccount:${namespace}:${name}` })
+/** Returns a client that impersonates the account. The API server adds the groups of service accounts. */
+export function impersonate(client: Client, account: Account): Client {
+  return client.as({ user: serviceAccountSubject(account).user })
 }
 
-/** After a refusal: what grants rights wakes the reader when it changes. */
-export async function wakeWhenGranted({ namespace }: Account, read: Reader): Promise<void> {
+/** Requeues the reader when RBAC in the account's namespace or in the cluster changes: for owners whose account was refused. */
+export async function requeueOnGrant({ namespace }: Account, read: Reader): Promise<void> {
   try {
-    for (const kind of namespacedGrants) await read.list(kind, { namespace })
-    for (const kind of clusterGrants) await read.list(kind)
+    for (const kind of roleKinds) await read.list(kind, { namespace })
+    for (const kind of clusterRoleKinds) await read.list(kind)
   } catch (error) {
     if (!(error instanceof KindUnavailable) && !isClientError(error)) throw error
   }

@@ -1,4 +1,4 @@
-// The kinds of this capability, and those of Kubernetes that it reads.
+// The kinds of carto.run, and the RBAC kinds that the controllers read.
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
@@ -9,19 +9,19 @@ function own<T extends KubeObject>(name: string, plural: string, namespaced: boo
   return kind<T>(apiVersion, name, { plural, namespaced })
 }
 
-/** Workloads, owners of what supply chains stamp. */
+/** Workloads, the owners of objects that supply chains stamp. */
 export const workloadKind: Kind<Owner> = own('Workload', 'workloads', true)
-/** Deliverables, owners of what deliveries stamp. */
+/** Deliverables, the owners of objects that deliveries stamp. */
 export const deliverableKind: Kind<Owner> = own('Deliverable', 'deliverables', true)
 /** Supply chains, the blueprints of workloads. */
 export const supplyChainKind: Kind<Blueprint> = own('ClusterSupplyChain', 'clustersupplychains', false)
 /** Deliveries, the blueprints of deliverables. */
 export const deliveryKind: Kind<Blueprint> = own('ClusterDelivery', 'clusterdeliveries', false)
-/** Runnables, owners of what run templates make. */
+/** Runnables, the owners of runs. */
 export const runnableKind: Kind<Runnable> = own('Runnable', 'runnables', true)
-/** Templates of what Runnables make. */
+/** Templates of runs. */
 export const runTemplateKind: Kind<RunTemplate> = own('ClusterRunTemplate', 'clusterruntemplates', false)
-/** Default health rules. */
+/** Default health rules of kinds. */
 export const healthRuleKind: Kind<ClusterHealthRule> = own('ClusterHealthRule', 'clusterhealthrules', false)
 
 const templates: Readonly<Record<TemplateKind, Kind<Template>>> = {
@@ -32,19 +32,19 @@ const templates: Readonly<Record<TemplateKind, Kind<Template>>> = {
   ClusterTemplate: own('ClusterTemplate', 'clustertemplates', false),
 }
 
-/** The kind of a template. */
+/** Returns the kind of a template. */
 export function templateKind(name: TemplateKind): Kind<Template> {
   return templates[name]
 }
 
 const rbac = 'rbac.authorization.k8s.io/v1'
-/** What grants rights to service accounts in a namespace. */
-export const namespacedGrants: readonly Kind[] = [
+/** Kinds that grant rights in a namespace. */
+export const roleKinds: readonly Kind[] = [
   kind(rbac, 'Role', { plural: 'roles', namespaced: true }),
   kind(rbac, 'RoleBinding', { plural: 'rolebindings', namespaced: true }),
 ]
-/** What grants rights to service accounts everywhere. */
-export const clusterGrants: readonly Kind[] = [
+/** Kinds that grant rights in the whole cluster. */
+export const clusterRoleKinds: readonly Kind[] = [
   kind(rbac, 'ClusterRole', { plural: 'clusterroles', namespaced: false }),
   kind(rbac, 'ClusterRoleBinding', { plural: 'clusterrolebindings', namespaced: false }),
 ]

@@ -1,7 +1,8 @@
-// The ground of the controller: a cluster, written with the rights of a service account, read from caches (specs/supply-chains.md §2.5, §2.6).
+// The Cluster port on an API server: writes with the rights of the owner's service account, reads from caches (specs/supply-chains.md §2.5, §2.6).
 import { CollisionError, isClientError, kindOfObject } from '@fairlead/client'
 import type { Client, ResourcePath } from '@fairlead/client'
-import type { Informer, Logger, ObjectEvents, Reader } from '@fairlead/controller'
+import { serviceAccountSubject } from '@fairlead/controller'
+import type { AccessReviews, EventRecorder, Informer, ObjectEvents, ReconcileContext } from '@fairlead/controller'
 import {
   StatusError,
   formatKey,
@@ -16,185 +17,176 @@ import {
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
+import { ApplyError } from '../engine/apply-error.ts'
+import type { Cluster } from '../engine/cluster.ts'
+import { runNumber, runOrder, withRunNumber } from '../engine/runs/run-number.ts'
 import { stampLabel } from '../engine/templates/stamp.ts'
-import { runOrder, runNumber, withRunNumber } from '../engine/runs/run-number.ts'
+import { renderYtt } from '../ytt/ytt-program.ts'
+import { impersonate, requeueOnGrant } from './account.ts'
+import type { Account } from './account.ts'
 import { healthRuleKind, templateKind } from './kinds.ts'
 import type { SupplyMetrics } from './metrics.ts'
-import { evaluateYtt } from '../ytt/ytt-program.ts'
-import { clientOf, wakeWhenGranted } from './account.ts'
-import type { AccessReviews } from './access-reviews.ts'
-import type { Account } from './account.ts'
-import { ApplyError } from '../engine/cluster.ts'
-import type { Ground } from '../engine/cluster.ts'
-import { ownedIn } from './stamped-kinds.ts'
+import { controlledObjects } from './stamped-kinds.ts'
 import type { StampedKinds } from './stamped-kinds.ts'
 
-/** What the ground of one owner stands on. */
-export interface ClusterGroundOptions {
-  readonly owner: KubeObject
-  readonly account: Account
+/** What all clusters of one controller share. */
+export interface LiveClusterDependencies {
   readonly access: AccessReviews
-  /** As the controller; acts as the account for everything that is stamped. */
-  readonly client: Client
-  readonly read: Reader
   readonly kinds: StampedKinds
-  readonly events: ObjectEvents
-  readonly log: Logger
   readonly metrics: SupplyMetrics
+  readonly recorder: EventRecorder
+  /** Path of the ytt program; undefined when there is none. */
   readonly ytt: string | undefined
-  readonly now: number
-  readonly signal: AbortSignal
 }
 
-/** The {@link Ground} of one owner in one pass. */
-export class ClusterGround implements Ground {
+/** The {@link Cluster} of one owner in one pass. */
+export class LiveCluster implements Cluster {
   readonly now: number
-  readonly #options: ClusterGroundOptions
+  readonly #context: ReconcileContext<KubeObject>
+  readonly #account: Account
+  readonly #dependencies: LiveClusterDependencies
+  readonly #owner: KubeObject
+  /** Impersonates the account. */
   readonly #client: Client
+  readonly #events: ObjectEvents
 
-  constructor(options: ClusterGroundOptions) {
-    this.now = options.now
-    this.#options = options
-    this.#client = clientOf(options.client, options.account)
+  /** `context` is the reconcile of the owner; everything stamped is written with the rights of `account`. */
+  constructor(context: ReconcileContext<KubeObject>, account: Account, dependencies: LiveClusterDependencies) {
+    this.now = context.clock.now()
+    this.#context = context
+    this.#account = account
+    this.#dependencies = dependencies
+    this.#owner = context.object
+    this.#client = impersonate(context.client, account)
+    this.#events = dependencies.recorder.about(context.object)
   }
 
   template(kind: TemplateKind, name: string): Promise<Template | undefined> {
-    return this.#options.read.get(templateKind(kind), { namespace: '', name })
+    return this.#context.read.get(templateKind(kind), { namespace: '', name })
   }
 
-  healthDefaults(): Promise<readonly ClusterHealthRule[]> {
-    return this.#options.read.list(healthRuleKind)
+  clusterHealthRules(): Promise<readonly ClusterHealthRule[]> {
+    return this.#context.read.list(healthRuleKind)
   }
 
-  ytt(text: string, context: JsonObject): Promise<JsonValue> {
-    return evaluateYtt(text, context, this.#options.ytt)
+  renderYtt(template: string, context: JsonObject): Promise<JsonValue> {
+    return renderYtt(template, context, this.#dependencies.ytt)
   }
 
   async apply(stamped: KubeObject): Promise<KubeObject> {
     const cache = await this.#cacheFor(stamped)
-    return this.#attempt(async () => {
-      const { owner } = this.#options
-      const wanted = stamped.metadata.name ? stamped : await this.#withGeneratedName(stamped, cache)
-      const before = wanted.metadata.name ? cache.get(keyOf(wanted)) : undefined
-      const object = wanted.metadata.name
-        ? await this.#client.apply(wanted, { owner, force: true, cached: before })
-        : await this.#client.create(wanted)
-      if (before?.metadata.resourceVersion !== object.metadata.resourceVersion)
-        await this.#applied(object, before === undefined ? 'Created' : 'Patched')
+    return this.#write(async () => {
+      const desired = stamped.metadata.name ? stamped : await this.#withGeneratedName(stamped, cache)
+      const cached = desired.metadata.name ? cache.get(keyOf(desired)) : undefined
+      const object = desired.metadata.name
+        ? await this.#client.apply(desired, { owner: this.#owner, force: true, cached })
+        : await this.#client.create(desired)
+      if (cached?.metadata.resourceVersion !== object.metadata.resourceVersion)
+        await this.#recordWrite(object, cached === undefined ? 'Created' : 'Patched')
       return object
     })
   }
 
-  async ensureRun(wanted: KubeObject): Promise<KubeObject> {
-    const cache = await this.#cacheFor(wanted)
-    const same = this.#newest(ownedIn(cache, this.#options.owner), wanted)
-    if (same !== undefined && isSameRun(same, wanted)) return same
-    return this.#attempt(async () => {
-      const newest = await this.#newestLive(wanted)
-      if (newest !== undefined && isSameRun(newest, wanted)) return newest
-      const object = await this.#client.create(withRunNumber(wanted, newest === undefined ? 1 : runNumber(newest) + 1))
-      await this.#applied(object, 'Created')
+  async ensureRun(desired: KubeObject): Promise<KubeObject> {
+    const cache = await this.#cacheFor(desired)
+    const cached = this.#newest(controlledObjects(cache, this.#owner), desired)
+    if (cached !== undefined && isSameRun(cached, desired)) return cached
+    return this.#write(async () => {
+      const newest = await this.#newestLive(desired)
+      if (newest !== undefined && isSameRun(newest, desired)) return newest
+      const object = await this.#client.create(withRunNumber(desired, newest === undefined ? 1 : runNumber(newest) + 1))
+      await this.#recordWrite(object, 'Created')
       return object
     })
   }
 
-  async owned(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
+  async ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
     const selector = selectorFrom({ matchLabels: labels })
-    const owned = ownedIn(await this.#cacheFor(like), this.#options.owner)
+    const owned = controlledObjects(await this.#cacheFor(like), this.#owner)
     return owned.filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
   }
 
-  discard(run: KubeObject): Promise<void> {
-    return this.remove(run)
+  deleteRun(run: KubeObject): Promise<void> {
+    return this.delete(run)
   }
 
-  async resourceOf(object: KubeObject): Promise<string> {
-    const { plural, group } = await this.#options.client.discovery.resource(object)
+  async groupResourceOf(object: KubeObject): Promise<string> {
+    const { plural, group } = await this.#context.client.discovery.resource(object)
     return group === '' ? plural : `${plural}.${group}`
   }
 
-  /** Deletes an object of the owner with the rights of the account. What fails is logged; the next pass tries again. */
-  async remove(object: KubeObject): Promise<void> {
+  /** Deletes an object of the owner with the rights of the account. A failure is logged; the next pass retries. */
+  async delete(object: KubeObject): Promise<void> {
     if (isTerminating(object)) return
-    const { events, log, metrics } = this.#options
     const { uid } = object.metadata
     try {
-      const name = `${await this.resourceOf(object)}/${object.metadata.name}`
+      const name = `${await this.groupResourceOf(object)}/${object.metadata.name}`
       await this.#client.delete(kindOfObject(object), keyOf(object), {
         propagation: 'Background',
         preconditions: { uid },
       })
-      metrics.wrote('delete')
-      events.normal('StampedObjectRemoved', `Deleted object [${name}]`, { action: 'Delete' })
+      this.#dependencies.metrics.countWrite('delete')
+      this.#events.normal('StampedObjectRemoved', `Deleted object [${name}]`, { action: 'Delete' })
     } catch (error) {
       if (isNotFound(error) || isConflict(error)) return
+      const { log } = this.#context
       log.warn('Could not delete a stamped object', { kind: object.kind, key: formatKey(keyOf(object)), error })
     }
   }
 
   async #withGeneratedName(stamped: KubeObject, cache: Informer): Promise<KubeObject> {
-    const before = this.#newest(ownedIn(cache, this.#options.owner), stamped) ?? (await this.#newestLive(stamped))
-    if (before === undefined) return stamped
+    const existing = this.#newest(controlledObjects(cache, this.#owner), stamped) ?? (await this.#newestLive(stamped))
+    if (existing === undefined) return stamped
     const { generateName: _prefix, ...metadata } = stamped.metadata
-    return { ...stamped, metadata: { ...metadata, name: before.metadata.name } }
+    return { ...stamped, metadata: { ...metadata, name: existing.metadata.name } }
   }
 
-  /** The cache may lag behind what this controller, or the one before it, has made: the cluster decides. */
-  async #newestLive(wanted: KubeObject): Promise<KubeObject | undefined> {
-    const { items } = await this.#client.list(kindOfObject(wanted), {
-      namespace: wanted.metadata.namespace,
-      labelSelector: { matchLabels: this.#identity(wanted) },
+  /** Lists live objects: the cache may lag behind the writes of this controller or of its predecessor. */
+  async #newestLive(desired: KubeObject): Promise<KubeObject | undefined> {
+    const { items } = await this.#client.list(kindOfObject(desired), {
+      namespace: desired.metadata.namespace,
+      labelSelector: { matchLabels: identityLabels(desired) },
     })
-    return this.#newest(items, wanted)
+    return this.#newest(items, desired)
   }
 
-  #newest(objects: readonly KubeObject[], wanted: KubeObject): KubeObject | undefined {
-    const selector = selectorFrom({ matchLabels: this.#identity(wanted) })
-    const { owner } = this.#options
+  /** Returns the newest object of the same resource or Runnable as `desired` that is not being deleted. */
+  #newest(objects: readonly KubeObject[], desired: KubeObject): KubeObject | undefined {
+    const selector = selectorFrom({ matchLabels: identityLabels(desired) })
     return objects
       .filter(
         (object) =>
-          selector.matches(object.metadata.labels ?? {}) && isControlledBy(object, owner) && !isTerminating(object),
+          selector.matches(object.metadata.labels ?? {}) &&
+          isControlledBy(object, this.#owner) &&
+          !isTerminating(object),
       )
       .reduce<KubeObject | undefined>(
-        (best, one) => (best === undefined || runOrder(one) > runOrder(best) ? one : best),
+        (newest, object) => (newest === undefined || runOrder(object) > runOrder(newest) ? object : newest),
         undefined,
       )
   }
 
-  /** The labels that all runs of a resource, or of a Runnable, have in common. */
-  #identity({ metadata }: KubeObject): Record<string, string> {
-    const names = [
-      stampLabel.resource,
-      stampLabel.templateKind,
-      stampLabel.templateName,
-      stampLabel.runnable,
-      stampLabel.runTemplate,
-    ]
-    const entries = Object.entries(metadata.labels ?? {})
-    return Object.fromEntries(entries.filter(([name]) => (names as readonly string[]).includes(name)))
-  }
-
+  /** Returns the synced cache of the object's kind, if the account may read the kind in the owner's namespace. Throws ApplyError. */
   async #cacheFor(object: KubeObject): Promise<Informer> {
-    const { kinds, owner, client, signal } = this.#options
+    const { client, signal } = this.#context
     const kind = kindOfObject(object)
-    const informer = await kinds.cache(kind, formatKey(keyOf(owner)), signal)
+    const informer = await this.#dependencies.kinds.informer(kind, formatKey(keyOf(this.#owner)), signal)
     switch (informer.state) {
       case 'Absent':
         throw new ApplyError(
           'TemplateRejectedByAPIServer',
           `the server serves no ${kind.kind} in ${kind.apiVersion}; install its CustomResourceDefinition or check the spelling`,
-          { settled: true },
+          { retryable: false },
         )
       case 'Forbidden':
         throw new ApplyError(
           'FailedToListCreatedObjects',
-          `the controller cannot list and watch ${kind.kind} in ${kind.apiVersion}: ${textOf(informer.error)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`,
-          { settled: true },
+          `the controller cannot list and watch ${kind.kind} in ${kind.apiVersion}: ${messageOf(informer.error)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`,
+          { retryable: false },
         )
       case 'Syncing':
         throw new ApplyError('FailedToListCreatedObjects', `${kind.kind} in ${kind.apiVersion} is still being listed`, {
-          settled: true,
+          retryable: false,
         })
       case 'Synced':
     }
@@ -202,63 +194,79 @@ export class ClusterGround implements Ground {
     if (!resource.namespaced)
       throw new ApplyError(
         'TemplateRejectedByAPIServer',
-        `${kind.kind} in ${kind.apiVersion} has no namespace, so it cannot be owned by a ${owner.kind}`,
-        { settled: true },
+        `${kind.kind} in ${kind.apiVersion} is cluster-scoped, so it cannot be owned by a ${this.#owner.kind}`,
+        { retryable: false },
       )
     await this.#reviewAccess(resource)
     return informer
   }
 
-  /** What the account may not read, no status and no output may show. */
-  async #reviewAccess(resource: ResourcePath): Promise<void> {
-    const { access, account, owner, read } = this.#options
-    const namespace = owner.metadata.namespace ?? ''
-    if (await access.mayRead(account, resource, namespace)) return
-    await wakeWhenGranted(account, read)
-    const { plural, group } = resource
+  /** The caches are the controller's; status and outputs must not show what the account itself may not read. */
+  async #reviewAccess({ group, plural }: ResourcePath): Promise<void> {
+    const subject = serviceAccountSubject(this.#account)
+    const namespace = this.#owner.metadata.namespace ?? ''
+    const { allowed } = await this.#dependencies.access.check(subject, {
+      verb: 'get',
+      group,
+      resource: plural,
+      namespace,
+    })
+    if (allowed) return
+    await requeueOnGrant(this.#account, this.#context.read)
     throw new ApplyError(
       'TemplateRejectedByAPIServer',
-      `${plural}${group === '' ? '' : `.${group}`} is forbidden: User "system:serviceaccount:${account.namespace}:${account.name}" cannot get resource "${plural}" in API group "${group}" in the namespace "${namespace}"`,
-      { settled: true },
+      `${plural}${group === '' ? '' : `.${group}`} is forbidden: User "${subject.user}" cannot get resource "${plural}" in API group "${group}" in the namespace "${namespace}"`,
+      { retryable: false },
     )
   }
 
-  async #applied(object: KubeObject, what: 'Created' | 'Patched'): Promise<void> {
-    const { events, metrics } = this.#options
-    metrics.wrote(what === 'Created' ? 'create' : 'update')
-    events.normal('StampedObjectApplied', `${what} object [${await this.resourceOf(object)}/${object.metadata.name}]`, {
-      action: 'Apply',
-    })
+  async #recordWrite(object: KubeObject, operation: 'Created' | 'Patched'): Promise<void> {
+    this.#dependencies.metrics.countWrite(operation === 'Created' ? 'create' : 'update')
+    const name = `${await this.groupResourceOf(object)}/${object.metadata.name}`
+    this.#events.normal('StampedObjectApplied', `${operation} object [${name}]`, { action: 'Apply' })
   }
 
-  async #attempt(write: () => Promise<KubeObject>): Promise<KubeObject> {
+  /** Runs a write; rejections by the API server become ApplyErrors, other errors pass. */
+  async #write(write: () => Promise<KubeObject>): Promise<KubeObject> {
     try {
       return await write()
     } catch (error) {
-      const { account, read } = this.#options
       const code = 'TemplateRejectedByAPIServer'
       if (isForbidden(error)) {
-        await wakeWhenGranted(account, read)
-        throw new ApplyError(code, textOf(error), { settled: true, cause: error })
+        await requeueOnGrant(this.#account, this.#context.read)
+        throw new ApplyError(code, messageOf(error), { retryable: false, cause: error })
       }
-      if (error instanceof CollisionError || isClientError(error, 'UnknownKind'))
-        throw new ApplyError(code, textOf(error), { settled: false, cause: error })
-      if (error instanceof StatusError && error.code < 500 && !isPassing(error))
-        throw new ApplyError(code, textOf(error), { settled: false, cause: error })
+      const isRejection =
+        error instanceof CollisionError ||
+        isClientError(error, 'UnknownKind') ||
+        (error instanceof StatusError && error.code < 500 && !isTransient(error))
+      if (isRejection) throw new ApplyError(code, messageOf(error), { retryable: true, cause: error })
       throw error
     }
   }
 }
 
-/** A lost race or a busy server, which the next attempt settles; a name that is taken is neither. */
-function isPassing(error: StatusError): boolean {
+/** Conflicts and throttling pass with the next attempt; a name that is taken does not. */
+function isTransient(error: StatusError): boolean {
   return error.code === 429 || (isConflict(error) && !isAlreadyExists(error))
 }
 
-function isSameRun(run: KubeObject, wanted: KubeObject): boolean {
-  return run.metadata.labels?.[stampLabel.digest] === wanted.metadata.labels?.[stampLabel.digest]
+function isSameRun(run: KubeObject, desired: KubeObject): boolean {
+  return run.metadata.labels?.[stampLabel.digest] === desired.metadata.labels?.[stampLabel.digest]
 }
 
-function textOf(error: unknown): string {
+/** Returns the labels that all runs of a resource, or of a Runnable, share. */
+function identityLabels({ metadata }: KubeObject): Record<string, string> {
+  const names: readonly string[] = [
+    stampLabel.resource,
+    stampLabel.templateKind,
+    stampLabel.templateName,
+    stampLabel.runnable,
+    stampLabel.runTemplate,
+  ]
+  return Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([name]) => names.includes(name)))
+}
+
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,14 +1,15 @@
-// What supply chains measure, beside what every controller does.
+// Prometheus metrics of supply chains, in addition to those of every controller.
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { OwnerKind } from '../api.ts'
 import type { ConditionStatus } from '../engine/condition.ts'
 
-/** The metrics of all supply chains of a manager. */
+/** The metrics of the supply chains of one manager. */
 export class SupplyMetrics {
   readonly #writes: Counter
   readonly #owners: Gauge
-  readonly #states = new Map<string, ConditionStatus>()
+  /** `Ready` of each owner as counted by the gauge, by `Kind/namespace/name`. */
+  readonly #ready = new Map<string, ConditionStatus>()
 
   constructor(registry: Registry) {
     const registers = [registry]
@@ -26,22 +27,22 @@ export class SupplyMetrics {
     })
   }
 
-  /** A stamped object was written. */
-  wrote(op: 'create' | 'update' | 'delete'): void {
+  /** Counts a write of a stamped object. */
+  countWrite(op: 'create' | 'update' | 'delete'): void {
     this.#writes.inc({ op })
   }
 
-  /** An owner is in that state now; undefined: it is gone. */
-  owner(kind: OwnerKind | 'Runnable', key: string, ready: ConditionStatus | undefined): void {
+  /** Sets the `Ready` status of an owner; undefined after its deletion. */
+  setReady(kind: OwnerKind | 'Runnable', key: string, ready: ConditionStatus | undefined): void {
     const id = `${kind}/${key}`
-    const before = this.#states.get(id)
+    const before = this.#ready.get(id)
     if (before === ready) return
     if (before !== undefined) this.#owners.dec({ kind, ready: before })
     if (ready === undefined) {
-      this.#states.delete(id)
+      this.#ready.delete(id)
       return
     }
-    this.#states.set(id, ready)
+    this.#ready.set(id, ready)
     this.#owners.inc({ kind, ready })
   }
 }

@@ -20,7 +20,7 @@ export function findYtt(environment: Readonly<Record<string, string | undefined>
 }
 
 /** Evaluates a template over the context; the first document counts. Throws StampError with the words of the program. */
-export async function evaluateYtt(
+export async function renderYtt(
   template: string,
   context: JsonObject,
   program: string | undefined,

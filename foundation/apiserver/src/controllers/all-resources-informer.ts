@@ -1,5 +1,5 @@
-// Caches of every kind whose objects can be listed, watched and deleted, whatever definitions come and go. What garbage collection and the
-// deletion of namespaces look at.
+// Informers of every resource with the verbs list, watch and delete, kept in step with the registry. Garbage collection
+// and the deletion of namespaces read them.
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { InformerUse, Manager, ObjectChange } from '@fairlead/controller'
@@ -7,23 +7,23 @@ import { formatApiVersion } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { resourceName } from '@fairlead/builtin-kinds'
 
-/** Where the definitions of served resources come from; the Registry is one. */
+/** The source of resource definitions; the Registry implements it. */
 export interface ResourceSource {
   readonly definitions: Iterable<ResourceDefinition>
-  /** Calls back after each change of the definitions. */
+  /** Calls `listener` after each change of the definitions. */
   onChange(listener: () => void): Disposable
 }
 
-/** Hears of the objects of all kinds. */
+/** Handles events of the objects of all kinds. */
 export interface AllResourcesListener {
   changed(kind: Kind, change: ObjectChange): void
-  /** The kind is not served any more: what is known of its objects is no longer known. */
+  /** The kind is no longer served; the state of its objects is unknown. */
   lost?(kind: Kind): void
-  /** Every kind is listed now, after one was not or the definitions changed. */
+  /** Every informer is synced again, after one was not or the definitions changed. */
   synced?(): void
 }
 
-/** The kind of a resource in the first served version that has all of the verbs; undefined when none has. */
+/** Returns the kind of a resource in the first served version with all of the verbs; undefined when there is none. */
 export function kindWithVerbs(definition: ResourceDefinition, verbs: readonly string[]): Kind | undefined {
   const version = definition.versions.find(
     (candidate) => candidate.served && verbs.every((verb) => candidate.verbs.includes(verb)),
@@ -33,22 +33,25 @@ export function kindWithVerbs(definition: ResourceDefinition, verbs: readonly st
   return kind(formatApiVersion(group, version.name), definition.kind, { plural, namespaced })
 }
 
-interface Followed {
+interface RunningInformer {
   readonly kind: Kind
   readonly use: InformerUse
-  readonly listening: Disposable
+  readonly subscription: Disposable
 }
 
-/** Follows every kind but Events, which nobody owns and which expire by themselves. Starts with {@link AllResourcesInformer.start}. */
+/**
+ * Informers of every kind but Events, which have no owners and expire. Start it with
+ * {@link AllResourcesInformer.start}.
+ */
 export class AllResourcesInformer implements Disposable {
   readonly #manager: Manager
   readonly #source: ResourceSource
-  readonly #followed = new Map<string, Followed>()
+  readonly #running = new Map<string, RunningInformer>()
   readonly #listeners = new Set<AllResourcesListener>()
-  /** Kinds that are to be followed, and are not yet. */
-  #waiting = new Map<string, Kind>()
-  #joining: NodeJS.Immediate | undefined
-  #watching: Disposable | undefined
+  /** Kinds whose informers have not started yet. */
+  #pending = new Map<string, Kind>()
+  #next: NodeJS.Immediate | undefined
+  #sourceSubscription: Disposable | undefined
   #wasSynced = false
 
   constructor(manager: Manager, source: ResourceSource) {
@@ -56,90 +59,93 @@ export class AllResourcesInformer implements Disposable {
     this.#source = source
   }
 
-  /** Every followed kind is listed. False means that objects may exist that nobody here has seen (design decision 7). */
+  /** Every informer is synced. False means that unseen objects may exist (design decision 7). */
   get isSynced(): boolean {
-    if (this.#watching === undefined || this.#waiting.size > 0) return false
-    for (const { use } of this.#followed.values()) if (use.informer.state !== 'Synced') return false
+    if (this.#sourceSubscription === undefined || this.#pending.size > 0) return false
+    for (const { use } of this.#running.values()) if (use.informer.state !== 'Synced') return false
     return true
   }
 
-  /** Begins to follow; listeners that subscribe before hear everything. */
+  /** Starts the informers; listeners that subscribed before receive every event. */
   start(): void {
-    if (this.#watching !== undefined) return
-    this.#watching = this.#source.onChange(() => this.#follow())
-    this.#follow()
+    if (this.#sourceSubscription !== undefined) return
+    this.#sourceSubscription = this.#source.onChange(() => this.#update())
+    this.#update()
   }
 
-  /** Hears of all changes from now on. */
+  /** Passes all later events to `listener`. */
   subscribe(listener: AllResourcesListener): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
-  /** The kind is among those followed, and not listed yet or no longer. */
-  isUnsure({ group, kind: name }: Pick<Kind, 'group' | 'kind'>): boolean {
-    for (const waiting of this.#waiting.values()) if (waiting.group === group && waiting.kind === name) return true
-    for (const { kind: followed, use } of this.#followed.values()) {
-      if (followed.group === group && followed.kind === name) return use.informer.state !== 'Synced'
+  /** Returns true when the kind has an informer that is not synced. */
+  isUnsynced({ group, kind: name }: Pick<Kind, 'group' | 'kind'>): boolean {
+    for (const pending of this.#pending.values()) if (pending.group === group && pending.kind === name) return true
+    for (const { kind: running, use } of this.#running.values()) {
+      if (running.group === group && running.kind === name) return use.informer.state !== 'Synced'
     }
     return false
   }
 
   [Symbol.dispose](): void {
-    this.#watching?.[Symbol.dispose]()
-    clearImmediate(this.#joining)
-    this.#waiting.clear()
-    for (const name of this.#followed.keys()) this.#leave(name)
+    this.#sourceSubscription?.[Symbol.dispose]()
+    clearImmediate(this.#next)
+    this.#pending.clear()
+    for (const name of this.#running.keys()) this.#stop(name)
   }
 
-  #follow(): void {
+  #update(): void {
     const wanted = new Map<string, Kind>()
     for (const definition of this.#source.definitions) {
       const name = resourceName(definition)
-      const followed = kindWithVerbs(definition, ['list', 'watch', 'delete'])
-      if (followed !== undefined && name !== 'events.') wanted.set(name, followed)
+      const watchable = kindWithVerbs(definition, ['list', 'watch', 'delete'])
+      if (watchable !== undefined && name !== 'events.') wanted.set(name, watchable)
     }
-    for (const [name, { kind: known }] of this.#followed) {
+    for (const [name, { kind: known }] of this.#running) {
       const now = wanted.get(name)
       if (now?.apiVersion === known.apiVersion && now.kind === known.kind) wanted.delete(name)
-      else this.#leave(name)
+      else this.#stop(name)
     }
-    this.#waiting = wanted
+    this.#pending = wanted
     this.#wasSynced = false
-    this.#joinNext()
+    this.#startNext()
   }
 
-  /** One kind a turn: a server starts with sixty of them, and the first client need not wait for all. */
-  #joinNext(): void {
-    clearImmediate(this.#joining)
-    this.#joining = undefined
-    const [next] = this.#waiting
-    if (next === undefined) return this.#tellSynced()
-    this.#waiting.delete(next[0])
-    this.#join(...next)
-    this.#joining = setImmediate(() => this.#joinNext())
+  /**
+   * Starts one informer per iteration of the event loop: a server starts with sixty, and the first client must not wait
+   * for all.
+   */
+  #startNext(): void {
+    clearImmediate(this.#next)
+    this.#next = undefined
+    const [next] = this.#pending
+    if (next === undefined) return this.#notifySynced()
+    this.#pending.delete(next[0])
+    this.#start(...next)
+    this.#next = setImmediate(() => this.#startNext())
   }
 
-  #join(name: string, added: Kind): void {
+  #start(name: string, added: Kind): void {
     const use = this.#manager.use(added)
-    const listening = use.informer.subscribe({
+    const subscription = use.informer.subscribe({
       changed: (change) => {
         for (const listener of this.#listeners) listener.changed(added, change)
       },
-      state: () => this.#tellSynced(),
+      state: () => this.#notifySynced(),
     })
-    this.#followed.set(name, { kind: added, use, listening })
+    this.#running.set(name, { kind: added, use, subscription })
   }
 
-  #leave(name: string): void {
-    const followed = this.#followed.get(name)!
-    this.#followed.delete(name)
-    followed.listening[Symbol.dispose]()
-    followed.use[Symbol.dispose]()
-    for (const listener of this.#listeners) listener.lost?.(followed.kind)
+  #stop(name: string): void {
+    const stopped = this.#running.get(name)!
+    this.#running.delete(name)
+    stopped.subscription[Symbol.dispose]()
+    stopped.use[Symbol.dispose]()
+    for (const listener of this.#listeners) listener.lost?.(stopped.kind)
   }
 
-  #tellSynced(): void {
+  #notifySynced(): void {
     const isSynced = this.isSynced
     if (isSynced && !this.#wasSynced) {
       for (const listener of this.#listeners) listener.synced?.()

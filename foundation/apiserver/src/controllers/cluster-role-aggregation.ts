@@ -1,4 +1,5 @@
-// Aggregated ClusterRoles: keeps their rules the union of those that their selectors pick. By server-side apply, as the real controller does.
+// Keeps the rules of aggregated ClusterRoles: the union of the rules that their selectors match. By server-side apply,
+// like the real controller.
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { Informer } from '@fairlead/controller'
@@ -6,7 +7,7 @@ import { jsonEqual, selectorFrom } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { aggregatedRules } from '../auth/rbac/aggregated-cluster-roles.ts'
 import type { AggregatedClusterRole } from '../auth/rbac/aggregated-cluster-roles.ts'
-import { wake } from './controller-context.ts'
+import { enqueueOn } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
 const ClusterRole: Kind<AggregatedClusterRole> = kind('rbac.authorization.k8s.io/v1', 'ClusterRole', {
@@ -14,14 +15,14 @@ const ClusterRole: Kind<AggregatedClusterRole> = kind('rbac.authorization.k8s.io
   namespaced: false,
 })
 
-/** Sets the controller up. */
+/** Sets up the controller. */
 export function setUpRoleAggregation(context: ControllerContext): void {
   const loop = context.manager.loop<string>({
     name: 'clusterrole-aggregation-controller',
     id: (name) => name,
     manager: 'clusterrole-aggregation-controller',
     run: async (name, { client, signal }) => {
-      await roles.settled(signal)
+      await roles.waitForState(signal)
       const role = roles.get(name)
       const rules =
         role === undefined || roles.state !== 'Synced' ? undefined : aggregatedRules(role, roles.objects.values())
@@ -36,12 +37,12 @@ export function setUpRoleAggregation(context: ControllerContext): void {
     },
     logFields: (name) => ({ clusterRole: name }),
   })
-  const roles = wake(context, loop, ClusterRole, ({ object, previous }, all) =>
+  const roles = enqueueOn(context, loop, ClusterRole, ({ object, previous }, all) =>
     affectedRoles(all, previous === undefined ? [object] : [object, previous]),
   )
 }
 
-/** Roles whose rules may change when these states of one role come or go. */
+/** Yields the roles whose rules may change with these states of one role. */
 function* affectedRoles(
   roles: Informer<AggregatedClusterRole>,
   states: readonly AggregatedClusterRole[],

@@ -1,26 +1,27 @@
-// What every controller inside the server is set up with, and how it listens: through shared caches, acting some time after the cause.
+// The context of every controller inside the server, and its subscription: shared informers whose events enqueue items
+// after a delay.
 import type { KindLike } from '@fairlead/client'
 import type { Informer, InformerScope, Manager, ObjectChange, WorkLoop } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { AllResourcesInformer, ResourceSource } from './all-resources-informer.ts'
 
-/** The field manager of what a controller manager of a real cluster writes. */
+/** The field manager of a real cluster's controller manager. */
 export const controllerManager = 'kube-controller-manager'
 
-/** The surroundings of one controller. */
+/** The context that a controller is set up with. */
 export interface ControllerContext {
   readonly manager: Manager
   readonly resources: ResourceSource
-  /** Caches of all kinds, followed as soon as one controller asked for them. */
+  /** Returns the informers of all resources, started once one controller uses them. */
   allResources(): AllResourcesInformer
-  /** Milliseconds between a cause and the act. */
+  /** Milliseconds between an event and its reconcile. */
   readonly delay: number
-  /** Runs when the controllers stop. */
+  /** Disposes `dispose` when the controllers stop. */
   onStop(dispose: Disposable): void
 }
 
-/** Wakes items `delay` milliseconds after an object of a kind came, changed or went. */
-export function wake<T, O extends KubeObject>(
+/** Enqueues items `delay` milliseconds after an object of a kind was added, modified or deleted. */
+export function enqueueOn<T, O extends KubeObject>(
   context: ControllerContext,
   loop: WorkLoop<T>,
   kind: KindLike<O>,

@@ -1,15 +1,15 @@
-// Objects with a time to live: Events an hour after they were last written, finished Jobs when their `ttlSecondsAfterFinished` is over.
+// Deletes expired objects: Events an hour after their last write, finished Jobs after `ttlSecondsAfterFinished`.
 import { kind, KubeEvent } from '@fairlead/client'
 import type { DeleteOptions, Kind } from '@fairlead/client'
 import { after } from '@fairlead/controller'
 import type { Informer, Result } from '@fairlead/controller'
 import { formatKey, isConditionTrue, isConflict, isNotFound, isTerminating, keyOf } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
-import { controllerManager, wake } from './controller-context.ts'
+import { controllerManager, enqueueOn } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
-/** How long an Event is kept (kube-apiserver's `--event-ttl`). Milliseconds. */
-const eventLife = 3_600_000
+/** The time to live of an Event (kube-apiserver's `--event-ttl`). Milliseconds. */
+const eventTtl = 3_600_000
 
 /** `batch/v1 Job`. */
 type Job = KubeObject & {
@@ -19,21 +19,21 @@ type Job = KubeObject & {
 
 const Job: Kind<Job> = kind('batch/v1', 'Job', { plural: 'jobs', namespaced: true })
 
-/** Sets the expiry of Events up. */
+/** Sets up the expiry of Events. */
 export function setUpEventExpiry(context: ControllerContext): void {
-  expire(context, 'event-expiry', KubeEvent, endOfEvent, 'Background')
+  expire(context, 'event-expiry', KubeEvent, expiryOfEvent, 'Background')
 }
 
-/** Sets the expiry of finished Jobs up. */
+/** Sets up the expiry of finished Jobs. */
 export function setUpJobExpiry(context: ControllerContext): void {
-  expire(context, 'ttl-after-finished-controller', Job, endOfJob, 'Foreground')
+  expire(context, 'ttl-after-finished-controller', Job, expiryOfJob, 'Foreground')
 }
 
 function expire<T extends KubeObject>(
   context: ControllerContext,
   name: string,
   expiring: Kind<T>,
-  endOf: (object: T) => number | undefined,
+  expiryOf: (object: T) => number | undefined,
   propagation: DeleteOptions['propagation'],
 ): void {
   const { clock } = context.manager
@@ -44,9 +44,9 @@ function expire<T extends KubeObject>(
     manager: controllerManager,
     run: async (key, { client }): Promise<Result> => {
       const object = objects.get(key)
-      const end = object === undefined || isTerminating(object) ? undefined : endOf(object)
-      if (object === undefined || end === undefined) return undefined
-      const left = end - clock.now()
+      const expiry = object === undefined || isTerminating(object) ? undefined : expiryOf(object)
+      if (object === undefined || expiry === undefined) return undefined
+      const left = expiry - clock.now()
       if (left > 0) return after(left)
       const { uid, resourceVersion } = object.metadata
       try {
@@ -55,30 +55,30 @@ function expire<T extends KubeObject>(
           preconditions: { uid: uid!, resourceVersion: resourceVersion! },
         })
       } catch (error) {
-        // it was written again, which wakes the item, or is gone
+        // It was written again, which enqueues the item, or deleted.
         if (!isNotFound(error) && !isConflict(error)) throw error
       }
       return undefined
     },
     logFields: (key) => ({ kind: expiring.kind, key }),
   })
-  const objects: Informer<T> = wake(context, loop, expiring, ({ type, object }) =>
-    type !== 'removed' && endOf(object) !== undefined ? [formatKey(keyOf(object))] : [],
+  const objects: Informer<T> = enqueueOn(context, loop, expiring, ({ type, object }) =>
+    type !== 'removed' && expiryOf(object) !== undefined ? [formatKey(keyOf(object))] : [],
   )
 }
 
-/** When an Event expires: its life begins anew with every write. Milliseconds since the epoch. */
-function endOfEvent(event: KubeEvent): number {
+/** Returns the time when an Event expires: every write restarts its time to live. Milliseconds since the epoch. */
+function expiryOfEvent(event: KubeEvent): number {
   const times = [
     event.metadata.creationTimestamp,
     event.series?.lastObservedTime,
     ...(event.metadata.managedFields ?? []).map(({ time }) => time),
   ]
-  return Math.max(...times.map((time) => (time ? Date.parse(time) : 0))) + eventLife
+  return Math.max(...times.map((time) => (time ? Date.parse(time) : 0))) + eventTtl
 }
 
-/** When a Job expires; undefined while it runs, and for Jobs that are kept. */
-function endOfJob({ spec, status }: Job): number | undefined {
+/** Returns the time when a Job expires; undefined while it runs, and for Jobs without a time to live. */
+function expiryOfJob({ spec, status }: Job): number | undefined {
   const seconds = spec?.ttlSecondsAfterFinished
   const finished = status?.conditions?.find(
     ({ type }) => (type === 'Complete' || type === 'Failed') && isConditionTrue(status.conditions, type),

@@ -1,4 +1,5 @@
-// Pods, Deployments and Jobs that nothing runs: this server only stores them. One Event on each says so, so that nobody waits in vain.
+// Records an Event on Pods, Deployments and Jobs that nothing runs: this server only stores them, and their users
+// should not wait in vain.
 import { Deployment, kind, KubeEvent, Pod } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { after } from '@fairlead/controller'
@@ -13,20 +14,20 @@ import {
   keyOf,
 } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { wake } from './controller-context.ts'
+import { enqueueOn } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
-/** Who says it. */
+/** The reporting controller of the Events. */
 const controller = 'fairlead-apiserver'
 
-/** How long somebody has to take an object up before it counts as not run. Milliseconds. */
-const patience = 10_000
+/** Time in which another controller must pick up an object before it counts as idle. Milliseconds. */
+const gracePeriod = 10_000
 
 type WithStatus = KubeObject & { readonly status?: { readonly [field: string]: unknown } }
 
 interface Workload {
   readonly kind: Kind<WithStatus>
-  /** Nobody has begun to run it. */
+  /** Returns true while nothing runs the object. */
   isIdle(object: WithStatus): boolean
   readonly note: string
 }
@@ -52,25 +53,25 @@ const workloads: readonly Workload[] = [
   },
 ]
 
-/** Sets the notices up. */
+/** Sets up the controller. */
 export function setUpIdleWorkloads(context: ControllerContext): void {
-  for (const workload of workloads) setUpNotices(context, workload)
+  for (const workload of workloads) setUpIdleWorkload(context, workload)
 }
 
-function setUpNotices(context: ControllerContext, workload: Workload): void {
+function setUpIdleWorkload(context: ControllerContext, workload: Workload): void {
   const { clock } = context.manager
-  const needsNotice = (object: WithStatus): boolean => !isTerminating(object) && workload.isIdle(object)
+  const needsEvent = (object: WithStatus): boolean => !isTerminating(object) && workload.isIdle(object)
   const loop = context.manager.loop<string>({
     name: `idle-${workload.kind.plural}`,
     id: (key) => key,
     manager: controller,
     run: async (key, { client }): Promise<Result> => {
       const object = objects.get(key)
-      if (object === undefined || !needsNotice(object)) return undefined
-      const left = Date.parse(object.metadata.creationTimestamp ?? '') + patience - clock.now()
+      if (object === undefined || !needsEvent(object)) return undefined
+      const left = Date.parse(object.metadata.creationTimestamp ?? '') + gracePeriod - clock.now()
       if (left > 0) return after(left)
       try {
-        await client.create(noticeFor(object, workload.note, clock.now()))
+        await client.create(eventFor(object, workload.note, clock.now()))
       } catch (error) {
         if (!isAlreadyExists(error) && !isNotFound(error) && !isNamespaceTerminating(error)) throw error
       }
@@ -78,13 +79,13 @@ function setUpNotices(context: ControllerContext, workload: Workload): void {
     },
     logFields: (key) => ({ kind: workload.kind.kind, key }),
   })
-  const objects: Informer<WithStatus> = wake(context, loop, workload.kind, ({ type, object }) =>
-    type === 'added' && needsNotice(object) ? [formatKey(keyOf(object))] : [],
+  const objects: Informer<WithStatus> = enqueueOn(context, loop, workload.kind, ({ type, object }) =>
+    type === 'added' && needsEvent(object) ? [formatKey(keyOf(object))] : [],
   )
 }
 
-/** The name is made of the object's uid: the Event is there once, whoever asks for it again. */
-function noticeFor(object: KubeObject, note: string, now: number): KubeEvent {
+/** Returns the Event of an object. Its name contains the object's uid, so that it exists only once. */
+function eventFor(object: KubeObject, note: string, now: number): KubeEvent {
   const { namespace = '', name = '', uid = '', resourceVersion = '' } = object.metadata
   return {
     apiVersion: KubeEvent.apiVersion,

@@ -1,4 +1,5 @@
-// The controllers inside the server: ordinary controllers of @fairlead/controller on a client of the server itself. Start with startControllers.
+// The controllers inside the server: ordinary controllers of @fairlead/controller on a client of the server itself.
+// Start reading at startControllers.
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { Logger } from '@fairlead/controller'
@@ -16,15 +17,15 @@ import { setUpServiceAccounts } from './service-accounts.ts'
 export type { ResourceSource } from './all-resources-informer.ts'
 
 /**
- * What a controller is for:
- * - `namespace`: empties namespaces that are deleted, and lets them go.
- * - `gc`: deletes what has lost its owners; foreground and orphan deletion.
+ * Names of controllers:
+ * - `namespace`: deletes the content of terminating namespaces and removes their finalizer.
+ * - `gc`: garbage collection by owner references; background, foreground and orphan deletion.
  * - `role-aggregation`: fills aggregated ClusterRoles.
  * - `service-account`: ServiceAccount `default` and ConfigMap `kube-root-ca.crt` in every namespace.
  * - `events`: deletes Events after an hour.
- * - `job-ttl`: deletes finished Jobs after their time.
+ * - `job-ttl`: deletes finished Jobs after their `ttlSecondsAfterFinished`.
  * - `policy-status`: type checks ValidatingAdmissionPolicies.
- * - `idle-workloads`: one Event on each Pod, Deployment and Job that nothing runs.
+ * - `idle-workloads`: records an Event on each Pod, Deployment and Job that nothing runs.
  */
 export type InternalController =
   | 'namespace'
@@ -48,26 +49,32 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     'policy-status': setUpPolicyStatus,
   }
 
-/** Every controller there is. */
+/** The names of all controllers. */
 export const internalControllers: readonly InternalController[] = Object.keys(setups) as InternalController[]
 
-/** How the controllers are started. */
+/** Options of {@link startControllers}. */
 export interface ControllersOptions {
-  /** A client of the server that may do everything; over the in-process transport. */
+  /** A client of the server with all permissions, over the in-process transport. */
   readonly client: Client
   /** The served resources; the Registry. */
   readonly resources: ResourceSource
-  /** Which of them run; all when left out. */
+  /** The controllers to run; all when left out. */
   readonly controllers?: readonly InternalController[]
-  /** Milliseconds between a cause and what a controller does about it; 0 when left out. */
+  /** Milliseconds between an event and its reconcile; 0 when left out. */
   readonly delay?: number
-  /** PEM of the authority that signed the server's certificate, made when first asked for; without it `kube-root-ca.crt` is left out. */
+  /**
+   * Returns the PEM of the server's certificate authority, created on first use; without it there is no
+   * `kube-root-ca.crt`.
+   */
   readonly rootCertificate?: () => Promise<string>
   /** Silent when left out. */
   readonly logger?: Logger
 }
 
-/** Starts the controllers. Resolves when they listen; what they have to do they do later. Disposing lets work in progress end. */
+/**
+ * Starts the controllers. Resolves once they are subscribed, before their first reconcile. Disposing waits for running
+ * reconciles.
+ */
 export async function startControllers(options: ControllersOptions): Promise<AsyncDisposable> {
   const { client, resources, delay = 0, controllers = internalControllers, logger } = options
   const stops = new DisposableStack()
@@ -75,16 +82,16 @@ export async function startControllers(options: ControllersOptions): Promise<Asy
     client,
     ...(logger === undefined ? {} : { logger }),
     setup: (host) => {
-      let every: AllResourcesInformer | undefined
+      let allResources: AllResourcesInformer | undefined
       const context: ControllerContext = {
         manager: host,
         resources,
         delay,
-        allResources: () => (every ??= stops.use(new AllResourcesInformer(host, resources))),
+        allResources: () => (allResources ??= stops.use(new AllResourcesInformer(host, resources))),
         onStop: (disposable) => void stops.use(disposable),
       }
       for (const name of new Set(controllers)) setups[name](context, options)
-      every?.start()
+      allResources?.start()
     },
   })
   return {

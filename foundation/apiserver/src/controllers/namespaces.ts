@@ -1,5 +1,6 @@
-// The end of a Namespace: everything in it is deleted, its status says what remains, and when nothing does its finalizer `kubernetes` goes.
-// Conditions and texts are those of the recordings (validation/namespace-lifecycle, namespace-finalize).
+// Finalizes terminating Namespaces: deletes their content, reports the remaining content in the status, and removes the
+// finalizer `kubernetes` once nothing remains. Conditions and messages are those of the recordings
+// (validation/namespace-lifecycle, namespace-finalize).
 import { Namespace } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { after } from '@fairlead/controller'
@@ -8,7 +9,7 @@ import { byKey, condition, isNotFound, isTerminating, jsonEqual, setCondition } 
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { resourceName } from '@fairlead/builtin-kinds'
-import { controllerManager, wake } from './controller-context.ts'
+import { controllerManager, enqueueOn } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 import { kindWithVerbs } from './all-resources-informer.ts'
 import type { ResourceSource } from './all-resources-informer.ts'
@@ -16,16 +17,16 @@ import type { ResourceSource } from './all-resources-informer.ts'
 /** The finalizer of every namespace, in `spec.finalizers`. */
 const finalizer = 'kubernetes'
 
-/** Content that goes wakes the controller; this is only the net below it. Milliseconds. */
-const safetyNet = 15_000
+/** Resync period while content remains; deleted content triggers a reconcile by itself. Milliseconds. */
+const resyncPeriod = 15_000
 
-/** What is left in a namespace after everything was asked to go. */
+/** The content of a namespace that remains after its deletion was requested. */
 export interface RemainingContent {
   /** Objects by resource (`configmaps.`, `widgets.example.com`). */
   readonly objects: ReadonlyMap<string, number>
   /** Objects by finalizer. */
   readonly finalizers: ReadonlyMap<string, number>
-  /** Why resources could not be emptied, by resource. */
+  /** Errors of the deletion, by resource. */
   readonly failures: ReadonlyMap<string, string>
 }
 
@@ -34,17 +35,17 @@ type TerminatingNamespace = KubeObject & {
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 
-/** Sets the controller up. */
+/** Sets up the controller. */
 export function setUpNamespaces(context: ControllerContext): void {
   const loop = context.manager.loop<string>({
     name: 'namespace-controller',
     id: (name) => name,
     concurrency: 10,
     manager: controllerManager,
-    run: (name, work) => endNamespace(name, context, work),
+    run: (name, work) => finalizeNamespace(name, context, work),
     logFields: (name) => ({ namespace: name }),
   })
-  const namespaces = wake(context, loop, Namespace, ({ type, object }) =>
+  const namespaces = enqueueOn(context, loop, Namespace, ({ type, object }) =>
     type !== 'removed' && isTerminating(object) ? [object.metadata.name!] : [],
   )
   context.onStop(
@@ -58,27 +59,31 @@ export function setUpNamespaces(context: ControllerContext): void {
   )
 }
 
-async function endNamespace(name: string, { resources, delay }: ControllerContext, work: WorkContext): Promise<Result> {
+async function finalizeNamespace(
+  name: string,
+  { resources, delay }: ControllerContext,
+  work: WorkContext,
+): Promise<Result> {
   const { client, clock, signal } = work
-  if (!holdsContent(await client.find<TerminatingNamespace>(Namespace, name))) return undefined
+  if (!mayHaveContent(await client.find<TerminatingNamespace>(Namespace, name))) return undefined
   let remaining = await emptyNamespace(name, resources, client)
   if (delay > 0) {
-    // what is done about what remains comes later than the deletion, too; well after whoever waits for that has noticed
+    // Dependents of the deleted content are deleted later too; wait until their watchers have seen it.
     await clock.sleep(2 * delay, signal)
     remaining = await emptyNamespace(name, resources, client)
   }
   const namespace = await client.find<TerminatingNamespace>(Namespace, name)
-  if (!holdsContent(namespace)) return undefined
+  if (!mayHaveContent(namespace)) return undefined
   const reported = await report(namespace, remaining, client, clock.now())
   if (reported === undefined) return undefined
-  if (remaining.objects.size > 0 || remaining.failures.size > 0) return after(safetyNet)
+  if (remaining.objects.size > 0 || remaining.failures.size > 0) return after(resyncPeriod)
   const finalizers = finalizersOf(reported).filter((known) => known !== finalizer)
   await client.update({ ...reported, spec: { ...reported.spec, finalizers } }, { subresource: 'finalize' })
   return undefined
 }
 
-/** The namespace is being deleted and nobody has said yet that it is empty. */
-function holdsContent(namespace: TerminatingNamespace | undefined): namespace is TerminatingNamespace {
+/** Returns true while the namespace is terminating and still has the finalizer `kubernetes`. */
+function mayHaveContent(namespace: TerminatingNamespace | undefined): namespace is TerminatingNamespace {
   return namespace !== undefined && isTerminating(namespace) && finalizersOf(namespace).includes(finalizer)
 }
 
@@ -86,16 +91,16 @@ function finalizersOf({ spec }: TerminatingNamespace): readonly string[] {
   return spec?.finalizers ?? []
 }
 
-/** Deletes everything in the namespace and tells what is still there. */
+/** Deletes the content of the namespace and returns what remains. */
 async function emptyNamespace(namespace: string, resources: ResourceSource, client: Client): Promise<RemainingContent> {
   const objects = new Map<string, number>()
   const finalizers = new Map<string, number>()
   const failures = new Map<string, string>()
-  const emptyOne = async (definition: ResourceDefinition): Promise<void> => {
+  const deleteAll = async (definition: ResourceDefinition): Promise<void> => {
     const kind = kindWithVerbs(definition, ['list', 'delete'])
     if (kind === undefined) return
     try {
-      const left = await emptyKind(
+      const left = await deleteAllOfKind(
         kind,
         namespace,
         client,
@@ -114,13 +119,13 @@ async function emptyNamespace(namespace: string, resources: ResourceSource, clie
   for (const definition of resources.definitions) {
     if (!definition.namespaced || seen.has(resourceName(definition))) continue
     seen.add(resourceName(definition))
-    pending.push(emptyOne(definition))
+    pending.push(deleteAll(definition))
   }
   await Promise.all(pending)
   return { objects, finalizers, failures }
 }
 
-async function emptyKind(
+async function deleteAllOfKind(
   kind: Kind,
   namespace: string,
   client: Client,
@@ -141,7 +146,9 @@ async function deleteOne(kind: Kind, namespace: string, name: string, client: Cl
   }
 }
 
-/** Writes what remains into the status if it says something else. Undefined when the namespace is gone meanwhile. */
+/**
+ * Reports the remaining content in the status, if it changed. Returns undefined when the namespace no longer exists.
+ */
 async function report(
   namespace: TerminatingNamespace,
   remaining: RemainingContent,
@@ -162,7 +169,7 @@ async function report(
   }
 }
 
-/** The conditions of a namespace that is being deleted, as the namespace controller words them. */
+/** Returns the conditions of a terminating namespace, in the words of the namespace controller. */
 export function namespaceConditions({ objects, finalizers, failures }: RemainingContent): readonly Condition[] {
   const failed = [...failures].toSorted(byKey).map(([resource, message]) => `${resource}: ${message}`)
   const counts = [...objects].toSorted(byKey).map(([resource, count]) => `${resource} has ${count} resource instances`)

@@ -1,11 +1,11 @@
-// The status of ValidatingAdmissionPolicies: what type checking has to say about them, once for each generation. By server-side apply, as the real
-// controller does.
+// Writes the result of type checking to the status of ValidatingAdmissionPolicies, once per generation. By server-side
+// apply, like the real controller.
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { typeWarnings } from '../admission/policies/type-check.ts'
 import type { ValidatingAdmissionPolicy } from '../admission/policies/policy.ts'
-import { wake } from './controller-context.ts'
+import { enqueueOn } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
 interface CheckedPolicy extends ValidatingAdmissionPolicy {
@@ -19,14 +19,14 @@ const Policy: Kind<CheckedPolicy> = kind('admissionregistration.k8s.io/v1', 'Val
 
 const manager = 'validatingadmissionpolicy-status'
 
-/** Sets the controller up. */
+/** Sets up the controller. */
 export function setUpPolicyStatus(context: ControllerContext): void {
   const loop = context.manager.loop<string>({
     name: manager,
     id: (name) => name,
     manager,
     run: async (name, { client, signal }) => {
-      await policies.settled(signal)
+      await policies.waitForState(signal)
       const policy = policies.get(name)
       const generation = policy?.metadata.generation ?? 0
       if (policy === undefined || generation <= (policy.status?.observedGeneration ?? 0)) return
@@ -43,5 +43,5 @@ export function setUpPolicyStatus(context: ControllerContext): void {
     },
     logFields: (name) => ({ validatingAdmissionPolicy: name }),
   })
-  const policies = wake(context, loop, Policy, ({ object }) => [object.metadata.name!])
+  const policies = enqueueOn(context, loop, Policy, ({ object }) => [object.metadata.name!])
 }

@@ -1,9 +1,10 @@
-// What every Namespace holds: a ServiceAccount `default`, and a ConfigMap `kube-root-ca.crt` with the authority that signed the server's certificate.
+// Creates the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt`, with the server's certificate authority,
+// in every Namespace.
 import { ConfigMap, Namespace, ServiceAccount } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTerminating } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { controllerManager, wake } from './controller-context.ts'
+import { controllerManager, enqueueOn } from './controller-context.ts'
 import type { ControllerContext } from './controller-context.ts'
 
 const rootCertificateName = 'kube-root-ca.crt'
@@ -12,7 +13,7 @@ const description =
   'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or ' +
   'kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.'
 
-/** Sets the controller up. `rootCertificate` gives the PEM text; without it there is no ConfigMap. */
+/** Sets up the controller. `rootCertificate` returns the PEM; without it there is no ConfigMap. */
 export function setUpServiceAccounts(
   context: ControllerContext,
   rootCertificate: (() => Promise<string>) | undefined,
@@ -23,7 +24,7 @@ export function setUpServiceAccounts(
     concurrency: 5,
     manager: controllerManager,
     run: async (namespace, { client, signal }) => {
-      for (const informer of [namespaces, accounts, certificates]) await informer?.settled(signal)
+      for (const informer of [namespaces, accounts, certificates]) await informer?.waitForState(signal)
       const known = namespaces.get(namespace)
       if (known === undefined || isTerminating(known)) return
       if (accounts.get({ namespace, name: 'default' }) === undefined) {
@@ -43,10 +44,10 @@ export function setUpServiceAccounts(
     },
     logFields: (namespace) => ({ namespace }),
   })
-  const namespaces = wake(context, loop, Namespace, ({ type, object }) =>
+  const namespaces = enqueueOn(context, loop, Namespace, ({ type, object }) =>
     type === 'removed' ? [] : [object.metadata.name!],
   )
-  const accounts = wake(
+  const accounts = enqueueOn(
     context,
     loop,
     ServiceAccount,
@@ -58,9 +59,15 @@ export function setUpServiceAccounts(
   const certificates =
     rootCertificate === undefined
       ? undefined
-      : wake(context, loop, ConfigMap, ({ type, object }) => (type === 'added' ? [] : [object.metadata.namespace!]), {
-          fieldSelector: `metadata.name=${rootCertificateName}`,
-        })
+      : enqueueOn(
+          context,
+          loop,
+          ConfigMap,
+          ({ type, object }) => (type === 'added' ? [] : [object.metadata.namespace!]),
+          {
+            fieldSelector: `metadata.name=${rootCertificateName}`,
+          },
+        )
 }
 
 async function publish(

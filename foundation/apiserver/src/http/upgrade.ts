@@ -2,14 +2,21 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { stringifyJson } from '@fairlead/kube'
-import type { Handler } from '../handler.ts'
 import type { ListenOptions } from './listener.ts'
-import type { ServerResponse } from './message.ts'
+import type { ServerRequest, ServerResponse } from './message.ts'
+import type { UpgradeHandler } from './route.ts'
 import { serverRequest, splitTarget } from './server-request.ts'
 
-/** The door's side of {@link Handler.upgrade}. `closed` is aborted when the server closes. */
+/** The methods of the handler that upgrade connections. */
+export interface UpgradeTarget {
+  /** Returns true when upgrade requests to a path go to {@link upgrade}; others are served as plain requests. */
+  upgrades(path: string): boolean
+  upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse>
+}
+
+/** Returns the listener's options that pass upgrade requests to `handler`. `closed` is aborted when the server closes. */
 export function upgrades(
-  handler: Handler,
+  handler: UpgradeTarget,
   closed: AbortSignal,
 ): Required<Pick<ListenOptions, 'upgrade' | 'wantsUpgrade'>> {
   return {
@@ -19,7 +26,7 @@ export function upgrades(
 }
 
 async function upgrade(
-  handler: Handler,
+  handler: UpgradeTarget,
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,

@@ -1,7 +1,7 @@
 // Calls of webhooks: POST a review as JSON, read one back, within the webhook's time and a bound on its size. Failures are told in the words of Go's HTTP
 // client, which is what users of the real server look for.
 import { HookClient, HookError } from '@fairlead/controller'
-import type { HookAnswer, HookResolver } from '@fairlead/controller'
+import type { HookResponse, HookResolver } from '@fairlead/controller'
 import { isJsonObject, JsonSyntaxError, parseJson, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
 import { shownUrl, webhookUrl } from './client-config.ts'
@@ -59,7 +59,7 @@ export class WebhookClient implements AsyncDisposable {
     url: URL,
     shown: string,
     { config, body, timeoutSeconds }: Pick<WebhookCall, 'config' | 'body' | 'timeoutSeconds'>,
-  ): Promise<HookAnswer> {
+  ): Promise<HookResponse> {
     const { caBundle = '' } = config
     try {
       return await this.#hooks.call(
@@ -121,7 +121,7 @@ function connectionText(
 }
 
 /** What Go's REST client says of a status that is no success and comes with no Status object. */
-function statusText({ status, text }: HookAnswer): string {
+function statusText({ status, text }: HookResponse): string {
   const told = statusMessage(text)
   if (told !== undefined) return told
   switch (status) {

@@ -20,7 +20,10 @@ export interface Connection {
   readonly key?: string | Buffer
   /** Bearer token. */
   readonly token?: string
-  /** File with the bearer token, read again every minute because it rotates. Wins over `token`, which serves while the file cannot be read. */
+  /**
+   * File with the bearer token, read again every minute because it rotates. Wins over `token`, which serves while the
+   * file cannot be read.
+   */
   readonly tokenFile?: string
   /** Credentials that are fetched and run out; win over all others. */
   readonly login?: (clock: Clock) => Login

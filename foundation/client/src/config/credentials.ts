@@ -31,8 +31,8 @@ export class Credentials {
   }
 
   /**
-   * What to show now. Throws ClientError `InvalidKubeconfig` when a token file cannot be read and nothing else is known, `CredentialsFailed` when a
-   * login gives nothing.
+   * What to show now. Throws ClientError `InvalidKubeconfig` when a token file cannot be read and nothing else is
+   * known, `CredentialsFailed` when a login gives nothing.
    */
   async present(): Promise<Presented> {
     if (this.#login === undefined) return { headers: await this.#headers() }

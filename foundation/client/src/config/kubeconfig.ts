@@ -1,4 +1,5 @@
-// kubeconfig files, read as kubectl reads them: several files merged, the first to name a thing wins, relative paths start at their file.
+// kubeconfig files, read as kubectl reads them: several files merged, the first to name a thing wins, relative paths
+// start at their file.
 import { readFile } from 'node:fs/promises'
 import * as path from 'node:path'
 import { asJson, parseYaml } from '@fairlead/kube'
@@ -7,7 +8,7 @@ import { ClientError } from '../client-error.ts'
 import type { Impersonation } from '../transport.ts'
 import type { Connection } from './connection.ts'
 import { execLogin, readExecPlugin } from './login/exec-plugin.ts'
-import { KubeconfigTokens } from './login/kept-tokens.ts'
+import { KubeconfigTokens } from './login/token-store.ts'
 import { oidcLogin } from './login/oidc.ts'
 import type { OidcProvider } from './login/oidc.ts'
 
@@ -44,7 +45,10 @@ export class Kubeconfig {
 
   readonly #isOnDisk: boolean
 
-  /** `isOnDisk`: the documents were read from their files, so tokens that rotate are written back there, as kubectl does. */
+  /**
+   * `isOnDisk`: the documents were read from their files, so tokens that rotate are written back there, as kubectl
+   * does.
+   */
   constructor(
     documents: readonly { readonly file: string; readonly content: JsonObject }[],
     isOnDisk: boolean = false,
@@ -99,7 +103,10 @@ export class Kubeconfig {
   }
 }
 
-/** Reads kubeconfig: the file named, else those of `KUBECONFIG` (missing ones are passed over), else `~/.kube/config`. Throws ClientError `InvalidKubeconfig`. */
+/**
+ * Reads kubeconfig: the file named, else those of `KUBECONFIG` (missing ones are passed over), else `~/.kube/config`.
+ * Throws ClientError `InvalidKubeconfig`.
+ */
 export async function loadKubeconfig(sources: KubeconfigSources = {}): Promise<Kubeconfig> {
   const env = sources.env ?? process.env
   const listed = (env.KUBECONFIG ?? '').split(path.delimiter).filter((file) => file !== '')
@@ -120,7 +127,10 @@ export async function loadKubeconfig(sources: KubeconfigSources = {}): Promise<K
   return new Kubeconfig(documents, true)
 }
 
-/** Reads one kubeconfig from its text. `file` is what relative paths start at and messages name. Throws ClientError `InvalidKubeconfig`. */
+/**
+ * Reads one kubeconfig from its text. `file` is what relative paths start at and messages name. Throws ClientError
+ * `InvalidKubeconfig`.
+ */
 export function parseKubeconfig(content: string, file = 'kubeconfig'): Kubeconfig {
   return new Kubeconfig([{ file, content: parseDocument(content, file) }])
 }
@@ -216,7 +226,10 @@ async function userConnection(
   }
 }
 
-/** Credentials that are fetched. A token or a certificate that stands there beside a plugin wins over it, as for kubectl. */
+/**
+ * Credentials that are fetched. A token or a certificate that stands there beside a plugin wins over it, as for
+ * kubectl.
+ */
 async function loginOf(
   entry: NamedEntry,
   name: string,

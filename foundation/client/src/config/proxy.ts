@@ -1,9 +1,13 @@
-// Which proxy leads to a server by the environment, as Go's net/http and so kubectl decides it; NO_PROXY may name CIDR blocks, as kubectl allows.
+// Which proxy leads to a server by the environment, as Go's net/http and so kubectl decides it; NO_PROXY may name CIDR
+// blocks, as kubectl allows.
 import { BlockList, isIP } from 'node:net'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The URL of the proxy for a server, from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case; undefined for a direct way. */
+/**
+ * The URL of the proxy for a server, from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case; undefined for a
+ * direct way.
+ */
 export function proxyFromEnvironment(server: string, env: Environment): string | undefined {
   const { protocol, hostname, port } = new URL(server)
   const isPlain = protocol === 'http:'

@@ -6,8 +6,8 @@ import type { JsonValue } from '@fairlead/kube'
 const longNumber = /[:[,\s-]\d{16}/
 
 /**
- * Reads JSON, frozen. Native parsing is several times as fast as the exact parser, so that one only reads texts that may hold an integer
- * which a double cannot (design decision 3). Throws SyntaxError or JsonSyntaxError.
+ * Reads JSON, frozen. Native parsing is several times as fast as the exact parser, so that one only reads texts that
+ * may hold an integer which a double cannot (design decision 3). Throws SyntaxError or JsonSyntaxError.
  */
 export function readJson(text: string): JsonValue {
   return deepFreeze(longNumber.test(text) ? parseJson(text) : (JSON.parse(text) as JsonValue))

@@ -1,4 +1,5 @@
-// The Transport over HTTPS (or plain HTTP, for `kubectl proxy` and the like) on Node's own client, with kept-alive connections.
+// The Transport over HTTPS (or plain HTTP, for `kubectl proxy` and the like) on Node's own client, with kept-alive
+// connections.
 import type * as http from 'node:http'
 import * as https from 'node:https'
 import { Readable } from 'node:stream'
@@ -21,12 +22,17 @@ const plainHttp = process.getBuiltinModule('node:http')
 /** How the transport behaves. */
 export interface HttpsTransportOptions {
   readonly clock?: Clock
-  /** An answer must begin, and go on, within this time. Milliseconds; 90,000 when left out (an API server gives up after 60 s). Watches have no limit. */
+  /**
+   * An answer must begin, and go on, within this time. Milliseconds; 90,000 when left out (an API server gives up after
+   * 60 s). Watches have no limit.
+   */
   readonly timeout?: number
   readonly userAgent?: string
 }
 
-/** Idle connections are closed before any server does it: a write on one that is just being closed cannot be repeated. */
+/**
+ * Idle connections are closed before any server does it: a write on one that is just being closed cannot be repeated.
+ */
 const kept: http.AgentOptions = { keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 64, timeout: 50_000 }
 
 /** A request whose body and answer are bytes, of any length. */
@@ -110,7 +116,10 @@ export class HttpsTransport implements Transport {
     this.#shared.agent.destroy()
   }
 
-  /** Nothing was done for a request that was answered 401: with other credentials it may be sent again, if its body is still there. */
+  /**
+   * Nothing was done for a request that was answered 401: with other credentials it may be sent again, if its body is
+   * still there.
+   */
   async #send(
     request: ApiRequest | ByteRequest,
     timeout: number,
@@ -271,7 +280,7 @@ function parseBody(text: string, what: string): JsonValue {
   try {
     return readJson(text)
   } catch (cause) {
-    throw new ClientError('InvalidAnswer', `${what}: the answer is not JSON (${(cause as Error).message})`, { cause })
+    throw new ClientError('InvalidResponse', `${what}: the answer is not JSON (${(cause as Error).message})`, { cause })
   }
 }
 

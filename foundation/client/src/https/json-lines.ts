@@ -1,7 +1,9 @@
 // Watch streams: one JSON text per line.
 import { StringDecoder } from 'node:string_decoder'
 
-/** The lines of a byte stream, without empty ones. Splits on newline bytes, so characters that span chunks stay whole. */
+/**
+ * The lines of a byte stream, without empty ones. Splits on newline bytes, so characters that span chunks stay whole.
+ */
 export async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8')
   let rest = ''

@@ -1,4 +1,5 @@
-// Connections through a SOCKS5 proxy (RFC 1928; user and password by RFC 1929). The proxy looks names up, as Go's net/http lets it.
+// Connections through a SOCKS5 proxy (RFC 1928; user and password by RFC 1929). The proxy looks names up, as Go's
+// net/http lets it.
 import { connect, isIP } from 'node:net'
 import type { Socket } from 'node:net'
 
@@ -16,7 +17,10 @@ const refusals: Readonly<Record<number, string>> = {
   8: 'address type not supported',
 }
 
-/** Opens a connection to a host and port through a proxy (`socks5://[user:password@]host[:port]`). Rejects with Error when the proxy does not. */
+/**
+ * Opens a connection to a host and port through a proxy (`socks5://[user:password@]host[:port]`). Rejects with Error
+ * when the proxy does not.
+ */
 export async function connectThrough(proxy: URL, host: string, port: number): Promise<Socket> {
   const socket = connect(Number(proxy.port || 1080), proxy.hostname.replace(/^\[(.*)\]$/, '$1'))
   socket.setTimeout(patience, () => socket.destroy(new Error('the proxy gave no answer in time')))

@@ -1,12 +1,18 @@
-// Notices connections that died without a word: a watch on which nothing arrives for too long is given up and opened again.
+// Notices connections that died without a word: a watch on which nothing arrives for too long is given up and opened
+// again.
 import type { Clock } from '@fairlead/kube'
 
-/** A real server sends a bookmark about every minute; once it has, this long a silence means that the connection is dead. Milliseconds. */
+/**
+ * A real server sends a bookmark about every minute; once it has, this long a silence means that the connection is
+ * dead. Milliseconds.
+ */
 const bookmarkSilence = 150_000
 /** How much later than asked for a server may end a watch. Milliseconds. */
 const grace = 10_000
 
-/** Aborts its signal when a stream falls silent, or when the outer signal aborts. Dispose it when the stream has ended. */
+/**
+ * Aborts its signal when a stream falls silent, or when the outer signal aborts. Dispose it when the stream has ended.
+ */
 export class IdleGuard implements Disposable {
   readonly #clock: Clock
   readonly #controller = new AbortController()

@@ -1,7 +1,8 @@
-// Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its place.
+// Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its
+// place.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject, StatusError } from '@fairlead/kube'
-import { statusErrorOf } from '../answer.ts'
+import { statusErrorOf } from '../response.ts'
 import type { Client } from '../client.ts'
 import { ClientError } from '../client-error.ts'
 import type { KindLike } from '../kind.ts'
@@ -79,7 +80,7 @@ export function listWatchOf<T extends KubeObject>(
       if ('events' in answer) return answer.events
       throw (
         statusErrorOf(answer.refused) ??
-        new ClientError('InvalidAnswer', `The watch of ${kind.kind} was answered with ${answer.refused.status}`)
+        new ClientError('InvalidResponse', `The watch of ${kind.kind} was answered with ${answer.refused.status}`)
       )
     },
   }

@@ -1,16 +1,16 @@
-// The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers do.
-// Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+// The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers
+// do. Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
 import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
-import { isNoSuchResource } from '../answer.ts'
+import { isNoSuchResource } from '../response.ts'
 import { Backoff } from '../backoff.ts'
 import { isClientError } from '../client-error.ts'
+import { chunkSize, yieldToEventLoop } from '../event-loop.ts'
 import type { WatchEvent } from '../transport.ts'
 import { IdleGuard } from './idle-guard.ts'
 import { errorOfEvent } from './list-watch.ts'
 import type { ListWatch } from './list-watch.ts'
-import type { InterruptionReason, ViewEvent } from './view-event.ts'
+import type { InterruptionReason, ReflectorEvent } from './reflector-event.ts'
 
 /** Where a reflector stands. */
 export type ReflectorState =
@@ -24,7 +24,7 @@ export type ReflectorState =
 /** What a reflector is made of. */
 export interface ReflectorOptions<T extends KubeObject> {
   readonly source: ListWatch<T>
-  readonly listener: (event: ViewEvent<T>) => void
+  readonly listener: (event: ReflectorEvent<T>) => void
   readonly clock: Clock
   readonly random: () => number
   /** Objects per page; 500 when left out (as client-go), 0 for all at once. */
@@ -33,15 +33,16 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly streaming?: boolean
 }
 
-/** So many objects are told at once, so that nothing else waits long for a large list. */
-const piece = 500
 /** A watch is ended by the server after 290 s (as kube-rs asks), plus up to a quarter so that watches spread out. */
 const watchSeconds = 290
 /** A watch that ended sooner than this without an event was not really open: wait before the next. Milliseconds. */
 const shortWatch = 1000
 /** A streaming list that broke so often is too much for the server, or for something between: pages are smaller. */
 const streamAttempts = 2
-/** A streaming list on which nothing arrives for so long is not one: old servers ignore the request for it. Milliseconds. */
+/**
+ * A streaming list on which nothing arrives for so long is not one: old servers ignore the request for it.
+ * Milliseconds.
+ */
 const streamSilence = 10_000
 /** Waits between failed attempts, milliseconds (client-go: 0.8 s to 30 s). */
 const retryWaits = { base: 800, cap: 30_000, jitter: 1 }
@@ -87,7 +88,10 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Ends a wait between attempts: something happened that may make the next one succeed (a CRD appeared, a rule was granted). */
+  /**
+   * Ends a wait between attempts: something happened that may make the next one succeed (a CRD appeared, a rule was
+   * granted).
+   */
   wake(): void {
     for (const waker of this.#wakers.splice(0)) waker()
   }
@@ -123,9 +127,9 @@ export class Reflector<T extends KubeObject> {
   /** Tells all but the last piece; between pieces others get a turn. */
   async #tellPieces(objects: readonly T[], signal: AbortSignal): Promise<readonly T[]> {
     let told = 0
-    for (; objects.length - told > piece; told += piece) {
-      this.#options.listener({ type: 'listed', objects: objects.slice(told, told + piece) })
-      await nextTurn()
+    for (; objects.length - told > chunkSize; told += chunkSize) {
+      this.#options.listener({ type: 'listed', objects: objects.slice(told, told + chunkSize) })
+      await yieldToEventLoop()
       signal.throwIfAborted()
     }
     return told === 0 ? objects : objects.slice(told)
@@ -153,8 +157,8 @@ export class Reflector<T extends KubeObject> {
         }
         if (event.type === 'DELETED') {
           tellGathered()
-          this.#options.listener({ type: 'gone', object: event.object as T })
-        } else if (gathered.push(event.object as T) >= piece) tellGathered()
+          this.#options.listener({ type: 'deleted', object: event.object as T })
+        } else if (gathered.push(event.object as T) >= chunkSize) tellGathered()
         return undefined
       })
       // The stream ended, or fell silent, before the state was complete: the server does not know what was asked of it.
@@ -219,7 +223,7 @@ export class Reflector<T extends KubeObject> {
     const resourceVersion = event.object.metadata.resourceVersion
     this.#retries.reset()
     if (event.type === 'BOOKMARK') this.#options.listener({ type: 'current', resourceVersion: resourceVersion ?? '' })
-    else if (event.type === 'DELETED') this.#options.listener({ type: 'gone', object: event.object as T })
+    else if (event.type === 'DELETED') this.#options.listener({ type: 'deleted', object: event.object as T })
     else this.#options.listener({ type: 'set', object: event.object as T })
     return resourceVersion
   }
@@ -238,11 +242,13 @@ export class Reflector<T extends KubeObject> {
       this.#state =
         expired && this.#state.next !== undefined ? { name: 'Listing', next: undefined, limit: 0 } : { name: 'Empty' }
     } else if (this.#state.name === 'Watching' && error instanceof StatusError && !passing.has(error.code)) {
-      // The server will not go on from here (410, a revision from its future, an internal error): only a new list helps.
+      // The server will not go on from here (410, a revision from its future, an internal error): only a new list
+      // helps.
       this.#state = { name: 'Empty' }
     }
     if (expired && this.#retries.failures === 0) {
-      // The first 410 in a row is the normal end of an old watch; a second one without any event between is a server in trouble.
+      // The first 410 in a row is the normal end of an old watch; a second one without any event between is a server in
+      // trouble.
       this.#retries.next()
       return
     }
@@ -281,7 +287,10 @@ function retryAfter(error: unknown): number {
   return error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0
 }
 
-/** Refusals that mean "no streaming lists here", not "nothing here": 422 of an old server, 400 of a proxy, 500 of one on etcd 3.4. */
+/**
+ * Refusals that mean "no streaming lists here", not "nothing here": 422 of an old server, 400 of a proxy, 500 of one on
+ * etcd 3.4.
+ */
 function refusesStreaming(error: unknown): boolean {
   return error instanceof StatusError && ![401, 403, 404, 429].includes(error.code)
 }

@@ -1,4 +1,5 @@
-// May someone do something? Asked of the API server (SubjectAccessReview), remembered for a short while, forgotten when rights change.
+// May someone do something? Asked of the API server (SubjectAccessReview), remembered for a short while, forgotten when
+// rights change.
 import { kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { asJson } from '@fairlead/kube'
@@ -62,7 +63,10 @@ export function serviceAccountSubject({
   }
 }
 
-/** Answers of the API server, which needs to grant `create` on `subjectaccessreviews`. With the right to watch RBAC kinds, changes count at once. */
+/**
+ * Answers of the API server, which needs to grant `create` on `subjectaccessreviews`. With the right to watch RBAC
+ * kinds, changes count at once.
+ */
 export class AccessReviews implements Disposable {
   readonly #client: Client
   readonly #informers: InformerPool

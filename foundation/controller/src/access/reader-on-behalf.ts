@@ -4,13 +4,13 @@ import type { Client, KeyLike, KindLike } from '@fairlead/client'
 import { forbidden } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { InformerState, ObjectFilter } from '../informer/informer.ts'
-import type { Reader } from '../run/reader.ts'
+import type { Reader } from '../work/reader.ts'
 import { accessText } from './access-reviews.ts'
 import type { AccessReviews, ResourceAccess, AccessSubject } from './access-reviews.ts'
 
 /**
- * A {@link Reader} that asks before each read whether the subject may `get` the object or `list` the scope. Throws StatusError 403 with Kubernetes'
- * own words where it may not, and whatever the reader under it throws.
+ * A {@link Reader} that asks before each read whether the subject may `get` the object or `list` the scope. Throws
+ * StatusError 403 with Kubernetes' own words where it may not, and whatever the reader under it throws.
  */
 export class ReaderOnBehalf implements Reader {
   readonly #reader: Reader

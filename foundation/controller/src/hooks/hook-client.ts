@@ -1,11 +1,12 @@
-// Calling hooks of users: POST JSON over HTTP(S), bounded in time and size. A hook never runs with our rights (design decision 6).
+// Calling hooks of users: POST JSON over HTTP(S), bounded in time and size. A hook never runs with our rights (design
+// decision 6).
 import { createHash } from 'node:crypto'
 import type * as http from 'node:http'
 import * as https from 'node:https'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonValue } from '@fairlead/kube'
 import { RemoteError } from '../queue/retry-policy.ts'
-import type { Endpoints } from '../queue/endpoints.ts'
+import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 
 /** An import statement would load all that hangs on it, a WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')
@@ -44,7 +45,7 @@ export interface HookCall {
 }
 
 /** A hook's answer. Its JSON is left to the caller, who knows how strictly to read it. */
-export interface HookAnswer {
+export interface HookResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
@@ -86,7 +87,10 @@ export class HookError extends RemoteError {
   }
 }
 
-/** Finds the address of a host that plain DNS may not know (a Service name outside its cluster); undefined leaves it to DNS. */
+/**
+ * Finds the address of a host that plain DNS may not know (a Service name outside its cluster); undefined leaves it to
+ * DNS.
+ */
 export type HookResolver = (
   host: string,
   port: number,
@@ -96,7 +100,7 @@ export type HookResolver = (
 export interface HookClientOptions {
   readonly clock: Clock
   /** Told of successes, so that work which waits for the endpoint wakes. */
-  readonly endpoints?: Endpoints
+  readonly endpoints?: EndpointWaiters
   readonly resolve?: HookResolver
   readonly userAgent?: string
 }
@@ -115,7 +119,7 @@ export class HookClient implements AsyncDisposable {
   }
 
   /** Calls a hook. Redirects are not followed. Throws {@link HookError}, or the reason of the signal. */
-  async call(endpoint: HookEndpoint, call: HookCall): Promise<HookAnswer> {
+  async call(endpoint: HookEndpoint, call: HookCall): Promise<HookResponse> {
     const url = new URL(endpoint.url)
     const name = endpointName(url)
     call.signal?.throwIfAborted()
@@ -144,7 +148,7 @@ export class HookClient implements AsyncDisposable {
     this.#agents.clear()
   }
 
-  async #exchange(url: URL, name: string, endpoint: HookEndpoint, call: HookCall): Promise<HookAnswer> {
+  async #exchange(url: URL, name: string, endpoint: HookEndpoint, call: HookCall): Promise<HookResponse> {
     const timeout = endpoint.timeout && endpoint.timeout > 0 ? endpoint.timeout : defaultTimeout
     const cancel = new AbortController()
     const abort = (): void => cancel.abort(call.signal?.reason)

@@ -1,11 +1,14 @@
-// All informers of a process: one per kind and scope, shared, started for the first user and stopped a while after the last.
+// All informers of a process: one per kind and scope, shared, started for the first user and stopped a while after the
+// last.
 import { CustomResourceDefinition, toKind } from '@fairlead/client'
 import type { Client, Kind, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
-import { Informer, scopeText } from './informer.ts'
+import { Informer, formatScope } from './informer.ts'
 import type { InformerScope } from './informer.ts'
 
-/** How long an informer without users goes on, in milliseconds: the next user often comes soon (specs/foundation.md §3). */
+/**
+ * How long an informer without users goes on, in milliseconds: the next user often comes soon (specs/foundation.md §3).
+ */
 const linger = 60_000
 
 /** The use of an informer. Dispose it when it is not needed any more. */
@@ -40,7 +43,7 @@ export class InformerPool implements AsyncDisposable {
   /** The informer of a kind and scope, started if it was not. */
   use<T extends KubeObject>(like: KindLike<T>, scope: InformerScope = {}): InformerUse<T> {
     const kind = toKind(like)
-    const id = `${kind.apiVersion}|${kind.kind}|${scopeText(scope)}`
+    const id = `${kind.apiVersion}|${kind.kind}|${formatScope(scope)}`
     const shared = this.#shared.get(id) ?? this.#start(id, kind, scope)
     shared.users++
     shared.stopping?.[Symbol.dispose]()
@@ -57,7 +60,7 @@ export class InformerPool implements AsyncDisposable {
 
   /** The informer of a whole kind, if one runs and its state is known; for looking without using. */
   peek<T extends KubeObject>(like: KindLike<T>): Informer<T> | undefined {
-    const shared = this.#shared.get(`${like.apiVersion}|${like.kind}|${scopeText({})}`)
+    const shared = this.#shared.get(`${like.apiVersion}|${like.kind}|${formatScope({})}`)
     return shared?.informer as unknown as Informer<T> | undefined
   }
 

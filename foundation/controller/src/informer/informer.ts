@@ -1,7 +1,7 @@
 // A shared cache of one kind and scope: the objects, indexes over them, and who wants to hear of changes.
-import { View, groupKindName, viewKey } from '@fairlead/client'
-import type { Client, Kind, Reflector, Scope, ViewChange, ViewEvent } from '@fairlead/client'
-import { labelSelectorText } from '@fairlead/client'
+import { WatchCache, groupKindName, objectKey } from '@fairlead/client'
+import type { Client, Kind, Reflector, Scope, WatchChange, ReflectorEvent } from '@fairlead/client'
+import { formatLabelSelector } from '@fairlead/client'
 import { everything, formatKey, parseLabelSelector, selectorFrom } from '@fairlead/kube'
 import type { KubeObject, LabelSelector, ObjectKey, Selector } from '@fairlead/kube'
 import { ObjectIndex } from './object-index.ts'
@@ -51,7 +51,7 @@ const byNamespace = 'namespace'
 export class Informer<T extends KubeObject = KubeObject> {
   readonly kind: Kind<T>
   readonly scope: InformerScope
-  readonly #view: View<T>
+  readonly #view: WatchCache<T>
   readonly #reflector: Reflector<T>
   readonly #listeners = new Set<InformerListener<T>>()
   readonly #indexes = new Map<string, ObjectIndex<T>>()
@@ -63,7 +63,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   constructor(client: Client, kind: Kind<T>, scope: InformerScope) {
     this.kind = kind
     this.scope = scope
-    this.#view = new View<T>((change) => this.#take(change))
+    this.#view = new WatchCache<T>((change) => this.#take(change))
     this.#reflector = client.reflector<T>(kind, scope, (event) => this.#hear(event))
     // From the start: made at the first question it would hold everything up while it reads a large cache.
     if (kind.namespaced !== false && scope.namespace === undefined) this.addIndex(byNamespace, namespaceOf)
@@ -89,7 +89,9 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#view.objects.get(typeof key === 'string' ? key : formatKey(key))
   }
 
-  /** The objects that fit the filter. Throws SelectorError for a selector that makes no sense: it never reads as "none". */
+  /**
+   * The objects that fit the filter. Throws SelectorError for a selector that makes no sense: it never reads as "none".
+   */
   list(filter: ObjectFilter = {}): readonly T[] {
     const selector = toSelector(filter.labelSelector)
     const found: T[] = []
@@ -137,7 +139,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 
   /** Resolves with the state as soon as it is not `Syncing`. Rejects with the signal's reason when it aborts. */
-  settled(signal?: AbortSignal): Promise<InformerState> {
+  waitForState(signal?: AbortSignal): Promise<InformerState> {
     return new Promise((resolve, reject) => {
       if (this.#state !== 'Syncing') return resolve(this.#state)
       if (signal?.aborted) return reject(signal.reason as Error)
@@ -176,7 +178,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.scope.namespace === namespace ? this.#view.objects.values() : []
   }
 
-  #hear(event: ViewEvent<T>): void {
+  #hear(event: ReflectorEvent<T>): void {
     this.#view.take(event)
     if (event.type === 'interrupted' && event.reason !== 'Failed') this.#enter(event.reason, event.error)
     // A connection that broke leaves the cache complete, only old.
@@ -191,10 +193,10 @@ export class Informer<T extends KubeObject = KubeObject> {
     for (const listener of this.#listeners) listener.state?.(state, error)
   }
 
-  #take(change: ViewChange<T>): void {
+  #take(change: WatchChange<T>): void {
     switch (change.type) {
       case 'added':
-        for (const index of this.#indexes.values()) index.replace(viewKey(change.object), undefined, change.object)
+        for (const index of this.#indexes.values()) index.replace(objectKey(change.object), undefined, change.object)
         return this.#tell({
           type: 'added',
           object: change.object,
@@ -203,10 +205,10 @@ export class Informer<T extends KubeObject = KubeObject> {
         })
       case 'changed':
         for (const index of this.#indexes.values())
-          index.replace(viewKey(change.object), change.previous, change.object)
+          index.replace(objectKey(change.object), change.previous, change.object)
         return this.#tell({ type: 'changed', object: change.object, previous: change.previous, initial: false })
       case 'removed':
-        for (const index of this.#indexes.values()) index.replace(viewKey(change.object), change.previous, undefined)
+        for (const index of this.#indexes.values()) index.replace(objectKey(change.object), change.previous, undefined)
         return this.#tell({ type: 'removed', object: change.object, previous: change.previous, initial: false })
       case 'synced':
       case 'interrupted':
@@ -232,10 +234,10 @@ export function toSelector(selector: ObjectFilter['labelSelector']): Selector {
 }
 
 /** One text per scope; equal scopes share an informer. */
-export function scopeText(scope: InformerScope): string {
+export function formatScope(scope: InformerScope): string {
   return [
     scope.namespace ?? '',
-    labelSelectorText(scope.labelSelector),
+    formatLabelSelector(scope.labelSelector),
     scope.fieldSelector ?? '',
     scope.metadataOnly ? 'metadata' : '',
   ].join('|')

@@ -1,4 +1,5 @@
-// How long failed work waits: design decision 14. What is local (conflicts, user errors) backs off to 1000 s, what is remote to 60 s.
+// How long failed work waits: design decision 14. What is local (conflicts, user errors) backs off to 1000 s, what is
+// remote to 60 s.
 import { StatusError } from '@fairlead/kube'
 
 /** Waits between attempts. Milliseconds. */

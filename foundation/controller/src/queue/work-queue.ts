@@ -20,7 +20,10 @@ export interface QueueObserver {
 export interface WorkQueueOptions<T> {
   /** Items of the same id are the same work. */
   readonly id: (item: T) => string
-  /** Items of different groups are served in turn, so that a group with much work does not hold up the others. One group when left out. */
+  /**
+   * Items of different groups are served in turn, so that a group with much work does not hold up the others. One group
+   * when left out.
+   */
   readonly group?: (item: T) => string
   readonly clock: Clock
   /** Random numbers in [0, 1), for jitter. */
@@ -89,7 +92,10 @@ export class WorkQueue<T> {
     return this.#delayed.size
   }
 
-  /** Asks for work now. One that waits already is not queued twice; one that is being worked on is done once more after that; a delay is cut short. */
+  /**
+   * Asks for work now. One that waits already is not queued twice; one that is being worked on is done once more after
+   * that; a delay is cut short.
+   */
   add(item: T, priority: Priority = 'normal'): void {
     if (this.#closed) return
     const id = this.#options.id(item)
@@ -108,7 +114,10 @@ export class WorkQueue<T> {
     this.#arm()
   }
 
-  /** Counts a failure of the item and asks for it again after the wait that the policy gives. Returns that wait in milliseconds. */
+  /**
+   * Counts a failure of the item and asks for it again after the wait that the policy gives. Returns that wait in
+   * milliseconds.
+   */
   retry(item: T, policy: RetryPolicy): number {
     const id = this.#options.id(item)
     const failures = (this.#failures.get(id) ?? 0) + 1
@@ -135,7 +144,9 @@ export class WorkQueue<T> {
     if (this.#delayed.has(id)) this.add(item)
   }
 
-  /** The next item; waits until there is one. Undefined once the queue is closed. Call {@link WorkQueue.done} for each. */
+  /**
+   * The next item; waits until there is one. Undefined once the queue is closed. Call {@link WorkQueue.done} for each.
+   */
   take(): Promise<T | undefined> {
     const item = this.#closed ? undefined : this.#next()
     if (item !== undefined || this.#closed) return Promise.resolve(item)

@@ -6,9 +6,9 @@ import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { EventRecorder } from '../event-recorder.ts'
 import type { Informer, InformerScope } from '../informer/informer.ts'
 import type { Result } from '../result.ts'
-import type { WorkLoop, WorkLoopOptions } from '../run/work-loop.ts'
+import type { WorkLoop, WorkLoopOptions } from '../work/work-loop.ts'
 import { Controller, ObjectRunner, ownerKeys } from './controller.ts'
-import type { GoneContext, ReconcileContext } from './controller.ts'
+import type { DeletedContext, ReconcileContext } from './controller.ts'
 import type { Predicate } from './predicate.ts'
 
 /** What a builder is given by its manager. */
@@ -33,7 +33,10 @@ export interface ControllerOptions {
   readonly predicates?: readonly Predicate[]
   /** Field manager; `fairlead-<name>` when left out. */
   readonly manager?: string
-  /** Every replica reconciles every object, whatever its shards; see {@link Manager.owns} for what only one of them may do. */
+  /**
+   * Every replica reconciles every object, whatever its shards; see {@link Manager.owns} for what only one of them may
+   * do.
+   */
   readonly everywhere?: boolean
   /** Keep the condition Ready on failures, where this controller writes status; true when left out. */
   readonly keepReady?: boolean
@@ -70,7 +73,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
   readonly #primary: SourceOptions<T>
   readonly #sources: Source[] = []
   #options: ControllerOptions = {}
-  #gone: ((context: GoneContext) => Promise<Result> | Result) | undefined
+  #onDeleted: ((context: DeletedContext) => Promise<Result> | Result) | undefined
   #finalizer: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result } | undefined
 
   constructor(host: ControllerHost, name: string, kind: KindLike<T>, primary: SourceOptions<T>) {
@@ -101,20 +104,23 @@ export class ObjectControllerBuilder<T extends KubeObject> {
   }
 
   /** Sets habits; later calls add to earlier ones. */
-  with(options: ControllerOptions): this {
+  withOptions(options: ControllerOptions): this {
     this.#options = { ...this.#options, ...options }
     return this
   }
 
-  /** Puts a finalizer (`<group>/<what>`) on every object before it is reconciled, and takes it off once `cleanup` has succeeded on a deleted one. */
+  /**
+   * Puts a finalizer (`<group>/<what>`) on every object before it is reconciled, and takes it off once `cleanup` has
+   * succeeded on a deleted one.
+   */
   finalizer(name: string, cleanup: (context: ReconcileContext<T>) => Promise<Result> | Result): this {
     this.#finalizer = { name, cleanup }
     return this
   }
 
   /** What to do for a key whose object does not exist (any more); nothing unless told. */
-  gone(run: (context: GoneContext) => Promise<Result> | Result): this {
-    this.#gone = run
+  onDeleted(run: (context: DeletedContext) => Promise<Result> | Result): this {
+    this.#onDeleted = run
     return this
   }
 
@@ -125,7 +131,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
     const recorder = this.#host.recorder(this.#name)
     let primary: Informer<T>
     const runner = new ObjectRunner<T>(
-      { reconcile: run, gone: this.#gone, finalizer: this.#finalizer, keepReady },
+      { reconcile: run, onDeleted: this.#onDeleted, finalizer: this.#finalizer, keepReady },
       recorder,
       () => primary,
     )

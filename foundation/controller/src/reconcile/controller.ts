@@ -8,8 +8,8 @@ import type { Informer } from '../informer/informer.ts'
 import { RemoteError } from '../queue/retry-policy.ts'
 import { TerminalError } from '../result.ts'
 import type { Result } from '../result.ts'
-import { KindUnavailable } from '../run/reader.ts'
-import type { WorkContext, WorkLoop } from '../run/work-loop.ts'
+import { KindUnavailable } from '../work/reader.ts'
+import type { WorkContext, WorkLoop } from '../work/work-loop.ts'
 import { addFinalizer, hasFinalizer, removeFinalizer } from './finalizer.ts'
 import { ObjectStatus } from './status-writer.ts'
 import type { StatusWriter } from './status-writer.ts'
@@ -25,7 +25,7 @@ export interface ReconcileContext<T extends KubeObject> extends WorkContext {
 }
 
 /** What a cleaning up of something gone works with: there is no object any more. */
-export interface GoneContext extends WorkContext {
+export interface DeletedContext extends WorkContext {
   readonly key: ObjectKey
 }
 
@@ -33,7 +33,7 @@ export interface GoneContext extends WorkContext {
 export interface ControllerBehaviour<T extends KubeObject> {
   reconcile(context: ReconcileContext<T>): Promise<Result> | Result
   /** Called for keys without an object. */
-  gone?(context: GoneContext): Promise<Result> | Result
+  onDeleted?(context: DeletedContext): Promise<Result> | Result
   readonly finalizer?: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result }
   /** Ready is set to False on failures and back after them; for objects whose status this controller writes. */
   readonly keepReady: boolean
@@ -57,7 +57,7 @@ export class ObjectRunner<T extends KubeObject> {
     const object = this.#primary().get(key)
     if (object === undefined) {
       this.#failing.delete(key)
-      return this.#behaviour.gone?.({ ...work, key: parseKey(key) })
+      return this.#behaviour.onDeleted?.({ ...work, key: parseKey(key) })
     }
     const context = this.#contextFor(key, object, work)
     const { finalizer } = this.#behaviour
@@ -126,7 +126,10 @@ export class Controller<T extends KubeObject = KubeObject> {
   }
 }
 
-/** Keys of the objects of `owner` that control an object: none or one. `has` tells whether a key is in the owners' cache. */
+/**
+ * Keys of the objects of `owner` that control an object: none or one. `has` tells whether a key is in the owners'
+ * cache.
+ */
 export function ownerKeys(owner: Kind, object: KubeObject, has: (key: string) => boolean): readonly string[] {
   const reference = controllerOf(object)
   if (
@@ -136,7 +139,8 @@ export function ownerKeys(owner: Kind, object: KubeObject, has: (key: string) =>
   )
     return []
   const namespaced = `${object.metadata.namespace ?? ''}/${reference.name}`
-  // Owners of namespaced objects live in the same namespace or in none; an owner that is not cached yet wakes by itself when it is.
+  // Owners of namespaced objects live in the same namespace or in none; an owner that is not cached yet wakes by itself
+  // when it is.
   if (object.metadata.namespace && has(namespaced)) return [namespaced]
   return [object.metadata.namespace && owner.namespaced !== false && !has(reference.name) ? namespaced : reference.name]
 }

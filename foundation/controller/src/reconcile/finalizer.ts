@@ -1,4 +1,5 @@
-// Finalizers: put on before anything that needs cleaning up is made, taken off only after the cleaning up has succeeded.
+// Finalizers: put on before anything that needs cleaning up is made, taken off only after the cleaning up has
+// succeeded.
 import { formatKey, isNotFound, isTerminating, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { kindOfObject } from '@fairlead/client'
@@ -9,13 +10,19 @@ export function hasFinalizer(object: KubeObject, name: string): boolean {
   return object.metadata.finalizers?.includes(name) ?? false
 }
 
-/** Puts a finalizer (`<group>/<what>`) on; returns the object with it. Throws StatusError 409 when the object changed meanwhile. */
+/**
+ * Puts a finalizer (`<group>/<what>`) on; returns the object with it. Throws StatusError 409 when the object changed
+ * meanwhile.
+ */
 export async function addFinalizer<T extends KubeObject>(client: Client, object: T, name: string): Promise<T> {
   if (hasFinalizer(object, name) || isTerminating(object)) return object
   return setFinalizers(client, object, [...(object.metadata.finalizers ?? []), name])
 }
 
-/** Takes a finalizer off; returns the object without it, or undefined when that was what kept it. Throws StatusError 409 when the object changed meanwhile. */
+/**
+ * Takes a finalizer off; returns the object without it, or undefined when that was what kept it. Throws StatusError 409
+ * when the object changed meanwhile.
+ */
 export async function removeFinalizer<T extends KubeObject>(
   client: Client,
   object: T,

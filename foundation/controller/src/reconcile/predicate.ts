@@ -6,7 +6,10 @@ import type { ObjectChange } from '../informer/informer.ts'
 /** Whether a change wakes anybody. */
 export type Predicate<T extends KubeObject = KubeObject> = (change: ObjectChange<T>) => boolean
 
-/** The spec changed (metadata.generation), or the object came or went. Status and metadata changes pass by; so do those of kinds without generation. */
+/**
+ * The spec changed (metadata.generation), or the object came or went. Status and metadata changes pass by; so do those
+ * of kinds without generation.
+ */
 export const generationChanged: Predicate = (change) =>
   change.type !== 'changed' || change.object.metadata.generation !== change.previous.metadata.generation
 

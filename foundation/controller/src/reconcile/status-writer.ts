@@ -1,4 +1,5 @@
-// Writing status by server-side apply: observedGeneration and Ready are kept, transition times move with the status only.
+// Writing status by server-side apply: observedGeneration and Ready are kept, transition times move with the status
+// only.
 import { appliedFields, isApplied, withoutUndefined } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { condition, findCondition, formatTime, setCondition } from '@fairlead/kube'
@@ -10,8 +11,9 @@ export type StatusFields = { readonly conditions?: readonly Condition[] } & Read
 /** Writes the status of the object that is being reconciled. */
 export interface StatusWriter {
   /**
-   * States all status fields of this controller: those it stated before and leaves out now are taken away. Fills in `observedGeneration`, and
-   * the condition `Ready` (True, reason `Reconciled`) where none is given. Sends nothing when the status is as stated.
+   * States all status fields of this controller: those it stated before and leaves out now are taken away. Fills in
+   * `observedGeneration`, and the condition `Ready` (True, reason `Reconciled`) where none is given. Sends nothing when
+   * the status is as stated.
    */
   apply(status: StatusFields): Promise<void>
 }
@@ -37,7 +39,10 @@ export class ObjectStatus implements StatusWriter {
     await this.#write({ ...status, conditions: [...ready, ...conditions] })
   }
 
-  /** Sets Ready to False and leaves all other fields of this controller as they are. Does nothing where it never wrote a status. */
+  /**
+   * Sets Ready to False and leaves all other fields of this controller as they are. Does nothing where it never wrote a
+   * status.
+   */
   async fail(reason: string, message: string): Promise<void> {
     await this.#amend(condition('Ready', false, { reason, message }))
   }
@@ -78,7 +83,7 @@ export class ObjectStatus implements StatusWriter {
     }
     if (isApplied(this.#live, configuration, this.#client.manager, 'status')) return
     const sent = { ...configuration, metadata: { ...configuration.metadata, uid: metadata.uid } }
-    this.#live = (await this.#client.applyAnswer(sent, { subresource: 'status', force: true })).object
+    this.#live = (await this.#client.applyRaw(sent, { subresource: 'status', force: true })).object
   }
 }
 

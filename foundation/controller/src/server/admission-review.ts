@@ -14,8 +14,9 @@ interface AdmissionRequest {
 }
 
 /**
- * Answers an `admission.k8s.io/v1 AdmissionReview` with what the validators say: the same 422 that they give inside the embedded server.
- * Writes of the status and deletions are nobody's to refuse. Throws StatusError 400 for a body that is no such review.
+ * Answers an `admission.k8s.io/v1 AdmissionReview` with what the validators say: the same 422 that they give inside the
+ * embedded server. Writes of the status and deletions are nobody's to refuse. Throws StatusError 400 for a body that is
+ * no such review.
  */
 export function reviewAdmission(body: JsonValue, validators: readonly Validator[]): JsonObject {
   const request = requestOf(body)

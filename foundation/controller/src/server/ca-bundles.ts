@@ -1,9 +1,9 @@
-// Writes the bundle that callers of our webhooks must trust into the configurations that make them call: by server-side apply, so that whoever installed
-// them keeps all other fields, and again whenever someone takes it away.
+// Writes the bundle that callers of our webhooks must trust into the configurations that make them call: by server-side
+// apply, so that whoever installed them keeps all other fields, and again whenever someone takes it away.
 import { CustomResourceDefinition, kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import type { WorkContext, WorkLoop, WorkLoopOptions } from '../run/work-loop.ts'
+import type { WorkContext, WorkLoop, WorkLoopOptions } from '../work/work-loop.ts'
 
 /** An object that holds a caBundle of ours. */
 export interface CaBundleTarget {

@@ -81,7 +81,10 @@ export class CertificateKeeper implements Disposable {
   }
 }
 
-/** The certificates of the Secret, renewed if that is due. Replicas that renew at once agree on what the first one wrote. */
+/**
+ * The certificates of the Secret, renewed if that is due. Replicas that renew at once agree on what the first one
+ * wrote.
+ */
 async function load(
   { client, clock, random, hosts, secret }: CertificateKeeperOptions,
   current: ServingCertificates | undefined,

@@ -1,4 +1,5 @@
-// Makes X.509 certificates with P-256 keys (RFC 5280). Only what a server, its clients and their authority need; read by node:crypto.
+// Makes X.509 certificates with P-256 keys (RFC 5280). Only what a server, its clients and their authority need; read
+// by node:crypto.
 import { X509Certificate, createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'

@@ -1,4 +1,5 @@
-// Conversion webhooks: a ConversionReview in, the objects in the version that was asked for out. Pure as far as the converters are.
+// Conversion webhooks: a ConversionReview in, the objects in the version that was asked for out. Pure as far as the
+// converters are.
 import { badRequest, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 
@@ -6,7 +7,10 @@ import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 export interface Converter {
   readonly group: string
   readonly kind: string
-  /** The same object in `apiVersion`. Must keep name, namespace, uid and labels; throws for what it cannot convert, with a message for users. */
+  /**
+   * The same object in `apiVersion`. Must keep name, namespace, uid and labels; throws for what it cannot convert, with
+   * a message for users.
+   */
   convert(object: KubeObject, apiVersion: string): KubeObject
 }
 

@@ -1,4 +1,5 @@
-// The HTTPS server of a manager: health for the kubelet, metrics for Prometheus, admission and conversion webhooks for the API server.
+// The HTTPS server of a manager: health for the kubelet, metrics for Prometheus, admission and conversion webhooks for
+// the API server.
 import { createServer } from 'node:https'
 import type { Server } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -36,8 +37,9 @@ export interface ManagerServerOptions {
   /** Answer `POST /convert`. */
   readonly converters?: readonly Converter[]
   /**
-   * Who may read `/metrics`: `authorized` (when left out) asks for a bearer token whose owner has a rule for `get` on that non-resource URL; the manager's
-   * account needs `create` on `tokenreviews` and `subjectaccessreviews`. `open` asks nobody, and is for loopback addresses only.
+   * Who may read `/metrics`: `authorized` (when left out) asks for a bearer token whose owner has a rule for `get` on
+   * that non-resource URL; the manager's account needs `create` on `tokenreviews` and `subjectaccessreviews`. `open`
+   * asks nobody, and is for loopback addresses only.
    */
   readonly metrics?: 'authorized' | 'open'
   /** Further conditions of `/readyz`: undefined = fine, else what is wrong. */

@@ -1,4 +1,5 @@
-// May a caller GET a path of the manager's server? Its bearer token and its rights are asked of the API server, as controller-runtime does it.
+// May a caller GET a path of the manager's server? Its bearer token and its rights are asked of the API server, as
+// controller-runtime does it.
 import { createHash } from 'node:crypto'
 import type { Client } from '@fairlead/client'
 import { asJson, failure, unauthorized } from '@fairlead/kube'
@@ -15,7 +16,10 @@ interface Remembered {
   readonly verdict: Promise<StatusError | undefined>
 }
 
-/** Reviews of tokens (TokenReview) and of rights to paths (SubjectAccessReview); the manager's account needs `create` on both. */
+/**
+ * Reviews of tokens (TokenReview) and of rights to paths (SubjectAccessReview); the manager's account needs `create` on
+ * both.
+ */
 export class PathReviews {
   readonly #client: Client
   readonly #clock: Clock
@@ -27,8 +31,8 @@ export class PathReviews {
   }
 
   /**
-   * Why a caller may not: 401 without a token that the API server knows, 403 where its owner has no rule for `get` on the path. Undefined when it may.
-   * Throws when the API server does not say.
+   * Why a caller may not: 401 without a token that the API server knows, 403 where its owner has no rule for `get` on
+   * the path. Undefined when it may. Throws when the API server does not say.
    */
   async refusal(authorization: string | undefined, path: string): Promise<StatusError | undefined> {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]

@@ -1,5 +1,5 @@
-// What a server that others call needs: an authority, a certificate that it signed, and the bundle that callers trust. Renewal is a function of
-// what there is and the time; certificate-keeper.ts carries it out.
+// What a server that others call needs: an authority, a certificate that it signed, and the bundle that callers trust.
+// Renewal is a function of what there is and the time; certificate-keeper.ts carries it out.
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { CertificateMaker } from './certificate-maker.ts'
@@ -27,8 +27,9 @@ const authorityName: Subject = [['CN', 'fairlead-webhook-ca']]
 const servingName: Subject = [['CN', 'fairlead-webhook']]
 
 /**
- * The certificates to go on with at `now` (milliseconds since the epoch); `current` itself when nothing is due. A certificate is renewed in time under the
- * authority that callers know already; a new authority only joins the bundle, so that nobody is ever shown what he cannot trust yet.
+ * The certificates to go on with at `now` (milliseconds since the epoch); `current` itself when nothing is due. A
+ * certificate is renewed in time under the authority that callers know already; a new authority only joins the bundle,
+ * so that nobody is ever shown what he cannot trust yet.
  */
 export async function renewedCertificates(
   current: ServingCertificates | undefined,

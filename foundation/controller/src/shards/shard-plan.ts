@@ -1,4 +1,5 @@
-// Who should hold which shard: a pure decision of each replica about its own next step. Leases make it safe whatever is decided; this makes it fair.
+// Who should hold which shard: a pure decision of each replica about its own next step. Leases make it safe whatever is
+// decided; this makes it fair.
 
 /** What one replica sees. */
 export interface ShardsSeen {
@@ -17,8 +18,9 @@ export interface ShardPlan {
 }
 
 /**
- * A replica takes free shards up to its share, and gives one up while it has more than its share or another has less than the least share. Shares are
- * N/M, rounded up and down, so all shards have a holder and no two replicas differ by more than one in the end.
+ * A replica takes free shards up to its share, and gives one up while it has more than its share or another has less
+ * than the least share. Shares are N/M, rounded up and down, so all shards have a holder and no two replicas differ by
+ * more than one in the end.
  */
 export function planShards({ self, members, holders }: ShardsSeen): ShardPlan {
   const most = Math.ceil(holders.length / members.size)

@@ -1,4 +1,5 @@
-// Work split over replicas: one Lease per shard, one per replica to say that it lives. A replica works on a shard only while it holds its Lease.
+// Work split over replicas: one Lease per shard, one per replica to say that it lives. A replica works on a shard only
+// while it holds its Lease.
 import { createHash } from 'node:crypto'
 import { Lease } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'

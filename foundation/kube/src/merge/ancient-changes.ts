@@ -2,7 +2,7 @@
 import { unionOf } from './field-set.ts'
 import { managerIdentifier, secondsOf } from './managers.ts'
 import type { Manager, Managers } from './managers.ts'
-import { compareText } from './path-element.ts'
+import { compareStrings } from './path-element.ts'
 
 /** The number of Update managers that an object may have (apimachinery's DefaultMaxUpdateManagers). */
 export const maxUpdateManagers = 10
@@ -14,7 +14,7 @@ export const ancientChanges = 'ancient-changes'
 export function capUpdateManagers(managers: Managers): Managers {
   const updates = [...managers].filter(([, manager]) => manager.operation === 'Update')
   if (updates.length <= maxUpdateManagers) return managers
-  updates.sort(([a, left], [b, right]) => secondsOf(left.time) - secondsOf(right.time) || compareText(a, b))
+  updates.sort(([a, left], [b, right]) => secondsOf(left.time) - secondsOf(right.time) || compareStrings(a, b))
   const out = new Map(managers)
   const firstOfVersion = new Map<string, string>()
   let left = updates.length

@@ -1,11 +1,11 @@
-// The 409 of an apply that would change fields of other managers.
+// The conflict of an apply that changes fields of other managers.
 import { goQuote } from '../go-text.ts'
 import { applyConflict } from '../status.ts'
 import type { StatusError } from '../status.ts'
 import { differenceOf, fieldPaths, unionOf, emptyFieldSet } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import type { Manager } from './managers.ts'
-import { compareText, formatFieldPath } from './path-element.ts'
+import { compareStrings, formatFieldPath } from './path-element.ts'
 
 /** The conflicting fields by the identifier of the manager that owns them. */
 export type Conflicts = ReadonlyMap<string, { readonly manager: Manager; readonly fields: FieldSet }>
@@ -40,7 +40,7 @@ export function withoutFields(conflicts: Conflicts, resolved: FieldSet): Conflic
 /** Returns the 409 with a cause per field. */
 export function conflictStatus(conflicts: Conflicts): StatusError {
   const found = [...conflicts]
-    .toSorted(([a], [b]) => compareText(a, b))
+    .toSorted(([a], [b]) => compareStrings(a, b))
     .map(([, { manager, fields }]) => ({
       manager: formatManager(manager),
       paths: [...fieldPaths(fields)].map(formatFieldPath),

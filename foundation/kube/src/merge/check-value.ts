@@ -1,5 +1,5 @@
-// Checks that a value fits a type before it is merged: no unknown fields, the right kinds of values, no item twice. Texts are those of
-// structured-merge-diff, which clients see in `failed to create typed patch object (…)`.
+// Validation of a value against a type before it is merged: no unknown fields, matching types, no duplicate items.
+// Messages are those of structured-merge-diff, which clients see in `failed to create typed patch object (…)`.
 import type { JsonObject, JsonValue } from '../object.ts'
 import { formatGoNumber, formatGoValue, goQuote } from '../go-text.ts'
 import { isJsonArray, isJsonObject } from '../own-property.ts'
@@ -9,16 +9,19 @@ import type { ListShape, MapShape, MergeType, ScalarShape } from './merge-type.t
 import { fieldElement, formatFieldPath, formatPathElement } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
 
-/** What is wrong with a value, one entry per finding: `.spec.junk: field not declared in schema`. Empty when it fits. */
+/**
+ * Returns the errors of a value, such as `.spec.junk: field not declared in schema`; an empty list when it matches the
+ * type.
+ */
 export function checkValue(value: JsonValue, type: MergeType): readonly string[] {
   const checker = new Checker()
   checker.value(value, type)
   return checker.errors
 }
 
-/** Findings as one text: a single one as it is, several below each other. */
-export function joinFindings(findings: readonly string[]): string {
-  return findings.length === 1 ? findings[0]! : ['errors:', ...findings.map((finding) => `  ${finding}`)].join('\n')
+/** Joins errors to one message: a single one as it is, several on lines of their own. */
+export function joinErrors(errors: readonly string[]): string {
+  return errors.length === 1 ? errors[0]! : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n')
 }
 
 class Checker {
@@ -32,14 +35,14 @@ class Checker {
       case 'list':
         return this.#list(value, type.list!)
       default: {
-        const finding = checkScalar(value, type.scalar!)
-        if (finding !== undefined) this.#report(finding)
+        const error = checkScalar(value, type.scalar!)
+        if (error !== undefined) this.#report(error)
       }
     }
   }
 
-  #report(finding: string): void {
-    this.errors.push(this.#path.length === 0 ? finding : `${formatFieldPath(this.#path)}: ${finding}`)
+  #report(error: string): void {
+    this.errors.push(this.#path.length === 0 ? error : `${formatFieldPath(this.#path)}: ${error}`)
   }
 
   #descend(element: PathElement, value: JsonValue, type: MergeType): void {
@@ -51,7 +54,7 @@ class Checker {
   #map(value: JsonValue, map: MapShape): void {
     if (value === null) return
     if (!isJsonObject(value)) return this.#report(`expected map, got &{${formatGoValue(value)}}`)
-    for (const [name, member] of Object.entries(value)) {
+    for (const [name, field] of Object.entries(value)) {
       const element = fieldElement(name)
       const type = map.field(name) ?? map.element
       if (type === undefined) {
@@ -60,7 +63,7 @@ class Checker {
         this.#path.pop()
         return
       }
-      this.#descend(element, member, type)
+      this.#descend(element, field, type)
     }
   }
 
@@ -82,7 +85,7 @@ class Checker {
   }
 }
 
-/** What is wrong with a scalar; undefined when it fits. */
+/** Returns the error of a scalar; undefined when it matches. */
 export function checkScalar(value: JsonValue | undefined, shape: ScalarShape): string | undefined {
   if (value === undefined || value === null) return undefined
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
@@ -102,23 +105,23 @@ export function checkScalar(value: JsonValue | undefined, shape: ScalarShape): s
   }
 }
 
-/** The name of the Go type that a decoded JSON value has. */
+/** Returns the Go type of a decoded JSON value. */
 function goTypeName(value: JsonValue): string {
   if (typeof value === 'string') return 'string'
   if (typeof value === 'boolean') return 'bool'
   return isJsonArray(value) ? '[]interface {}' : 'map[string]interface {}'
 }
 
-/** A value as Go's `%#v` writes it. */
+/** Formats a value as Go's `%#v` does. */
 function goSyntax(value: JsonValue): string {
   if (typeof value === 'string') return goQuote(value)
   if (typeof value === 'number' || typeof value === 'bigint') return formatGoNumber(value)
   if (isJsonArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`
-  if (isJsonObject(value)) return `map[string]interface {}{${goMembers(value)}}`
+  if (isJsonObject(value)) return `map[string]interface {}{${goEntries(value)}}`
   return value === null ? 'interface {}(nil)' : formatGoValue(value)
 }
 
-function goMembers(value: JsonObject): string {
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return members.map(([name, member]) => `${goQuote(name)}:${goSyntax(member)}`).join(', ')
+function goEntries(value: JsonObject): string {
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return entries.map(([name, field]) => `${goQuote(name)}:${goSyntax(field)}`).join(', ')
 }

@@ -1,11 +1,11 @@
-// What differs between two values of a type, as field sets. Equal parts are not walked when they are the same object.
+// The differences between two values of a type, as field sets. Parts that are the same object are skipped.
 import type { JsonObject, JsonValue } from '../object.ts'
 import { jsonEqual } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
 import type { FieldSet, FieldSetBuilder } from './field-set.ts'
 import { insertPath } from './field-set.ts'
 import { isPlaced, itemElement } from './list-items.ts'
-import { memberType, shapeOf } from './merge-type.ts'
+import { fieldType, shapeOf } from './merge-type.ts'
 import type { ListShape, MapShape, MergeType } from './merge-type.ts'
 import { fieldElement } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
@@ -32,7 +32,7 @@ class Comparer implements Comparison {
   readonly modified: FieldSetBuilder = new Map()
   readonly #path: PathElement[] = []
 
-  /** Undefined stands for "not there"; at least one side is. */
+  /** Undefined means absent; at least one side is present. */
   value(before: Item, after: Item, type: MergeType): void {
     if (before === after) return
     const left = shapeOf(type, before)
@@ -52,18 +52,18 @@ class Comparer implements Comparison {
           ? this.#list(before, after, type.list!)
           : false
     if (!walked) this.#leaf(before, after)
-    else if (before === undefined) this.#note(this.added)
-    else if (after === undefined) this.#note(this.removed)
+    else if (before === undefined) this.#insert(this.added)
+    else if (after === undefined) this.#insert(this.removed)
   }
 
-  #note(set: FieldSetBuilder): void {
+  #insert(set: FieldSetBuilder): void {
     if (this.#path.length > 0) insertPath(set, this.#path)
   }
 
   #leaf(before: Item, after: Item): void {
-    if (before === undefined) this.#note(this.added)
-    else if (after === undefined) this.#note(this.removed)
-    else if (!jsonEqual(before, after)) this.#note(this.modified)
+    if (before === undefined) this.#insert(this.added)
+    else if (after === undefined) this.#insert(this.removed)
+    else if (!jsonEqual(before, after)) this.#insert(this.modified)
   }
 
   #descend(element: PathElement, before: Item, after: Item, type: MergeType): void {
@@ -72,7 +72,10 @@ class Comparer implements Comparison {
     this.#path.pop()
   }
 
-  /** False when the values count as a whole: the map is atomic, or both are empty (which keeps empty and null apart). */
+  /**
+   * Returns false when the values are compared as a whole: the map is atomic, or both are empty (which distinguishes
+   * empty from null).
+   */
   #map(before: Item, after: Item, map: MapShape): boolean {
     const left: JsonObject = isJsonObject(before) ? before : {}
     const right: JsonObject = isJsonObject(after) ? after : {}
@@ -81,10 +84,10 @@ class Comparer implements Comparison {
     if (map.atomic || (leftNames.length === 0 && rightNames.length === 0)) return false
     for (const name of leftNames) {
       const other = ownValue(right, name)
-      if (left[name] !== other) this.#descend(fieldElement(name), left[name], other, memberType(map, name))
+      if (left[name] !== other) this.#descend(fieldElement(name), left[name], other, fieldType(map, name))
     }
     for (const name of rightNames) {
-      if (!Object.hasOwn(left, name)) this.#descend(fieldElement(name), undefined, right[name], memberType(map, name))
+      if (!Object.hasOwn(left, name)) this.#descend(fieldElement(name), undefined, right[name], fieldType(map, name))
     }
     return true
   }
@@ -100,7 +103,7 @@ class Comparer implements Comparison {
     return true
   }
 
-  /** Items that are there twice count as a whole. */
+  /** Duplicate items are compared as a whole. */
   #items(element: PathElement, lefts: readonly JsonValue[], rights: readonly JsonValue[], type: MergeType): void {
     if (lefts.length <= 1 && rights.length <= 1) return this.#descend(element, lefts[0], rights[0], type)
     if (lefts.length >= 2 && rights.length >= 2) {

@@ -1,4 +1,5 @@
-// The zero value of a built-in kind. The server compares a new object with it, so structs that are always there have no owner.
+// The zero value of a built-in kind. The server compares a new object with it, so structs that always exist have no
+// manager.
 import type { JsonObject, MutableJsonObject } from '../object.ts'
 import type { SchemaNode, TypeSchema } from '../schema/schema-node.ts'
 import { isJsonObject, setOwn } from '../own-property.ts'
@@ -8,8 +9,8 @@ const emptyObjects = new WeakMap<TypeSchema, JsonObject>()
 const nothing: JsonObject = Object.freeze({})
 
 /**
- * The members that every object of the kind has: in the schemas of Go types, structs carry `default: {}`, scalars that are always
- * written carry their zero, and other required members are written as null. Empty for custom resources.
+ * Returns the fields that every object of the kind has: in the schemas of Go types, structs have `default: {}`, scalars
+ * that are always written have their zero, and other required fields are written as null. Empty for custom resources.
  */
 function emptyObjectOf(schema: TypeSchema): JsonObject {
   let empty = emptyObjects.get(schema)
@@ -22,10 +23,10 @@ function emptyObjectOf(schema: TypeSchema): JsonObject {
 }
 
 /**
- * What a new object of a kind is compared with: the kind's zero value, with null wherever the object says null in a struct that is always
- * there (Go writes absent times as null).
+ * Returns the value that a new object of a kind is compared with: the kind's zero value, with null where the object has
+ * null in a struct that always exists (Go writes absent times as null).
  */
-export function zeroBeside(schema: TypeSchema, object: JsonObject): JsonObject {
+export function zeroValueFor(schema: TypeSchema, object: JsonObject): JsonObject {
   const zero = emptyObjectOf(schema)
   return zero === nothing ? zero : withNullsOf(zero, object)
 }
@@ -35,26 +36,26 @@ function withNullsOf(zero: JsonObject, object: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(object)) {
     const known = Object.hasOwn(zero, name) ? zero[name] : undefined
     if (value === null ? known !== undefined : !isJsonObject(value) || !isJsonObject(known)) continue
-    const beside = value === null ? null : withNullsOf(known as JsonObject, value as JsonObject)
-    if (beside === known) continue
+    const field = value === null ? null : withNullsOf(known as JsonObject, value as JsonObject)
+    if (field === known) continue
     out ??= { ...zero }
-    setOwn(out, name, beside)
+    setOwn(out, name, field)
   }
   return out ?? zero
 }
 
 function zeroOf(node: SchemaNode, schema: TypeSchema): JsonObject {
   const out: MutableJsonObject = {}
-  for (const [name, member] of Object.entries(node.properties ?? {})) {
-    if (isStruct(member)) out[name] = zeroOf(resolved(member, schema), schema)
-    else if (member.default === '' || member.default === 0 || member.default === false) out[name] = member.default
-    else if (node.required?.includes(name) === true && member.default === undefined) out[name] = null
+  for (const [name, field] of Object.entries(node.properties ?? {})) {
+    if (isStruct(field)) out[name] = zeroOf(resolved(field, schema), schema)
+    else if (field.default === '' || field.default === 0 || field.default === false) out[name] = field.default
+    else if (node.required?.includes(name) === true && field.default === undefined) out[name] = null
   }
   return out
 }
 
-function isStruct(member: SchemaNode): boolean {
-  const { default: value } = member
+function isStruct(field: SchemaNode): boolean {
+  const { default: value } = field
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
 }
 

@@ -1,18 +1,18 @@
-// Names of field managers: where they come from and what they may be; and the checks of managedFields that clients send.
+// Names of field managers and their validation, and the validation of managedFields in request bodies.
 import type { ObjectMeta } from '../object.ts'
 import { fieldErrors, fieldPath } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 
-/** The longest name of a field manager, in bytes. */
+/** The maximum length of a field manager's name, in bytes. */
 export const maxFieldManagerLength = 128
 
-/** The longest name of a subresource in managedFields, in bytes. */
+/** The maximum length of a subresource's name in managedFields, in bytes. */
 const maxSubresourceLength = 256
 
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u
 const encoder = new TextEncoder()
 
-/** The manager of a request: what it says, else the first part of its User-Agent, else ''. */
+/** Returns the manager of a request: its fieldManager, else the first part of its User-Agent, else ''. */
 export function fieldManagerOf(fieldManager: string | undefined, userAgent: string | undefined): string {
   if (fieldManager) return fieldManager
   let name = ''
@@ -26,7 +26,7 @@ export function fieldManagerOf(fieldManager: string | undefined, userAgent: stri
   return name
 }
 
-/** What is wrong with the name of a field manager; '' counts as not given. */
+/** Validates the name of a field manager; '' means not given. */
 export function validateFieldManager(name: string, path: string): readonly FieldError[] {
   const errors: FieldError[] = []
   if (encoder.encode(name).length > maxFieldManagerLength) errors.push(fieldErrors.tooLong(path, maxFieldManagerLength))
@@ -41,7 +41,7 @@ export function validateFieldManager(name: string, path: string): readonly Field
   return errors
 }
 
-/** What is wrong with `metadata.managedFields` beyond their shape. */
+/** Validates the values in `metadata.managedFields`; the types are checked by the decoder. */
 export function validateManagedFields(entries: ObjectMeta['managedFields'], path: string): readonly FieldError[] {
   return (entries ?? []).flatMap((entry, index) => {
     const at = fieldPath(path, index)

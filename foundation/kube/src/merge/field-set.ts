@@ -1,12 +1,13 @@
-// Which fields of an object someone owns: a tree of path elements, some of them members. Read from and written to fieldsV1.
-// Sets are immutable and shared; an operation that changes nothing returns its first argument, so identity tells "unchanged".
+// Sets of fields: a tree of path elements, some of them members (structured-merge-diff's fieldpath.Set), with the codec
+// of fieldsV1. Sets are immutable and shared; an operation that changes nothing returns its first argument, so callers
+// compare by identity.
 import type { JsonObject, MutableJsonObject } from '../object.ts'
 import { deepFreeze } from '../json.ts'
 import { isJsonObject, setOwn } from '../own-property.ts'
 import { comparePathElements, FieldsV1Error, parsePathElement } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
 
-/** What a set says about one step: whether the field itself is in the set, and which fields below it are. Never neither. */
+/** One path element of a set: whether the field itself is a member, and the members below it. At least one of both. */
 export interface FieldNode {
   readonly member: boolean
   readonly children: FieldSet | undefined
@@ -15,10 +16,10 @@ export interface FieldNode {
 /** A set of field paths. */
 export type FieldSet = ReadonlyMap<PathElement, FieldNode>
 
-/** A set that its owner still builds. */
+/** A set under construction. */
 export type FieldSetBuilder = Map<PathElement, { member: boolean; children: FieldSetBuilder | undefined }>
 
-/** The set without fields. */
+/** The empty set. */
 export const emptyFieldSet: FieldSet = new Map()
 
 const leaf: FieldNode = { member: true, children: undefined }
@@ -35,14 +36,14 @@ export function insertPath(set: FieldSetBuilder, path: readonly PathElement[]): 
   }
 }
 
-/** The set of some paths. */
+/** Creates the set of the given paths. */
 export function fieldSetOfPaths(paths: Iterable<readonly PathElement[]>): FieldSet {
   const set: FieldSetBuilder = new Map()
   for (const path of paths) insertPath(set, path)
   return set
 }
 
-/** The field at `path` is a member. */
+/** Reports that the field at `path` is a member. */
 export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
   let level: FieldSet | undefined = set
   let node: FieldNode | undefined
@@ -54,7 +55,7 @@ export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
   return node?.member === true
 }
 
-/** Every path of the set: at each level the members first, then what lies below, each in order. */
+/** Yields every path of the set: at each level the members first, then the paths below, each in order. */
 export function* fieldPaths(set: FieldSet, prefix: readonly PathElement[] = []): Generator<readonly PathElement[]> {
   const entries = [...set].sort(([a], [b]) => comparePathElements(a, b))
   for (const [element, node] of entries) if (node.member) yield [...prefix, element]
@@ -62,7 +63,7 @@ export function* fieldPaths(set: FieldSet, prefix: readonly PathElement[] = []):
     if (node.children !== undefined) yield* fieldPaths(node.children, [...prefix, element])
 }
 
-/** The fields of either set. */
+/** Returns the fields of either set. */
 export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || b.size === 0) return a
   if (a.size === 0) return b
@@ -86,12 +87,12 @@ function unionOfChildren(a: FieldSet | undefined, b: FieldSet | undefined): Fiel
   return a === undefined ? b : b === undefined ? a : unionOf(a, b)
 }
 
-/** The fields of `a` that are not in `b`; what lies below a field of `b` stays. */
+/** Returns the fields of `a` that are not in `b`; fields below a field of `b` stay. */
 export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
   return subtract(a, b, false)
 }
 
-/** The fields of `a` that are neither in `b` nor below a field of `b`. */
+/** Returns the fields of `a` that are neither in `b` nor below a field of `b`. */
 export function recursiveDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
   return subtract(a, b, true)
 }
@@ -116,7 +117,7 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   return out ?? a
 }
 
-/** The fields that are in both sets. */
+/** Returns the fields that are in both sets. */
 export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a
   if (a.size > b.size) return intersectionOf(b, a)
@@ -134,7 +135,7 @@ export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
   return out
 }
 
-/** Every field of `a` is in `b`. */
+/** Reports that every field of `a` is in `b`. */
 export function isSubset(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true
   for (const [element, left] of a) {
@@ -146,7 +147,7 @@ export function isSubset(a: FieldSet, b: FieldSet): boolean {
   return true
 }
 
-/** Both sets hold the same fields. */
+/** Reports that both sets have the same fields. */
 export function equalFieldSets(a: FieldSet, b: FieldSet): boolean {
   return a === b || (a.size === b.size && isSubset(a, b) && isSubset(b, a))
 }
@@ -158,7 +159,10 @@ function nonEmpty(set: FieldSet): FieldSet | undefined {
 const decoded = new WeakMap<JsonObject, FieldSet>()
 const encoded = new WeakMap<FieldSet, JsonObject>()
 
-/** Reads a fieldsV1 document. Frozen documents are read once. Throws FieldsV1Error. */
+/**
+ * Decodes a fieldsV1 document; frozen documents are decoded once.
+ * @throws FieldsV1Error
+ */
 export function decodeFieldSet(fields: JsonObject): FieldSet {
   const known = decoded.get(fields)
   if (known !== undefined) return known
@@ -183,7 +187,7 @@ function decodeLevel(fields: JsonObject): FieldSet {
   return set
 }
 
-/** Writes a set as fieldsV1, frozen. The same set gives the same object. */
+/** Encodes a set as fieldsV1, frozen. The same set gives the same object. */
 export function encodeFieldSet(set: FieldSet): JsonObject {
   const known = encoded.get(set)
   if (known !== undefined) return known

@@ -1,5 +1,5 @@
-// What kubectl's two ways of applying owe each other: the annotation of client-side apply settles conflicts of the first server-side
-// apply, and is kept up to date by later ones. Only for the field manager `kubectl`.
+// The migration between kubectl's client-side and server-side apply: the last-applied annotation resolves conflicts of
+// the first server-side apply, and later ones update it. Only for the field manager `kubectl`.
 import type { JsonObject, KubeObject } from '../object.ts'
 import { asJson } from '../object.ts'
 import { parseJson } from '../json.ts'
@@ -12,15 +12,15 @@ import type { MergeType } from './merge-type.ts'
 import { checkValue } from './check-value.ts'
 import { fieldsOfValue } from './value-fields.ts'
 
-/** The annotation in which client-side apply remembers what it sent. */
+/** The annotation in which client-side apply stores the applied object. */
 export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** All annotations of an object together may not be larger (bytes of keys and values). */
+/** The maximum size of all annotations of an object (bytes of keys and values). */
 const maxAnnotationsSize = 256 * 1024
 
 /**
- * The fields that client-side apply sent and that are still as it sent them; undefined when the object carries no readable
- * annotation of its version.
+ * Returns the fields that client-side apply set and that still have the applied value; undefined when the object has no
+ * readable annotation of its version.
  */
 export function fieldsStillAsLastApplied(live: KubeObject, type: MergeType): FieldSet | undefined {
   const text = live.metadata.annotations?.[lastAppliedAnnotation]
@@ -41,7 +41,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** The object with its annotation, if it has one, saying what was applied now. One that became too large is taken away. */
+/** Updates the annotation, if the object has one, to the applied object. One that is too large is removed. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const { metadata } = object
   const annotations = isJsonObject(metadata) ? metadata.annotations : undefined

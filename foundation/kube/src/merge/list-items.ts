@@ -1,4 +1,4 @@
-// How items of associative lists are told apart: by their value in a set, by their key fields in a list map.
+// Keys of items in associative lists: the value in a set, the key fields in a list map.
 import type { JsonValue } from '../object.ts'
 import { goQuote } from '../go-text.ts'
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
@@ -6,17 +6,17 @@ import type { ListShape } from './merge-type.ts'
 import { keyElement, valueElement } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
 
-/** An item that has no place in an associative list; `reason` in the words of structured-merge-diff. */
+/** An item that is invalid in an associative list; `reason` is structured-merge-diff's message. */
 export interface MisplacedItem {
   readonly reason: string
 }
 
-/** The path element of an item. Key fields that are missing read as their default; at least one must be there. */
+/** Returns the path element of an item. Missing key fields take their default; at least one must be present. */
 export function itemElement(list: ListShape, item: JsonValue): PathElement | MisplacedItem {
   return list.keys.length > 0 ? keyedElement(list, item) : setElement(item)
 }
 
-/** The item has a place; narrows the answer of {@link itemElement}. */
+/** Reports that the item is valid; narrows the result of {@link itemElement}. */
 export function isPlaced(element: PathElement | MisplacedItem): element is PathElement {
   return typeof element === 'string'
 }
@@ -27,7 +27,7 @@ function keyedElement(list: ListShape, item: JsonValue): PathElement | Misplaced
   const keys: [string, JsonValue][] = []
   for (const name of list.keys) {
     const given = ownValue(item, name)
-    // an explicit null is a value of its own, no missing key
+    // an explicit null is a value, not a missing key
     const value = given === undefined ? list.element.map?.defaultOf(name) : given
     if (value !== undefined) keys.push([name, value])
   }

@@ -1,6 +1,6 @@
-// metadata.managedFields of an object that is written: `trackUpdate` for POST, PUT and PATCH, `applyServerSide` for server-side apply.
-// Both take and return whole objects; they are the entry points of this folder. Sources of the rules: the recordings (area
-// apply), KEP-555, and the chain of field managers in apimachinery's util/managedfields.
+// metadata.managedFields of an object that is written: `trackUpdate` for POST, PUT and PATCH, `applyServerSide` for
+// server-side apply. Both take and return whole objects; they are the entry points of this folder. Sources of the
+// rules: the recordings (area apply), KEP-555, and the chain of field managers in apimachinery's util/managedfields.
 import type { JsonObject, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../object.ts'
 import { asJson, asObject, parseApiVersion } from '../object.ts'
 import { jsonEqual } from '../json.ts'
@@ -8,8 +8,8 @@ import type { TypeSchema } from '../schema/schema-node.ts'
 import { badRequest, unknownError } from '../status.ts'
 import { capUpdateManagers } from './ancient-changes.ts'
 import { conflictingFields, conflictStatus, ConflictsFound, withoutFields } from './apply-conflict.ts'
-import { checkValue, joinFindings } from './check-value.ts'
-import { zeroBeside } from './empty-object.ts'
+import { checkValue, joinErrors } from './check-value.ts'
+import { zeroValueFor } from './empty-object.ts'
 import { differenceOf, emptyFieldSet, equalFieldSets, fieldSetOfPaths, unionOf } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { fieldsStillAsLastApplied, withLastApplied } from './last-applied.ts'
@@ -22,9 +22,12 @@ import type { Actor, Typed, UpdaterContext } from './updater.ts'
 
 /** The inputs that both kinds of writes share. */
 export interface ManagedFieldsRequest {
-  /** The object as it is now, in the version of the request and with defaults; undefined when the write creates it. */
+  /** The live object, in the version of the request and with defaults; undefined on create. */
   readonly live: KubeObject | undefined
-  /** The schema of the kind in a version; undefined when that version is not served, or for the request's own when the kind is free-form. */
+  /**
+   * The schema of the kind in a version; undefined when that version is not served, or for the request's own when the
+   * kind is free-form.
+   */
   schemaFor(apiVersion: string): TypeSchema | undefined
   /** The field manager ({@link fieldManagerOf}); '' is `unknown`. */
   readonly manager: string
@@ -52,9 +55,9 @@ export interface ApplyRequest extends ManagedFieldsRequest {
 }
 
 /**
- * Returns `updated` with its managedFields: the request's manager owns the fields that it added or changed; removed fields
- * have no manager. managedFields in the request body replace the stored ones when they decode; `[]` and `[{}]` clear them;
- * others are ignored. An object without managers stays without.
+ * Returns `updated` with its managedFields: the request's manager owns the fields that it added or changed; removed
+ * fields have no manager. managedFields in the request body replace the stored ones when they decode; `[]` and `[{}]`
+ * clear them; others are ignored. An object without managers stays without.
  */
 export function trackUpdate(request: UpdateRequest): KubeObject {
   const { live, updated } = request
@@ -71,8 +74,8 @@ export function trackUpdate(request: UpdateRequest): KubeObject {
 
 /**
  * Returns the object after the apply, with its managedFields; `live` itself when the apply changes nothing.
- * @throws StatusError 409 Conflict with causes (unless `force`), 500 for a body that does not match the schema, 400 for a body
- * of another kind or version, or one with managedFields
+ * @throws StatusError 409 Conflict with causes (unless `force`), 500 for a body that does not match the schema, 400 for
+ * a body of another kind or version, or one with managedFields
  */
 export function applyServerSide(request: ApplyRequest): KubeObject {
   const { live, applied } = request
@@ -83,9 +86,9 @@ export function applyServerSide(request: ApplyRequest): KubeObject {
   if (applied.metadata?.managedFields !== undefined && applied.metadata.managedFields !== null) {
     throw badRequest('metadata.managedFields must be nil')
   }
-  const findings = checkValue(asJson(applied), objectTypeOf(request.schemaFor(apiVersion)))
-  if (findings.length > 0) {
-    throw unknownError(`failed to create typed patch object (${describe(applied)}): ${joinFindings(findings)}`)
+  const errors = checkValue(asJson(applied), objectTypeOf(request.schemaFor(apiVersion)))
+  if (errors.length > 0) {
+    throw unknownError(`failed to create typed patch object (${describe(applied)}): ${joinErrors(errors)}`)
   }
   return new Apply(request).run()
 }
@@ -122,7 +125,10 @@ class Apply {
     return withManagers(object, managers)
   }
 
-  /** Returns the live managers. An object without managers gets `before-first-apply`, which owns every field that it has. */
+  /**
+   * Returns the live managers. An object without managers gets `before-first-apply`, which owns every field that it
+   * has.
+   */
   #knownManagers(): Managers {
     const { live, now } = this.#request
     let managers: Managers
@@ -205,8 +211,9 @@ function readableManagers(entries: ObjectMeta['managedFields']): Managers | unde
 }
 
 /**
- * Returns the fields that an endpoint resets: `spec` on `/status`, and `status` elsewhere for kinds with that subresource.
- * (A manager owns the labels and annotations that it sent to `/status` although they are not stored, as in the real server.)
+ * Returns the fields that an endpoint resets: `spec` on `/status`, and `status` elsewhere for kinds with that
+ * subresource. (A manager owns the labels and annotations that it sent to `/status` although they are not stored, as in
+ * the real server.)
  */
 export function resetFieldsOf(subresource: string, hasStatus: boolean): readonly (readonly string[])[] {
   if (subresource === 'status') return [['spec']]
@@ -266,11 +273,14 @@ function bare(object: KubeObject): KubeObject {
   return { apiVersion: object.apiVersion, kind: object.kind, metadata: {} }
 }
 
-/** Returns the object that a new one is compared with: an empty one for custom resources, the kind's zero value for built-in ones. */
+/**
+ * Returns the object that a new one is compared with: an empty one for custom resources, the kind's zero value for
+ * built-in ones.
+ */
 function emptyObject(request: ManagedFieldsRequest, object: KubeObject): KubeObject {
   const { apiVersion, kind } = object
   const schema = request.schemaFor(apiVersion)
-  return asObject({ ...(schema === undefined ? {} : zeroBeside(schema, asJson(object))), apiVersion, kind })
+  return asObject({ ...(schema === undefined ? {} : zeroValueFor(schema, asJson(object))), apiVersion, kind })
 }
 
 function withoutManagedFields(object: KubeObject): KubeObject {

@@ -5,7 +5,7 @@ import { goQuote } from '../go-text.ts'
 import { isJsonObject } from '../own-property.ts'
 import { decodeFieldSet, emptyFieldSet, encodeFieldSet } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
-import { compareText, FieldsV1Error } from './path-element.ts'
+import { compareStrings, FieldsV1Error } from './path-element.ts'
 
 /** One entry of managedFields, decoded. */
 export interface Manager {
@@ -75,7 +75,10 @@ function decodeManager(entry: ManagedFieldsEntry, index: number): Manager {
   return manager
 }
 
-/** Encodes metadata.managedFields, ordered by operation, time, manager, apiVersion and subresource. Undefined without managers. */
+/**
+ * Encodes metadata.managedFields, ordered by operation, time, manager, apiVersion and subresource. Undefined without
+ * managers.
+ */
 export function encodeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
   return managers.size === 0 ? undefined : [...managers.values()].map(encodeManager).sort(compareEntries)
 }
@@ -100,11 +103,11 @@ function encodeManager(manager: Manager): ManagedFieldsEntry {
 
 function compareEntries(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return (
-    compareText(a.operation!, b.operation!) ||
+    compareStrings(a.operation!, b.operation!) ||
     secondsOf(a.time) - secondsOf(b.time) ||
-    compareText(a.manager ?? '', b.manager ?? '') ||
-    compareText(a.apiVersion!, b.apiVersion!) ||
-    compareText(a.subresource ?? '', b.subresource ?? '')
+    compareStrings(a.manager ?? '', b.manager ?? '') ||
+    compareStrings(a.apiVersion!, b.apiVersion!) ||
+    compareStrings(a.subresource ?? '', b.subresource ?? '')
   )
 }
 

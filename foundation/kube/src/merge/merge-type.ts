@@ -1,14 +1,14 @@
-// How values of a schema merge: which maps and lists are atomic, which lists are sets or keyed, what is free-form.
+// Merge types: which maps and lists are atomic, which lists are sets or keyed, and which values are free-form.
 // Compiled from SchemaNodes on demand, once per node; the rules are those of structured-merge-diff's OpenAPI converter.
 import type { JsonValue } from '../object.ts'
 import { isJsonArray } from '../own-property.ts'
 import type { SchemaNode, TypeSchema } from '../schema/schema-node.ts'
 import { objectMetaSchema } from './object-meta-schema.ts'
 
-/** What a scalar may be; `untyped` is any scalar. */
+/** The type of a scalar; `untyped` is any scalar. */
 export type ScalarShape = 'string' | 'numeric' | 'boolean' | 'untyped'
 
-/** How lists of a type merge. A list that is not atomic is a set when it has no `keys`. */
+/** The merge rules of a list. A list that is not atomic is a set when it has no `keys`. */
 export interface ListShape {
   readonly atomic: boolean
   /** Names of the key fields, sorted. */
@@ -16,27 +16,29 @@ export interface ListShape {
   readonly element: MergeType
 }
 
-/** How maps (and structs, which are maps with declared fields) of a type merge. */
+/** The merge rules of a map, or of a struct, which is a map with declared fields. */
 export interface MapShape {
   readonly atomic: boolean
-  /** Nothing is declared and everything is allowed: owners of such maps are not reconciled with schema changes. */
+  /** Without declared fields, everything is allowed: field sets of such maps are not reconciled with schema changes. */
   readonly deduced: boolean
-  /** The type of a declared field. */
+  /** Returns the type of a declared field. */
   field(name: string): MergeType | undefined
-  /** The default of a declared field; list keys that are missing read as it. */
+  /** Returns the default of a declared field; missing list keys take it. */
   defaultOf(name: string): JsonValue | undefined
-  /** The type of all other members; undefined when there may be none. */
+  /** The type of all other fields; undefined when none are allowed. */
   readonly element: MergeType | undefined
 }
 
-/** A type: one shape, or several where a value may be of either. */
+/** A type: one shape, or several for a value that may have any of them. */
 export interface MergeType {
   readonly scalar: ScalarShape | undefined
   readonly list: ListShape | undefined
   readonly map: MapShape | undefined
 }
 
-/** Which shape of the type a value takes. A null or a value of none of them takes the first that the type has. */
+/**
+ * Returns the shape of the type that a value has. Null, or a value of none of them, gets the first that the type has.
+ */
 export function shapeOf(type: MergeType, value: JsonValue | undefined): 'map' | 'list' | 'scalar' {
   if (value !== undefined && value !== null) {
     if (isJsonArray(value)) {
@@ -48,8 +50,8 @@ export function shapeOf(type: MergeType, value: JsonValue | undefined): 'map' | 
   return type.map !== undefined ? 'map' : type.scalar !== undefined ? 'scalar' : 'list'
 }
 
-/** The type of a member of a map; members that the schema does not know merge as free-form values. */
-export function memberType(map: MapShape, name: string): MergeType {
+/** Returns the type of a field of a map; fields unknown to the schema merge as free-form values. */
+export function fieldType(map: MapShape, name: string): MergeType {
   return map.field(name) ?? map.element ?? deducedType
 }
 
@@ -75,12 +77,14 @@ const untypedAtomicType: MergeType = {
 }
 const untypedList: ListShape = { atomic: true, keys: [], element: untypedAtomicType }
 
-/** Values without a schema: maps merge member by member, lists are replaced as a whole. */
+/** The type of values without a schema: maps merge field by field, lists are replaced as a whole. */
 export const deducedType: MergeType = { scalar: 'untyped', list: untypedList, map: new DeducedMap(false) }
 
 const types = new WeakMap<TypeSchema, MergeType>()
 
-/** The type of a whole object. Custom resources get the fields of every object: apiVersion, kind and metadata. */
+/**
+ * Returns the type of a whole object. Custom resources get the fields of every object: apiVersion, kind and metadata.
+ */
 export function objectTypeOf(schema: TypeSchema | undefined): MergeType {
   if (schema === undefined) return deducedType
   let type = types.get(schema)
@@ -92,7 +96,7 @@ export function objectTypeOf(schema: TypeSchema | undefined): MergeType {
   return type
 }
 
-/** The schema of a built-in kind names ObjectMeta itself; that of a custom resource describes only its own part. */
+/** Reports that a schema is that of a built-in kind, which refers to ObjectMeta; that of a custom resource does not. */
 export function isBuiltInSchema(root: SchemaNode): boolean {
   return root.properties?.metadata?.$ref !== undefined
 }
@@ -104,7 +108,7 @@ function withObjectFields(node: SchemaNode): SchemaNode {
   return { ...node, properties: { ...node.properties, apiVersion: text, kind: text, metadata: objectMetaSchema } }
 }
 
-/** Compiles the nodes of one schema. `free` says that an enclosing node keeps unknown fields; references start anew. */
+/** Compiles the nodes of one schema. `free`: an enclosing node preserves unknown fields; references reset it. */
 class Compiler {
   readonly #schema: TypeSchema
   readonly #byNode = [new WeakMap<SchemaNode, MergeType>(), new WeakMap<SchemaNode, MergeType>()] as const
@@ -147,7 +151,7 @@ class Compiler {
         return { scalar: 'boolean', list: undefined, map: undefined }
       case 'string': {
         const plain = whole.format === undefined || whole.format === '' || whole.format === 'byte'
-        // times and int-or-string are strings with a format here, so a format stands for "any scalar"
+        // times and int-or-string are strings with a format here, so a format means "any scalar"
         return { scalar: plain ? 'string' : 'untyped', list: undefined, map: undefined }
       }
       default:
@@ -174,7 +178,7 @@ class StructMap implements MapShape {
     this.#node = node
     this.#free = free
     this.atomic = atomic
-    // said of the node alone: its element may be a map of the same type
+    // applies to the node alone: its element may be a map of the same type
     const { additionalProperties, properties } = node
     this.deduced =
       properties === undefined && typeof additionalProperties !== 'object' && additionalProperties !== false
@@ -225,7 +229,7 @@ class SchemaList implements ListShape {
   }
 }
 
-/** Before list types there were patch strategies; types that carry only those follow them. */
+/** Returns the list type of a node that has only the older patch strategy. */
 function legacyListType(node: SchemaNode): 'atomic' | 'set' | 'map' {
   const strategy = node['x-kubernetes-patch-strategy']
   if (strategy !== 'merge' && strategy !== 'merge,retainKeys') return 'atomic'

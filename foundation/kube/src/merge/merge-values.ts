@@ -1,12 +1,15 @@
-// Lays an applied value over a live one. Parts that do not change are the live value's own objects.
+// Merges an applied value into a live one. Unchanged parts are the live value's own objects.
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
 import { isPlaced, itemElement } from './list-items.ts'
-import { memberType, shapeOf } from './merge-type.ts'
+import { fieldType, shapeOf } from './merge-type.ts'
 import type { ListShape, MapShape, MergeType } from './merge-type.ts'
 import type { PathElement } from './path-element.ts'
 
-/** `live` with everything that `applied` says. Lists keep the live order; new items come where the applied list has them. */
+/**
+ * Returns `live` with `applied` merged in. Lists keep the live order; new items are inserted at their position in the
+ * applied list.
+ */
 export function mergeValues(
   live: JsonValue | undefined,
   applied: JsonValue | undefined,
@@ -32,7 +35,7 @@ function mergeMaps(live: JsonValue, applied: JsonValue, map: MapShape): JsonValu
   let out: MutableJsonObject | undefined
   for (const [name, value] of Object.entries(right)) {
     const before = ownValue(left, name)
-    const after = mergeValues(before, value, memberType(map, name))
+    const after = mergeValues(before, value, fieldType(map, name))
     if (after === before || after === undefined) continue
     out ??= { ...left }
     setOwn(out, name, after)
@@ -50,7 +53,7 @@ function mergeLists(live: JsonValue, applied: JsonValue, list: ListShape): JsonV
 }
 
 /**
- * Walks both lists at once. Live items that the applied list does not have stay where they are; items that both have come in the order
+ * Merges two lists. Live items that the applied list does not have keep their position; items of both are in the order
  * of the applied list.
  */
 class ListMerge {
@@ -92,7 +95,7 @@ class ListMerge {
           r++
           continue
         }
-        // both have it, but it is not its turn
+        // both lists have it, but another shared item comes first
         if (this.#rights.has(left) && this.#shared.length > 0 && this.#shared[0] !== left) {
           l++
           continue
@@ -136,7 +139,7 @@ function placed(
   for (const item of values) {
     const element = itemElement(list, item)
     if (!isPlaced(element)) continue
-    // an item that is there twice has no one value to merge with
+    // a duplicate item has no single value to merge with
     byElement.set(element, byElement.has(element) ? undefined : item)
     items.push(item)
     elements.push(element)

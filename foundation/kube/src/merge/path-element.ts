@@ -1,31 +1,31 @@
-// One step of a path through an object, in the text form that fieldsV1 uses as its keys: `f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`.
-// The text is canonical (sorted keys, Go's JSON), so that equal steps are equal strings.
+// Path elements in the string form of fieldsV1 keys: `f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`. The form is canonical
+// (sorted keys, Go's JSON), so equal elements are equal strings.
 import type { JsonObject, JsonValue } from '../object.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { formatGoNumber, goQuote } from '../go-text.ts'
 import { parseJson } from '../json.ts'
 import { isJsonArray, isJsonObject } from '../own-property.ts'
 
-/** A step of a path as fieldsV1 writes it. */
+/** One element of a field path, as fieldsV1 writes it. */
 export type PathElement = string
 
-/** Why a fieldsV1 document cannot be read. */
+/** Thrown for a fieldsV1 document or managedFields entry that cannot be decoded. */
 export class FieldsV1Error extends Error {
   override readonly name = 'FieldsV1Error'
   readonly code = 'InvalidFieldsV1'
 }
 
-/** The step to the member `name` of an object. */
+/** Returns the element of the field `name`. */
 export function fieldElement(name: string): PathElement {
   return `f:${name}`
 }
 
-/** The step to an item of a set: the item itself. */
+/** Returns the element of a set's item: its value. */
 export function valueElement(value: JsonValue): PathElement {
   return `v:${canonicalJson(value)}`
 }
 
-/** The step to an item of a list map. `keys` must be sorted by name. */
+/** Returns the element of a list map's item. `keys` must be sorted by name. */
 export function keyElement(keys: readonly (readonly [string, JsonValue])[]): PathElement {
   let text = 'k:{'
   for (const [index, [name, value]] of keys.entries()) {
@@ -35,8 +35,9 @@ export function keyElement(keys: readonly (readonly [string, JsonValue])[]): Pat
 }
 
 /**
- * Brings a key of a fieldsV1 document into canonical form. Undefined for a step of an unknown sort, which readers skip.
- * Throws FieldsV1Error when it cannot be read at all.
+ * Parses a key of a fieldsV1 document to its canonical form. Undefined for an element of unknown type, which decoders
+ * skip.
+ * @throws FieldsV1Error for a malformed key
  */
 export function parsePathElement(text: string): PathElement | undefined {
   if (text.length < 2) throw new FieldsV1Error(`key must be 2 characters long: ${goQuote(text)}`)
@@ -46,11 +47,11 @@ export function parsePathElement(text: string): PathElement | undefined {
     case 'f':
       return text
     case 'v':
-      return valueElement(parseStep(rest))
+      return valueElement(parseElementValue(rest))
     case 'k': {
-      const keys = parseStep(rest)
+      const keys = parseElementValue(rest)
       if (!isJsonObject(keys)) throw new FieldsV1Error(`incomplete key: ${goQuote(text)}`)
-      return keyElement(Object.entries(keys).toSorted(([a], [b]) => compareText(a, b)))
+      return keyElement(Object.entries(keys).toSorted(([a], [b]) => compareStrings(a, b)))
     }
     case 'i':
       if (!/^-?\d+$/.test(rest)) throw new FieldsV1Error(`invalid index: ${goQuote(text)}`)
@@ -60,7 +61,7 @@ export function parsePathElement(text: string): PathElement | undefined {
   }
 }
 
-/** A step as messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]`. */
+/** Formats an element for messages: `.name`, `[name="c"]`, `[="x"]`, `[0]`. */
 export function formatPathElement(element: PathElement): string {
   const rest = element.slice(2)
   switch (element[0]) {
@@ -79,32 +80,36 @@ export function formatPathElement(element: PathElement): string {
   }
 }
 
-/** A path as messages show it: `.spec.ports[port=80,protocol="TCP"].name`. */
+/** Formats a path for messages: `.spec.ports[port=80,protocol="TCP"].name`. */
 export function formatFieldPath(path: readonly PathElement[]): string {
   return path.map(formatPathElement).join('')
 }
 
-/** A value as the texts of structured-merge-diff show it: strings quoted, lists in brackets, maps as `name=value`. */
+/**
+ * Formats a value as the messages of structured-merge-diff do: strings quoted, lists in brackets, maps as `name=value`.
+ */
 export function formatMergeValue(value: JsonValue): string {
   if (typeof value === 'string') return goQuote(value)
   if (typeof value === 'number' || typeof value === 'bigint') return formatGoNumber(value)
   if (isJsonArray(value)) return `[${value.map(formatMergeValue).join(',')}]`
   if (isJsonObject(value)) {
     return Object.entries(value)
-      .map(([name, member]) => `${name}=${formatMergeValue(member)}`)
+      .map(([name, field]) => `${name}=${formatMergeValue(field)}`)
       .join('')
   }
   return String(value)
 }
 
-const sorts = 'fkvi'
+const elementTypes = 'fkvi'
 
-/** The order in which steps stand in fieldsV1 and in lists of conflicts: members by name, list items by key, set items, indexes. */
+/**
+ * Compares elements in the order of fieldsV1 and of conflicts: fields by name, list items by key, set items, indices.
+ */
 export function comparePathElements(a: PathElement, b: PathElement): number {
   if (a === b) return 0
-  const sort = sorts.indexOf(a[0]!) - sorts.indexOf(b[0]!)
-  if (sort !== 0) return sort
-  if (a[0] === 'f') return compareText(a, b)
+  const byType = elementTypes.indexOf(a[0]!) - elementTypes.indexOf(b[0]!)
+  if (byType !== 0) return byType
+  if (a[0] === 'f') return compareStrings(a, b)
   const left = parseJson(a.slice(2))
   const right = parseJson(b.slice(2))
   if (!isJsonObject(left) || !isJsonObject(right)) return compareScalars(left, right)
@@ -112,14 +117,14 @@ export function comparePathElements(a: PathElement, b: PathElement): number {
   for (const [index, [name, value]] of Object.entries(left).entries()) {
     const other = rightEntries[index]
     if (other === undefined) return 1
-    const order = compareText(name, other[0]) || compareScalars(value, other[1])
+    const order = compareStrings(name, other[0]) || compareScalars(value, other[1])
     if (order !== 0) return order
   }
   return -1
 }
 
-/** Orders texts by code units, as Go orders strings. */
-export function compareText(a: string, b: string): number {
+/** Compares strings by code units, as Go does. */
+export function compareStrings(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
@@ -128,7 +133,7 @@ function compareScalars(a: JsonValue, b: JsonValue): number {
   if (rank !== 0) return rank
   if (typeof a === 'string' || typeof a === 'boolean') return a < b! ? -1 : a > b! ? 1 : 0
   if (typeof a === 'number' || typeof a === 'bigint') return a < (b as number) ? -1 : a > (b as number) ? 1 : 0
-  return compareText(canonicalJson(a), canonicalJson(b))
+  return compareStrings(canonicalJson(a), canonicalJson(b))
 }
 
 function scalarRank(value: JsonValue): number {
@@ -136,7 +141,7 @@ function scalarRank(value: JsonValue): number {
   return typeof value === 'string' ? 1 : typeof value === 'boolean' ? 2 : 3
 }
 
-function parseStep(text: string): JsonValue {
+function parseElementValue(text: string): JsonValue {
   try {
     return parseJson(text)
   } catch (error) {

@@ -1,7 +1,7 @@
 // Reconciles owned fields with a schema that changed: managers of a list or map that became atomic own it as a whole
 // (structured-merge-diff's typed/reconcile_schema.go).
 import type { FieldNode, FieldSet } from './field-set.ts'
-import { deducedType, memberType } from './merge-type.ts'
+import { deducedType, fieldType } from './merge-type.ts'
 import type { MergeType } from './merge-type.ts'
 import type { PathElement } from './path-element.ts'
 
@@ -38,7 +38,7 @@ function typeBelow(type: MergeType, element: PathElement): MergeType | undefined
   if (type.map !== undefined) {
     if (type.map.deduced || element[0] !== 'f') return undefined
     const name = element.slice(2)
-    return type.map.field(name) ?? (type.map.element === undefined ? undefined : memberType(type.map, name))
+    return type.map.field(name) ?? (type.map.element === undefined ? undefined : fieldType(type.map, name))
   }
   return type.scalar === undefined ? type.list?.element : undefined
 }

@@ -3,7 +3,7 @@ import type { JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
 import type { FieldNode, FieldSet } from './field-set.ts'
 import { isPlaced, itemElement } from './list-items.ts'
-import { memberType, shapeOf } from './merge-type.ts'
+import { fieldType, shapeOf } from './merge-type.ts'
 import type { ListShape, MapShape, MergeType } from './merge-type.ts'
 import { fieldElement } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
@@ -32,7 +32,7 @@ function removeFromMap(value: JsonValue, toRemove: FieldSet, map: MapShape): Jso
       changed = true
       continue
     }
-    const rest = node?.children === undefined ? field : removeItems(field, node.children, memberType(map, name))
+    const rest = node?.children === undefined ? field : removeItems(field, node.children, fieldType(map, name))
     changed ||= rest !== field
     setOwn(out, name, rest)
     kept++

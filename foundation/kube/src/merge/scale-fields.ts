@@ -8,7 +8,10 @@ import { fieldElement } from './path-element.ts'
 const scaleVersion = 'autoscaling/v1'
 const replicasOfScale = [fieldElement('spec'), fieldElement('replicas')]
 
-/** The path of the replicas in each served version of the parent (`['spec', 'replicas']`); undefined in one without scale. */
+/**
+ * The path of the replicas in each served version of the parent (`['spec', 'replicas']`); undefined in one without
+ * scale.
+ */
 export type ReplicasPaths = Readonly<Record<string, readonly string[] | undefined>>
 
 /**
@@ -29,8 +32,8 @@ export function managedFieldsOfScale(
 }
 
 /**
- * Returns the managedFields of the parent after a write of its Scale: managers that lost the replicas lose them here, new
- * ones have the subresource of their entry and, as in the real server, no time. `apiVersion` is the parent's.
+ * Returns the managedFields of the parent after a write of its Scale: managers that lost the replicas lose them here,
+ * new ones have the subresource of their entry and, as in the real server, no time. `apiVersion` is the parent's.
  * @throws FieldsV1Error
  */
 export function managedFieldsOfParent(

@@ -1,10 +1,10 @@
-// Writes that change nothing but the times of managedFields are no writes.
+// Detection of writes that change only the times in managedFields.
 import type { KubeObject, ManagedFieldsEntry } from '../object.ts'
 import { jsonEqual } from '../json.ts'
 
 /**
- * `updated` with the managedFields of `old` when the two differ in nothing but the times in them (and resourceVersion), else `updated`.
- * To be asked after defaulting, admission and the strategy, which may have taken a change back.
+ * Returns `updated` with the managedFields of `old` when the two differ only in their times (and resourceVersion), else
+ * `updated`. Called after defaulting, admission and the strategy, which may have reverted a change.
  */
 export function keepUnchangedTimes(old: KubeObject, updated: KubeObject): KubeObject {
   const before = old.metadata.managedFields ?? []
@@ -16,7 +16,7 @@ export function keepUnchangedTimes(old: KubeObject, updated: KubeObject): KubeOb
   return { ...updated, metadata: { ...updated.metadata, managedFields: before } }
 }
 
-/** Times decide the order of entries, so entries are matched by what else they say. */
+/** Compares entries without their times, which decide the order, so entries are matched by their other fields. */
 function sameButTimes(before: readonly ManagedFieldsEntry[], after: readonly ManagedFieldsEntry[]): boolean {
   const left = [...before]
   return after.every((entry) => {

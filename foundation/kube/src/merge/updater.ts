@@ -1,5 +1,5 @@
-// Ownership of fields after an update or an apply: the rules of structured-merge-diff's merge/update.go. Objects here carry no
-// managedFields. Start with `update` and `apply`.
+// Ownership of fields after an update or an apply: the rules of structured-merge-diff's merge/update.go. Objects here
+// carry no managedFields. Start with `update` and `apply`.
 import type { JsonObject, JsonValue } from '../object.ts'
 import { jsonEqual } from '../json.ts'
 import { ConflictsFound } from './apply-conflict.ts'
@@ -35,8 +35,8 @@ export interface UpdaterContext {
 export type Actor = Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>
 
 /**
- * Updates ownership after `updated` replaced `live` (`Updater.Update`): every manager, the acting one included, loses the
- * fields that were changed or removed. `changed` are the fields that the acting manager now owns.
+ * Updates ownership after `updated` replaced `live` (`Updater.Update`): every manager, the acting one included, loses
+ * the fields that were changed or removed. `changed` are the fields that the acting manager now owns.
  */
 export function update(
   live: JsonObject,
@@ -50,8 +50,8 @@ export function update(
 }
 
 /**
- * Applies `config` to `live` and returns the object with its managers (`Updater.Apply`). `object` is `live` itself when the
- * apply changes no field.
+ * Applies `config` to `live` and returns the object with its managers (`Updater.Apply`). `object` is `live` itself when
+ * the apply changes no field.
  * @throws ConflictsFound unless `force`
  */
 export function apply(
@@ -91,8 +91,8 @@ function reconcileManagers(live: JsonObject, managers: Managers, context: Update
 }
 
 /**
- * Removes changed and removed fields from all managers but `applying` (`Updater.update`). Without `force`, changed fields that
- * other managers own are conflicts.
+ * Removes changed and removed fields from all managers but `applying` (`Updater.update`). Without `force`, changed
+ * fields that other managers own are conflicts.
  */
 function updateManagers(
   before: JsonObject,

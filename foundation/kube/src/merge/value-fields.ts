@@ -1,17 +1,17 @@
-// The fields that a value sets, i.e. what a manager owns who applies it.
+// The field set of a value: the fields that a manager owns after applying it.
 import type { JsonValue } from '../object.ts'
 import { isJsonArray, isJsonObject } from '../own-property.ts'
 import type { FieldSet, FieldSetBuilder } from './field-set.ts'
 import { insertPath } from './field-set.ts'
 import { isPlaced, itemElement } from './list-items.ts'
-import { memberType, shapeOf } from './merge-type.ts'
+import { fieldType, shapeOf } from './merge-type.ts'
 import type { ListShape, MapShape, MergeType } from './merge-type.ts'
 import { fieldElement } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
 
 /**
- * The field set of a value: its scalars and atomic values, every list item and every member of a free map; a struct only through
- * its fields, unless it is empty or null.
+ * Returns the field set of a value (`ToFieldSet`): its scalars and atomic values, every list item and every key of a
+ * map; a struct only through its fields, unless it is empty or null.
  */
 export function fieldsOfValue(value: JsonValue, type: MergeType): FieldSet {
   const collector = new Collector()
@@ -41,10 +41,10 @@ class Collector {
   #map(value: JsonValue, map: MapShape): void {
     if (map.atomic) return this.#insert()
     if (!isJsonObject(value)) return
-    for (const [name, member] of Object.entries(value)) {
+    for (const [name, field] of Object.entries(value)) {
       this.#path.push(fieldElement(name))
-      this.value(member, memberType(map, name))
-      const empty = member === null || (isJsonObject(member) && Object.keys(member).length === 0)
+      this.value(field, fieldType(map, name))
+      const empty = field === null || (isJsonObject(field) && Object.keys(field).length === 0)
       if (empty || map.field(name) === undefined) this.#insert()
       this.#path.pop()
     }
@@ -65,7 +65,7 @@ class Collector {
       const element = elements[index]!
       if (!isPlaced(element)) continue
       this.#path.push(element)
-      // an item that is there twice is owned as a whole
+      // a duplicate item is owned as a whole
       if (!repeated.has(element)) this.value(item, list.element)
       this.#insert()
       this.#path.pop()

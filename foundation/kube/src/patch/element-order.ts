@@ -1,26 +1,26 @@
-// The order of lists that a strategic merge patch merges: what the patch names stands in the order it gives, what only the server has keeps
-// its place among its old neighbours as well as it can.
+// The order of lists that a strategic merge patch merges: elements of the patch keep the patch's order, elements of the
+// server alone stay next to their neighbors where possible.
 import { jsonEqual } from '../json.ts'
 import { isJsonObject, ownValue } from '../own-property.ts'
 import type { JsonValue } from '../object.ts'
 
-/** What tells elements apart: the value under the merge key, or the element itself in lists of scalars. */
+/** The key of an element: the value under the merge key, or the element itself in lists of scalars. */
 export type ElementKey = (element: JsonValue) => JsonValue | undefined
 
-/** The key of elements of a list with this merge key; '' for scalars. */
+/** Returns the key function of a list with this merge key; '' for scalars. */
 export function elementKey(mergeKey: string): ElementKey {
   if (mergeKey === '') return (element) => element
   return (element) => (isJsonObject(element) ? ownValue(element, mergeKey) : undefined)
 }
 
-/** Two keys are there and the same. */
+/** Reports that both keys exist and are equal. */
 export function sameKey(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return a !== undefined && b !== undefined && jsonEqual(a, b)
 }
 
 /**
- * A merged list in order. Elements that `named` holds come in its order; the others keep their order in `server`; both orders hold, and
- * where they leave a choice a server element stands before the first named one that it stood before.
+ * Sorts a merged list. Elements of `named` are in its order, the others in their order in `server`; where both orders
+ * leave a choice, a server element comes before the first named one that it preceded.
  */
 export function orderElements(
   merged: readonly JsonValue[],
@@ -52,7 +52,7 @@ export function orderElements(
   return [...out, ...serverOnly.slice(next)]
 }
 
-/** The first position of an element's key in a list, -1 when it is not there. */
+/** Returns the first index of an element's key in a list, -1 when it is absent. */
 function positions(list: readonly JsonValue[], keyOf: ElementKey): (element: JsonValue) => number {
   const scalars = new Map<JsonValue, number>()
   list.forEach((element, i) => {

@@ -1,25 +1,27 @@
-// JSON patch (RFC 6902) as the API server applies it. It departs from the RFC on purpose, like the server: `replace` of a missing member
-// sets it, negative indices count from the end, `test` of a missing member passes against null, the root cannot be added or removed.
+// JSON patch (RFC 6902) as the API server applies it. It deviates from the RFC as the server does: `replace` of a
+// missing field sets it, negative indices count from the end, `test` of a missing field passes against null, the root
+// cannot be added or removed.
 import { cloneJson, jsonEqual, jsonTypeName, stringifyJson } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 
-/** The server takes no more operations in one patch. */
+/** The maximum number of operations in one patch. */
 export const maxJsonPatchOperations = 10_000
 
-/** What `copy` operations of one patch may add to a document together, in bytes of JSON. */
+/** The number of bytes of JSON that the `copy` operations of one patch may add to a document. */
 export const maxJsonPatchCopyBytes: number = 3 * 1024 * 1024
 
 /**
- * A patch is refused:
- * - `InvalidJsonPatch`: it is not a list of operations (the server answers 400 with the message).
+ * Thrown for a patch that is rejected:
+ * - `InvalidJsonPatch`: it is not a list of operations (400 with the message).
  * - `TooManyOperations`: it has more than {@link maxJsonPatchOperations} (413).
- * - `JsonPatchNotApplicable`: an operation does not fit the document (422; the server does not show the message).
+ * - `JsonPatchNotApplicable`: an operation cannot be applied to the document (422; the server does not show the
+ *   message).
  */
 export class JsonPatchError extends Error {
   override readonly name = 'JsonPatchError'
   readonly code: 'InvalidJsonPatch' | 'TooManyOperations' | 'JsonPatchNotApplicable'
-  /** The index of the operation, -1 when the patch as a whole is meant. */
+  /** The index of the operation, -1 for the patch as a whole. */
   readonly operation: number
 
   constructor(code: JsonPatchError['code'], message: string, operation: number = -1) {
@@ -30,7 +32,7 @@ export class JsonPatchError extends Error {
 }
 
 /**
- * Applies a patch to a document. Neither is changed; what no operation touches is shared with the document.
+ * Applies a patch to a document. Neither is changed; parts without changes are shared with the document.
  * @throws JsonPatchError
  */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
@@ -60,18 +62,18 @@ export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue
     try {
       applyOperation(draft, operation)
     } catch (error) {
-      if (error instanceof Refusal) throw new JsonPatchError('JsonPatchNotApplicable', error.message, index)
+      if (error instanceof NotApplicable) throw new JsonPatchError('JsonPatchNotApplicable', error.message, index)
       throw error
     }
   })
   return draft.root
 }
 
-class Refusal extends Error {}
+class NotApplicable extends Error {}
 
 type Container = MutableJsonObject | JsonValue[]
 
-/** A document under change: containers are copied once, when first written to. */
+/** A document that is being patched: containers are copied on first write. */
 class Draft {
   root: JsonValue
   copied = 0
@@ -81,18 +83,18 @@ class Draft {
     this.root = root
   }
 
-  /** The container that the pointer's last step looks into, made writable, and that step. */
+  /** Returns the writable container of the pointer's last token, and that token. */
   locate(pointer: string, context: string): { container: Container; key: string } {
-    // The server cuts at every slash and drops the first part, whatever it is.
+    // The server splits at every slash and drops the first part, even a non-empty one.
     const steps = pointer.split('/').slice(1).map(decodeStep)
     const missing = `${context} operation does not apply: doc is missing path: ${JSON.stringify(pointer)}: missing value`
-    if (steps.length === 0) throw new Refusal(missing)
+    if (steps.length === 0) throw new NotApplicable(missing)
     let container = this.#own(this.root)
-    if (container === undefined) throw new Refusal(missing)
+    if (container === undefined) throw new NotApplicable(missing)
     this.root = container
     for (const step of steps.slice(0, -1)) {
-      const next = this.#own(readMember(container, step) ?? null)
-      if (next === undefined) throw new Refusal(missing)
+      const next = this.#own(readField(container, step) ?? null)
+      if (next === undefined) throw new NotApplicable(missing)
       if (Array.isArray(container)) container[indexOf(container, step)] = next
       else setOwn(container, step, next)
       container = next
@@ -124,16 +126,16 @@ function applyOperation(draft: Draft, operation: JsonObject): void {
       return replace(draft, text(operation, 'path'), ownValue(operation, 'value') ?? null)
     case 'move': {
       const from = draft.locate(text(operation, 'from'), kind)
-      const value = readMember(from.container, from.key) ?? null
+      const value = readField(from.container, from.key) ?? null
       remove(from, kind, text(operation, 'from'))
       return add(draft.locate(text(operation, 'path'), kind), value)
     }
     case 'copy': {
       const from = draft.locate(text(operation, 'from'), kind)
-      const value = readMember(from.container, from.key) ?? null
+      const value = readField(from.container, from.key) ?? null
       draft.copied += Buffer.byteLength(stringifyJson(value))
       if (draft.copied > maxJsonPatchCopyBytes) {
-        throw new Refusal(
+        throw new NotApplicable(
           `Unable to complete the copy, the accumulated size increase of copy is ${draft.copied}, exceeding the limit ${maxJsonPatchCopyBytes}`,
         )
       }
@@ -142,13 +144,13 @@ function applyOperation(draft: Draft, operation: JsonObject): void {
     case 'test':
       return test(draft, text(operation, 'path'), ownValue(operation, 'value'))
     default:
-      throw new Refusal(`Unexpected kind: ${typeof kind === 'string' ? kind : 'unknown'}`)
+      throw new NotApplicable(`Unexpected kind: ${typeof kind === 'string' ? kind : 'unknown'}`)
   }
 }
 
 function text(operation: JsonObject, member: string): string {
   const value = ownValue(operation, member)
-  if (typeof value !== 'string') throw new Refusal(`operation missing ${member} field`)
+  if (typeof value !== 'string') throw new NotApplicable(`operation missing ${member} field`)
   return value
 }
 
@@ -168,7 +170,7 @@ function remove({ container, key }: { container: Container; key: string }, kind:
   }
   if (!Object.hasOwn(container, key)) {
     const reason = `Unable to remove nonexistent key: ${key}: missing value`
-    throw new Refusal(`error in ${kind} for path: '${path}': ${reason}`)
+    throw new NotApplicable(`error in ${kind} for path: '${path}': ${reason}`)
   }
   delete container[key]
 }
@@ -176,7 +178,7 @@ function remove({ container, key }: { container: Container; key: string }, kind:
 function replace(draft: Draft, path: string, value: JsonValue): void {
   if (path === '') {
     if (typeof value !== 'object' || value === null)
-      throw new Refusal('replace operation value must be object or array')
+      throw new NotApplicable('replace operation value must be object or array')
     draft.root = value
     return
   }
@@ -189,13 +191,13 @@ function test(draft: Draft, path: string, expected: JsonValue | undefined): void
   let actual: JsonValue | undefined = draft.root
   if (path !== '') {
     const { container, key } = draft.locate(path, 'test')
-    actual = readMember(container, key)
+    actual = readField(container, key)
   }
-  if (!jsonEqual(actual ?? null, expected ?? null)) throw new Refusal(`testing value ${path} failed: test failed`)
+  if (!jsonEqual(actual ?? null, expected ?? null)) throw new NotApplicable(`testing value ${path} failed: test failed`)
 }
 
-/** A member or element; undefined for a missing member. */
-function readMember(container: Container, key: string): JsonValue | undefined {
+/** Returns a field or element; undefined for a missing field. */
+function readField(container: Container, key: string): JsonValue | undefined {
   return Array.isArray(container) ? container[indexOf(container, key)] : ownValue(container, key)
 }
 
@@ -203,11 +205,13 @@ function indexOf(list: readonly JsonValue[], key: string): number {
   return boundedIndex(key, list.length)
 }
 
-/** An index as the server reads it: a decimal integer with sign and leading zeros; negative ones count from `length`. */
+/**
+ * Parses an index as the server does: a decimal integer with sign and leading zeros; negative ones count from `length`.
+ */
 function boundedIndex(key: string, length: number): number {
-  if (!/^[+-]?\d+$/.test(key)) throw new Refusal(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`)
+  if (!/^[+-]?\d+$/.test(key)) throw new NotApplicable(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`)
   const index = Number(key)
   if (index >= length || index < -length)
-    throw new Refusal(`Unable to access invalid index: ${key}: invalid index referenced`)
+    throw new NotApplicable(`Unable to access invalid index: ${key}: invalid index referenced`)
   return index < 0 ? index + length : index + 0
 }

@@ -3,14 +3,14 @@ import { jsonEqual, jsonTypeName } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 
-/** A merge patch that is not an object; the API server answers 400 with the message. */
+/** Thrown for a merge patch that is not an object; the API server responds 400 with the message. */
 export class MergePatchError extends Error {
   override readonly name = 'MergePatchError'
   readonly code = 'InvalidMergePatch'
 }
 
 /**
- * The patch as the object that the API server wants it to be.
+ * Returns the patch as an object, which the API server requires.
  * @throws MergePatchError `InvalidMergePatch`
  */
 export function mergePatchObject(patch: JsonValue): JsonObject {
@@ -22,9 +22,9 @@ export function mergePatchObject(patch: JsonValue): JsonObject {
 }
 
 /**
- * The document with the patch merged in: null removes, objects merge, all else replaces. Neither argument is changed; what the patch
- * does not touch is shared with the document. As in the API server, members that are null are also left out of objects that come new
- * with the patch, in lists too, unless an object is replaced by a list.
+ * Applies the patch: null removes, objects merge, other values replace. Neither argument is changed; parts without
+ * changes are shared with the document. As in the API server, null fields are also removed from objects that the patch
+ * adds, in lists too, unless an object is replaced by a list.
  */
 export function applyMergePatch(document: JsonValue, patch: JsonValue): JsonValue {
   if (!isJsonObject(document)) return withoutNulls(patch)
@@ -49,7 +49,7 @@ function withoutNulls(value: JsonValue): JsonValue {
   return out
 }
 
-/** The merge patch that makes `modified` of `original`: members that went become null. Empty when they are equal. */
+/** Returns the merge patch from `original` to `modified`: removed fields become null. Empty when they are equal. */
 export function createMergePatch(original: JsonObject, modified: JsonObject): JsonObject {
   const out: MutableJsonObject = {}
   for (const key of Object.keys(original)) {

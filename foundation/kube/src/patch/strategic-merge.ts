@@ -1,5 +1,5 @@
-// Strategic merge patch: lists merge by their merge keys as the schema says, and directives delete, replace, order and retain. The server
-// applies it to built-in kinds only. Start with applyStrategicMerge.
+// Strategic merge patch: lists merge by the merge keys of the schema; directives delete, replace, order and retain. The
+// server supports it for built-in kinds only. Start with applyStrategicMerge.
 import { formatGoValue } from '../go-text.ts'
 import { jsonTypeName } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
@@ -13,10 +13,10 @@ const deleteFromPrimitiveList = '$deleteFromPrimitiveList'
 const setElementOrder = '$setElementOrder'
 
 /**
- * A patch that cannot be applied:
- * - `InvalidStrategicMerge`: a directive is malformed (the server answers 400).
- * - `ListOfLists`: a list holds lists, which the merge cannot tell apart (422).
- * - `StrategicMergeNotApplicable`: patch and object do not fit (500 without a reason, as in the real server).
+ * Thrown for a patch that cannot be applied:
+ * - `InvalidStrategicMerge`: a directive is malformed (400).
+ * - `ListOfLists`: a list has lists as items, which cannot be merged (422).
+ * - `StrategicMergeNotApplicable`: the patch does not match the object (500 without a reason, as in the real server).
  */
 export class StrategicMergeError extends Error {
   override readonly name = 'StrategicMergeError'
@@ -29,7 +29,7 @@ export class StrategicMergeError extends Error {
 }
 
 /**
- * The document with the patch merged in. Neither is changed; what the patch does not touch is shared with the document.
+ * Applies the patch to the document. Neither is changed; parts without changes are shared with the document.
  * @throws StrategicMergeError
  */
 export function applyStrategicMerge(document: JsonObject, patch: JsonValue, schema: TypeSchema): JsonObject {
@@ -57,7 +57,7 @@ function unknownDirective(value: JsonValue, map: JsonObject): StrategicMergeErro
   return notApplicable(`unknown patch type: ${formatGoValue(value)} in map: ${formatGoValue(map)}`)
 }
 
-/** A place in the schema: what a field's lists merge by. Past the schema's edge there are no strategies. */
+/** A position in the schema, which gives the merge strategy of a field. Beyond the schema there are no strategies. */
 class Place {
   readonly strategy: string
   readonly mergeKey: string
@@ -121,7 +121,7 @@ function mergeMember(out: MutableJsonObject, key: string, change: JsonValue, isD
   }
 }
 
-/** Drops what `$retainKeys` does not list from the original; the patch must not set anything else. */
+/** Removes the keys that `$retainKeys` does not list from the original; the patch must not set other keys. */
 function applyRetainKeys(original: JsonObject, patch: JsonObject): { changes: JsonObject; base: JsonObject } {
   const kept = ownValue(patch, retainKeys)
   if (kept === undefined) return { changes: patch, base: original }
@@ -149,7 +149,7 @@ function directiveTarget(name: string, prefix: string, what: string): string {
   return name.slice(prefix.length + 1)
 }
 
-/** Merges every list that has a `$setElementOrder/...` and gives the names of all members of the patch that are thereby done. */
+/** Merges every list that has a `$setElementOrder/...` and returns the keys of the patch that are thereby handled. */
 function mergeOrderedLists(out: MutableJsonObject, patch: JsonObject, place: Place): ReadonlySet<string> {
   const done = new Set<string>()
   for (const name of Object.keys(patch)) {
@@ -190,7 +190,7 @@ function goTypeName(value: JsonValue): string {
   return typeof value === 'boolean' ? 'bool' : 'string'
 }
 
-/** Elements that the patch adds or changes must stand in the `$setElementOrder` list, in that order. */
+/** Checks that the elements that the patch adds or changes are in the `$setElementOrder` list, in that order. */
 function checkOrder(changes: readonly JsonValue[], order: readonly JsonValue[], mergeKey: string): void {
   if (order.length === 0 || changes.length === 0) return
   const keyOf = (element: JsonValue): JsonValue => (mergeKey === '' ? element : requireMergeKey(element, mergeKey))
@@ -226,13 +226,13 @@ function mergeField(
   if (original.length === 0 && patch.length === 0) return original
   if (elementsAreMaps([...original, ...patch])) return mergeMaps(original, patch, field)
   if (isDeletion) {
-    const gone = new Set(patch)
-    return original.filter((element) => !gone.has(element))
+    const deleted = new Set(patch)
+    return original.filter((element) => !deleted.has(element))
   }
   return orderElements([...new Set([...original, ...patch])], patch, original, elementKey(''))
 }
 
-/** All elements are maps, or all are scalars of one kind; anything else cannot be merged. */
+/** Checks that all elements are maps, or all are scalars of one type; other lists cannot be merged. */
 function elementsAreMaps(elements: readonly JsonValue[]): boolean {
   const [first] = elements.map(goTypeName)
   for (const element of elements) {
@@ -260,7 +260,7 @@ function mergeMaps(original: readonly JsonValue[], patch: readonly JsonValue[], 
   return orderElements(merged, changes, base, keyOf)
 }
 
-/** Carries out the elements that are directives: `$patch: delete` with a key, `$patch: replace` for the whole list. */
+/** Handles the elements that are directives: `$patch: delete` with a key, `$patch: replace` for the whole list. */
 function applyElementDirectives(
   original: readonly JsonValue[],
   patch: readonly JsonObject[],
@@ -275,8 +275,8 @@ function applyElementDirectives(
     if (kind === undefined) {
       changes.push(element)
     } else if (kind === 'delete') {
-      const gone = requireMergeKey(element, mergeKey)
-      base = base.filter((other) => !sameKey(keyOf(other), gone))
+      const deletedKey = requireMergeKey(element, mergeKey)
+      base = base.filter((other) => !sameKey(keyOf(other), deletedKey))
     } else if (kind === 'replace') {
       replace = true
     } else if (kind === 'merge') {
@@ -288,7 +288,10 @@ function applyElementDirectives(
   return replace ? { base: changes, changes: [] } : { base, changes }
 }
 
-/** A patch value that meets nothing to merge with: its nulls and directives go. Undefined when it was a deletion as a whole. */
+/**
+ * Returns a patch value without nulls and directives, for a field that the document does not have. Undefined when the
+ * value is a deletion.
+ */
 function withoutDirectives(value: JsonValue): JsonValue | undefined {
   if (isJsonArray(value)) {
     return value

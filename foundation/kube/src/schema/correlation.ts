@@ -1,19 +1,22 @@
-// Which old value a part of a new one stands for: members by name, items of map lists by their keys; items of other lists have none.
+// Correlation of a new value with its old one: fields by name, items of map lists by their keys; items of other lists
+// do not correlate.
 import { jsonEqual } from '../json.ts'
 import type { JsonValue } from '../object.ts'
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
 import { additionalOf, defaultOf, propertyOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
-/** A value before and after, with its structural schema. `old` undefined: it was not there. */
+/** A value before and after, with its structural schema. `old` undefined: it did not exist. */
 export interface Correlation {
   readonly old: JsonValue | undefined
   readonly new: JsonValue
   readonly node: SchemaNode
 }
 
-/** The correlation of a member; undefined when the schema does not know it or the parent was no object. */
-export function correlateMember(parent: Correlation, key: string, schema: TypeSchema): Correlation | undefined {
+/**
+ * Returns the correlation of a field; undefined when the schema does not declare it or the old parent is not an object.
+ */
+export function correlateField(parent: Correlation, key: string, schema: TypeSchema): Correlation | undefined {
   if (!isJsonObject(parent.old) || !isJsonObject(parent.new)) return undefined
   const child = propertyOf(parent.node, key) ?? additionalOf(parent.node)
   const after = ownValue(parent.new, key)
@@ -21,7 +24,7 @@ export function correlateMember(parent: Correlation, key: string, schema: TypeSc
   return { old: ownValue(parent.old, key), new: after, node: resolveNode(child, schema) }
 }
 
-/** The correlation of an item of a map list; undefined for all other lists and for items that are new. */
+/** Returns the correlation of an item of a map list; undefined for other lists and for new items. */
 export function correlateItem(parent: Correlation, index: number, schema: TypeSchema): Correlation | undefined {
   const { node } = parent
   if (node['x-kubernetes-list-type'] !== 'map' || node.items === undefined) return undefined

@@ -1,82 +1,78 @@
-// Fills in what a schema has defaults for, and drops nulls that may not stay. Copies only what it changes; defaults are shared, not copied,
-// so values must be treated as frozen.
+// Defaults of structural schemas, and removal of nulls that are not nullable. Only changed parts are copied; defaults
+// are shared, so values must be treated as frozen.
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
 import { additionalOf, defaultOf, propertyOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
 /**
- * Applies the defaults of a schema below existing objects, lists and maps: a missing member, and a null one that is not nullable, takes its
- * default; a null that is neither nullable nor defaulted is dropped from its object (it stays in a list, where validation refuses it).
- * Idempotent; the same value comes back when there is nothing to do.
+ * Applies the defaults of a schema below existing objects, lists and maps: a missing field, and a null one that is not
+ * nullable, gets its default; a null that is neither nullable nor defaulted is removed from its object (it stays in a
+ * list, where validation rejects it). Idempotent; returns the same value when nothing changes.
  */
 export function applySchemaDefaults(value: JsonValue, schema: TypeSchema, options: DefaultOptions = {}): JsonValue {
-  return defaulted(value, resolveNode(schema.root, schema), options.keepsNulls === true ? keepingNulls(schema) : schema)
+  return defaulted(value, resolveNode(schema.root, schema), { schema, keepsNulls: options.keepsNulls === true })
 }
 
-/** How to default. */
+/** Options of {@link applySchemaDefaults}. */
 export interface DefaultOptions {
-  /** Nulls without a default stay where they are, for validation to refuse (server-side apply). */
+  /** Nulls without a default stay, and validation rejects them (server-side apply). */
   readonly keepsNulls?: boolean
 }
 
-const nullKeepers = new WeakSet<TypeSchema>()
-
-/** The schema, marked: walking it leaves nulls alone. */
-function keepingNulls(schema: TypeSchema): TypeSchema {
-  const marked: TypeSchema = { root: schema.root, resolve: (ref) => schema.resolve(ref) }
-  nullKeepers.add(marked)
-  return marked
+interface Defaulting {
+  readonly schema: TypeSchema
+  readonly keepsNulls: boolean
 }
 
-function defaulted(value: JsonValue, node: SchemaNode, schema: TypeSchema): JsonValue {
-  if (isJsonArray(value)) return defaultedList(value, node, schema)
-  return isJsonObject(value) ? defaultedObject(value, node, schema) : value
+function defaulted(value: JsonValue, node: SchemaNode, defaulting: Defaulting): JsonValue {
+  if (isJsonArray(value)) return defaultedList(value, node, defaulting)
+  return isJsonObject(value) ? defaultedObject(value, node, defaulting) : value
 }
 
-function defaultedList(list: readonly JsonValue[], node: SchemaNode, schema: TypeSchema): JsonValue {
+function defaultedList(list: readonly JsonValue[], node: SchemaNode, defaulting: Defaulting): JsonValue {
   if (node.items === undefined) return list
-  const items = resolveNode(node.items, schema)
+  const items = resolveNode(node.items, defaulting.schema)
   let changed: JsonValue[] | undefined
   for (const [index, item] of list.entries()) {
     const filled = item === null && items.nullable !== true ? (defaultOf(node.items, items) ?? null) : item
-    const next = defaulted(filled, items, schema)
+    const next = defaulted(filled, items, defaulting)
     if (next !== item) (changed ??= [...list])[index] = next
   }
   return changed ?? list
 }
 
-function defaultedObject(object: JsonObject, node: SchemaNode, schema: TypeSchema): JsonValue {
+function defaultedObject(object: JsonObject, node: SchemaNode, defaulting: Defaulting): JsonValue {
   const additional = additionalOf(node)
   if (node.properties === undefined && additional === undefined) return object
   let changed: MutableJsonObject | undefined
   for (const key of Object.keys(object)) {
     const child = propertyOf(node, key) ?? additional
     if (child === undefined) continue
-    const resolved = resolveNode(child, schema)
-    const member = object[key]!
-    const filled = member === null && resolved.nullable !== true ? defaultOf(child, resolved) : member
+    const resolved = resolveNode(child, defaulting.schema)
+    const field = object[key]!
+    const filled = field === null && resolved.nullable !== true ? defaultOf(child, resolved) : field
     if (filled === undefined) {
-      if (nullKeepers.has(schema)) continue
+      if (defaulting.keepsNulls) continue
       changed ??= { ...object }
       delete changed[key]
       continue
     }
-    const next = defaulted(filled, resolved, schema)
-    if (next !== member) setOwn((changed ??= { ...object }), key, next)
+    const next = defaulted(filled, resolved, defaulting)
+    if (next !== field) setOwn((changed ??= { ...object }), key, next)
   }
-  for (const key of defaultedKeys(node, schema)) {
+  for (const key of defaultedKeys(node, defaulting.schema)) {
     if (Object.hasOwn(object, key)) continue
     const child = node.properties![key]!
-    const resolved = resolveNode(child, schema)
-    setOwn((changed ??= { ...object }), key, defaulted(defaultOf(child, resolved)!, resolved, schema))
+    const resolved = resolveNode(child, defaulting.schema)
+    setOwn((changed ??= { ...object }), key, defaulted(defaultOf(child, resolved)!, resolved, defaulting))
   }
   return changed ?? object
 }
 
 const keysWithDefaults = new WeakMap<SchemaNode, readonly string[]>()
 
-/** The properties that have a default; remembered, because every object of the kind asks. */
+/** Returns the properties that have a default; cached, because it is called for every object of the kind. */
 function defaultedKeys(node: SchemaNode, schema: TypeSchema): readonly string[] {
   let keys = keysWithDefaults.get(node)
   if (keys === undefined) {

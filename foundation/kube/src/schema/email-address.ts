@@ -1,16 +1,17 @@
-// The schema format `email`: one address as Go's mail.ParseAddress reads RFC 5322, with display name, comments and quoted parts.
+// The schema format `email`: one address as Go's mail.ParseAddress parses RFC 5322, with display name, comments and
+// quoted parts.
 
 const atomCharacters = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u0080-\\uffff-]"
 const atom = new RegExp(`^${atomCharacters}+`)
 const dotAtom = new RegExp(`^${atomCharacters}+(?:\\.${atomCharacters}+)*`)
-/** Words of a display name may hold stray dots (`John Q. Public`). */
+/** Words of a display name may contain dots (`John Q. Public`). */
 const phraseWord = new RegExp(`^(?:${atomCharacters}|\\.)+`)
 // oxlint-disable-next-line no-control-regex -- the grammar excludes control characters
 const quoted = /^"(?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[\x20-\x7e\t])*"/
 // oxlint-disable-next-line no-control-regex -- the grammar excludes control characters
 const literal = /^\[[^[\]\\\x00-\x1f\x7f]*\]/
 
-/** Whether a text is one email address. */
+/** Reports that a string is one email address. */
 export function isEmailAddress(text: string): boolean {
   const bare = addressSpec(text)
   if (bare !== undefined && skipBlank(bare) === '') return true
@@ -22,7 +23,7 @@ export function isEmailAddress(text: string): boolean {
   return end.startsWith('>') && skipBlank(end.slice(1)) === ''
 }
 
-/** What follows `local@domain`; undefined when there is none. */
+/** Returns the rest after `local@domain`; undefined when there is none. */
 function addressSpec(text: string): string | undefined {
   const start = skipBlank(text)
   const local = quoted.exec(start) ?? dotAtom.exec(start)
@@ -34,7 +35,7 @@ function addressSpec(text: string): string | undefined {
   return domain === null ? undefined : rest.slice(domain[0].length)
 }
 
-/** What follows a display name (possibly empty), from the `<` on. */
+/** Returns the rest after a display name (possibly empty), from the `<` on. */
 function displayName(text: string): string | undefined {
   let rest = skipBlank(text)
   while (rest !== '' && !rest.startsWith('<')) {

@@ -1,4 +1,5 @@
-// Checks of an embedded object's metadata: the rules of every object's metadata, with names as path segments and nothing required.
+// Validation of an embedded object's metadata: the rules of ObjectMeta, with names as path segments and no required
+// fields.
 import { fieldErrors } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { dns1123Label, labelValue, pathSegmentName, qualifiedName } from '../names.ts'
@@ -7,7 +8,7 @@ import { decodeObjectMeta, ObjectMetaError } from './object-meta.ts'
 
 const totalAnnotationLimit = 256 * 1024
 
-/** Errors of metadata below `path`; one error when it cannot be decoded. */
+/** Validates metadata below `path`; one error when it cannot be decoded. */
 export function validateEmbeddedMeta(value: JsonObject, path: string): FieldError[] {
   try {
     return validateMeta(decodeObjectMeta(value, path).metadata, path)

@@ -1,4 +1,5 @@
-// Objects inside objects (x-kubernetes-embedded-resource): their apiVersion, kind and metadata are read and checked as those of any object.
+// Objects inside objects (x-kubernetes-embedded-resource): their apiVersion, kind and metadata are decoded and
+// validated as those of any object.
 import { fieldErrors, formatFieldError } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { dns1035Label } from '../names.ts'
@@ -6,10 +7,13 @@ import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
 import { validateEmbeddedMeta } from './embedded-meta.ts'
 import { decodeObjectMeta, ObjectMetaError } from './object-meta.ts'
-import { additionalOf, memberPath, propertyOf, resolveNode } from './resolve.ts'
+import { additionalOf, joinPath, propertyOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
-/** An embedded object cannot be read at all. `fieldError` says where and why; the API server answers 400 with its text. */
+/**
+ * Thrown for an embedded object that cannot be decoded. `fieldError` has the field and the reason; the API server
+ * responds 400 with its message.
+ */
 export class EmbeddedObjectError extends Error {
   override readonly name = 'EmbeddedObjectError'
   readonly code = 'MalformedEmbeddedObject'
@@ -24,13 +28,13 @@ export class EmbeddedObjectError extends Error {
 /** A value with the metadata of its embedded objects decoded. */
 export interface Coerced {
   readonly value: JsonValue
-  /** Paths of metadata fields that were dropped because no ObjectMeta has them, sorted. */
+  /** Paths of metadata fields that were dropped as unknown to ObjectMeta, sorted. */
   readonly unknown: readonly string[]
 }
 
 /**
  * Decodes the metadata of embedded objects. Copies only what changes.
- * @throws EmbeddedObjectError when an apiVersion or kind is no string or metadata is malformed
+ * @throws EmbeddedObjectError when an apiVersion or kind is not a string or metadata is malformed
  */
 export function coerceEmbeddedMetadata(value: JsonValue, schema: TypeSchema): Coerced {
   const unknown: string[] = []
@@ -39,7 +43,7 @@ export function coerceEmbeddedMetadata(value: JsonValue, schema: TypeSchema): Co
   return { value: coerced, unknown: unknown.sort() }
 }
 
-/** Checks apiVersion, kind and metadata of embedded objects. `path` is where the value stands. */
+/** Validates apiVersion, kind and metadata of embedded objects. `path` is the path of the value. */
 export function validateEmbedded(value: JsonValue, schema: TypeSchema, path: string = ''): FieldError[] {
   const errors: FieldError[] = []
   if (!hasEmbedded(schema.root)) return errors
@@ -50,7 +54,7 @@ export function validateEmbedded(value: JsonValue, schema: TypeSchema, path: str
   return errors
 }
 
-/** Walks a value by its schema and replaces each embedded object, parents before what is in them. */
+/** Walks a value by its schema and replaces each embedded object, parents before children. */
 function mapEmbedded(
   value: JsonValue,
   reference: SchemaNode,
@@ -68,13 +72,13 @@ function mapEmbedded(
   if (!isJsonObject(value)) return value
   const object = node['x-kubernetes-embedded-resource'] === true ? replace(value, path) : value
   let changed: MutableJsonObject | undefined
-  for (const [key, member] of Object.entries(object)) {
+  for (const [key, field] of Object.entries(object)) {
     const property = propertyOf(node, key)
     const child = property ?? additionalOf(node)
     if (child === undefined) continue
-    const at = property === undefined ? `${path}[${key}]` : memberPath(path, key)
-    const next = mapEmbedded(member, child, at, schema, replace)
-    if (next !== member) setOwn((changed ??= { ...object }), key, next)
+    const at = property === undefined ? `${path}[${key}]` : joinPath(path, key)
+    const next = mapEmbedded(field, child, at, schema, replace)
+    if (next !== field) setOwn((changed ??= { ...object }), key, next)
   }
   return changed ?? object
 }
@@ -82,10 +86,10 @@ function mapEmbedded(
 function coerceObject(object: JsonObject, path: string, unknown: string[]): JsonObject {
   for (const key of ['apiVersion', 'kind'] as const) {
     const text = object[key]
-    if (text !== undefined && typeof text !== 'string') throw malformed(memberPath(path, key), text, 'must be a string')
+    if (text !== undefined && typeof text !== 'string') throw malformed(joinPath(path, key), text, 'must be a string')
   }
   if (!Object.hasOwn(object, 'metadata')) return object
-  const at = memberPath(path, 'metadata')
+  const at = joinPath(path, 'metadata')
   try {
     const decoded = decodeObjectMeta(object['metadata']!, at)
     unknown.push(...decoded.unknown)
@@ -104,11 +108,11 @@ function malformed(field: string, value: JsonValue, detail: string): EmbeddedObj
 function validateObject(object: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = []
   const missing = (['apiVersion', 'kind'] as const).filter((key) => !Object.hasOwn(object, key))
-  for (const key of missing) errors.push(fieldErrors.required(memberPath(path, key)))
+  for (const key of missing) errors.push(fieldErrors.required(joinPath(path, key)))
   const { apiVersion, kind, metadata } = object
-  if (apiVersion !== undefined) errors.push(...validateApiVersion(apiVersion, memberPath(path, 'apiVersion')))
-  if (kind !== undefined) errors.push(...validateKind(kind, memberPath(path, 'kind')))
-  if (isJsonObject(metadata)) errors.push(...validateEmbeddedMeta(metadata, memberPath(path, 'metadata')))
+  if (apiVersion !== undefined) errors.push(...validateApiVersion(apiVersion, joinPath(path, 'apiVersion')))
+  if (kind !== undefined) errors.push(...validateKind(kind, joinPath(path, 'kind')))
+  if (isJsonObject(metadata)) errors.push(...validateEmbeddedMeta(metadata, joinPath(path, 'metadata')))
   return errors
 }
 
@@ -129,7 +133,10 @@ function validateKind(value: JsonValue, field: string): FieldError[] {
 
 const embedding = new WeakMap<SchemaNode, boolean>()
 
-/** Whether a schema has embedded objects anywhere; remembered per node, because most have none. References are not followed. */
+/**
+ * Reports that a schema has embedded objects anywhere; cached per node, because most have none. References are not
+ * followed.
+ */
 function hasEmbedded(node: SchemaNode): boolean {
   let known = embedding.get(node)
   if (known === undefined) {

@@ -1,19 +1,22 @@
-// The string formats that CRD schemas check. Others are ignored; names are compared without dashes (`date-time`, `datetime`).
+// The string formats that CRD schemas check. Others are ignored; names are compared without dashes (`date-time`,
+// `datetime`).
 import { dns1123Label, dns1123Subdomain } from '../names.ts'
 import { isEmailAddress } from './email-address.ts'
 import { isCidr, parseIpv4, parseIpv6 } from './ip-address.ts'
 import { isRequestUri } from './request-uri.ts'
 
-/** Says whether a text has a format. */
+/** Reports that a string has a format. */
 export type FormatCheck = (text: string) => boolean
 
-/** The check of a format, or undefined when Kubernetes 1.35 does not know it and so ignores it. */
+/** Returns the check of a format, or undefined for a format that Kubernetes 1.35 does not know and ignores. */
 export function formatCheck(format: string): FormatCheck | undefined {
   return checks.get(format.replaceAll('-', ''))
 }
 
 const hostnameLabel = '[a-zA-Z0-9\\p{S}\\p{L}]'
-/** One label; or several, of which the last has at least two letters. From the formats' specification in kube-openapi. */
+/**
+ * One label; or several, of which the last has at least two letters. From the formats' specification in kube-openapi.
+ */
 const hostname = new RegExp(
   `^(?:${hostnameLabel}(?:-?${hostnameLabel}{0,62})?|(?:${hostnameLabel}(?:[a-zA-Z0-9\\-\\p{S}\\p{L}]{0,61}${hostnameLabel})?\\.)+[a-zA-Z\\p{L}]{2,63})$`,
   'u',
@@ -92,7 +95,7 @@ function isCreditCard(text: string): boolean {
   return sum % 10 === 0
 }
 
-/** `2006-01-02`, a day that exists. */
+/** Reports that a string is a date, `2006-01-02`, that exists. */
 function isDate(text: string): boolean {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (match === null) return false
@@ -110,7 +113,7 @@ function isDateTime(text: string): boolean {
 }
 
 const goDuration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
-/** Units of Scala's durations; the last name of each may go on (`seconds`, `hours`). */
+/** Units of Scala's durations; the last name of each may have a plural (`seconds`, `hours`). */
 const scalaUnit = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/
 
 function isDuration(text: string): boolean {

@@ -1,6 +1,9 @@
-// IP addresses and prefixes as Go's net package reads them; for the string formats of schemas.
+// IP addresses and prefixes as Go's net package parses them; for the string formats of schemas.
 
-/** Reads an IPv4 address in dotted form. `sloppy`: leading zeros are decimal and allowed, as Kubernetes still accepts them. */
+/**
+ * Parses an IPv4 address in dotted form. `sloppy`: leading zeros are decimal and allowed, as Kubernetes still accepts
+ * them.
+ */
 export function parseIpv4(text: string, sloppy: boolean = false): readonly number[] | undefined {
   const parts = text.split('.')
   if (parts.length !== 4) return undefined
@@ -9,7 +12,7 @@ export function parseIpv4(text: string, sloppy: boolean = false): readonly numbe
   return bytes.every((byte) => byte <= 255) ? bytes : undefined
 }
 
-/** Reads an IPv6 address (no zone) into its 8 groups; the last two may be written as IPv4. */
+/** Parses an IPv6 address (no zone) to its 8 groups; the last two may be written as IPv4. */
 export function parseIpv6(text: string): readonly number[] | undefined {
   const halves = text.split('::')
   if (halves.length > 2) return undefined
@@ -37,7 +40,7 @@ function groups(text: string, mayEndInIpv4: boolean): number[] | undefined {
   return out
 }
 
-/** Whether a text is an address and a prefix length (`10.0.0.0/8`, `fd00::/64`). */
+/** Reports that a string is an address and a prefix length (`10.0.0.0/8`, `fd00::/64`). */
 export function isCidr(text: string): boolean {
   const slash = text.indexOf('/')
   if (slash < 0) return false

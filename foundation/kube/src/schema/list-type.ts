@@ -1,15 +1,16 @@
-// The promises of x-kubernetes-list-type: items of a set differ, items of a map differ in their keys. Checked beside validateValue.
+// Validation of x-kubernetes-list-type: items of a set are unique, items of a map have unique keys. Runs beside
+// validateValue.
 import { fieldErrors, fieldPath } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { marshalGoJson } from '../go-json.ts'
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
-import { additionalOf, memberPath, propertyOf, resolveNode } from './resolve.ts'
+import { additionalOf, joinPath, propertyOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
 /**
- * One Duplicate error for each item, or key of a map list, that was there before in its list, at its second occurrence.
- * On update Kubernetes asks this only of objects that kept the promise before: see {@link validateListTypesOnUpdate}.
+ * Returns one Duplicate error for each item, or key of a map list, that occurs more than once, at its second
+ * occurrence. On update Kubernetes checks only objects that were valid before: see {@link validateListTypesOnUpdate}.
  */
 export function validateListTypes(value: JsonValue, schema: TypeSchema): FieldError[] {
   const errors: FieldError[] = []
@@ -17,7 +18,7 @@ export function validateListTypes(value: JsonValue, schema: TypeSchema): FieldEr
   return errors
 }
 
-/** As {@link validateListTypes}; nothing when the old value broke a promise already. */
+/** Validates like {@link validateListTypes}, unless the old value was invalid already. */
 export function validateListTypesOnUpdate(value: JsonValue, old: JsonValue, schema: TypeSchema): FieldError[] {
   const errors = validateListTypes(value, schema)
   return errors.length > 0 && validateListTypes(old, schema).length > 0 ? [] : errors
@@ -31,11 +32,11 @@ function visit(value: JsonValue, reference: SchemaNode, path: string, schema: Ty
     if (node.items === undefined) return
     for (const [index, item] of value.entries()) visit(item, node.items, fieldPath(path, index), schema, errors)
   } else if (isJsonObject(value)) {
-    visitMembers(value, node, path, schema, errors)
+    visitFields(value, node, path, schema, errors)
   }
 }
 
-function visitMembers(
+function visitFields(
   object: JsonObject,
   node: SchemaNode,
   path: string,
@@ -44,10 +45,10 @@ function visitMembers(
 ): void {
   const additional = additionalOf(node)
   if (node.properties === undefined && additional === undefined) return
-  for (const [key, member] of Object.entries(object)) {
+  for (const [key, field] of Object.entries(object)) {
     const property = propertyOf(node, key)
-    if (property !== undefined) visit(member, property, memberPath(path, key), schema, errors)
-    else if (additional !== undefined) visit(member, additional, fieldPath(path, { key }), schema, errors)
+    if (property !== undefined) visit(field, property, joinPath(path, key), schema, errors)
+    else if (additional !== undefined) visit(field, additional, fieldPath(path, { key }), schema, errors)
   }
 }
 

@@ -1,13 +1,14 @@
-// The metadata of an object as Go's ObjectMeta reads and writes it: unknown fields and empty values drop out, wrong types are refused in the
-// words of Go's decoder. For custom resources and the resources embedded in them; built-in kinds are decoded with the rest of their types.
+// The metadata of an object as Go's ObjectMeta decodes and encodes it: unknown fields and empty values are dropped,
+// wrong types are rejected with the messages of Go's decoder. For custom resources and the resources embedded in them;
+// built-in kinds are decoded with the rest of their types.
 import { formatTime } from '../conditions.ts'
 import { goQuote } from '../go-text.ts'
 import type { JsonObject, JsonValue, MutableJsonObject, ObjectMeta } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
 import { isInt64 } from './number-text.ts'
-import { memberPath } from './resolve.ts'
+import { joinPath } from './resolve.ts'
 
-/** Metadata is not what ObjectMeta can hold. `message` is what Go's decoder says. */
+/** Thrown for metadata that does not decode to ObjectMeta. `message` is that of Go's decoder. */
 export class ObjectMetaError extends Error {
   override readonly name = 'ObjectMetaError'
   readonly code = 'MalformedMetadata'
@@ -21,8 +22,8 @@ export interface DecodedObjectMeta {
 }
 
 /**
- * Decodes `metadata`. Null reads as empty; times come out as RFC 3339 in UTC with whole seconds.
- * @param path where it stands, for the paths of unknown fields
+ * Decodes `metadata`. Null is empty; times become RFC 3339 in UTC with whole seconds.
+ * @param path the path of the metadata, for the paths of unknown fields
  * @throws ObjectMetaError
  */
 export function decodeObjectMeta(value: JsonValue, path: string = 'metadata'): DecodedObjectMeta {
@@ -92,7 +93,7 @@ const objectMeta: StructType = {
   },
 }
 
-/** `place` is the dotted path of struct fields so far, `path` that of the value with its indices. */
+/** Decodes a field; `place` is the dotted path of struct fields so far, `path` that of the value with its indices. */
 function decodeStruct(
   object: JsonObject,
   type: StructType,
@@ -101,15 +102,15 @@ function decodeStruct(
   unknown: string[],
 ): JsonObject {
   const out: MutableJsonObject = {}
-  for (const [key, member] of Object.entries(object)) {
+  for (const [key, value] of Object.entries(object)) {
     const kind = Object.hasOwn(type.fields, key) ? type.fields[key] : undefined
     if (kind === undefined) {
-      unknown.push(memberPath(path, key))
+      unknown.push(joinPath(path, key))
       continue
     }
-    if (member === null) continue
-    const field = memberPath(place, key)
-    const decoded = decode(member, kind, `Go struct field ${type.name}.${field}`, field, memberPath(path, key), unknown)
+    if (value === null) continue
+    const field = joinPath(place, key)
+    const decoded = decode(value, kind, `Go struct field ${type.name}.${field}`, field, joinPath(path, key), unknown)
     if (!isOmitted(decoded, kind, key)) out[key] = decoded
   }
   for (const key of type.always ?? []) out[key] ??= ''

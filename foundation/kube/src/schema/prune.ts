@@ -1,26 +1,27 @@
-// Takes out of a value what its schema does not know (structural pruning), and reports where it was. Nothing is changed in place: a value
-// that has nothing to lose comes back as it is, otherwise only the objects on the way to a lost field are new.
+// Structural pruning: removes the fields that a schema does not specify and reports their paths. Nothing is changed in
+// place: a value without such fields is returned unchanged, otherwise only the objects above a removed field are new.
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
-import { additionalOf, memberPath, propertyOf, resolveNode } from './resolve.ts'
+import { additionalOf, joinPath, propertyOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
-/** What pruning gives. */
+/** The result of pruning. */
 export interface Pruned {
   readonly value: JsonValue
   /** Paths of the fields that were dropped (`spec.list[0].typo`), sorted. */
   readonly pruned: readonly string[]
 }
 
-/** How to prune. */
+/** Options of pruning. */
 export interface PruneOptions {
-  /** The value is a whole object: apiVersion, kind and metadata at its top always stay. Default true. */
+  /** The value is a whole object: apiVersion, kind and metadata at its root always stay. Default true. */
   readonly resourceRoot?: boolean
 }
 
 /**
- * Drops the fields that the schema does not specify. `x-kubernetes-preserve-unknown-fields` keeps those of its own level, while known
- * fields below it are pruned all the same; embedded resources keep apiVersion, kind and metadata as they are.
+ * Removes the fields that the schema does not specify. `x-kubernetes-preserve-unknown-fields` preserves those of its
+ * own level, while specified fields below it are still pruned; embedded resources keep apiVersion, kind and metadata
+ * unchanged.
  */
 export function prune(value: JsonValue, schema: TypeSchema, options: PruneOptions = {}): Pruned {
   const pruned: string[] = []
@@ -34,7 +35,7 @@ export function prune(value: JsonValue, schema: TypeSchema, options: PruneOption
   return { value: result, pruned: pruned.sort() }
 }
 
-/** Whether a member belongs to every object, whatever its schema says. */
+/** Reports that a field belongs to every object, regardless of its schema. */
 export function isTypeOrObjectMeta(key: string): boolean {
   return key === 'apiVersion' || key === 'kind' || key === 'metadata'
 }
@@ -48,7 +49,7 @@ class Pruner {
     this.#pruned = pruned
   }
 
-  /** `node` undefined: nothing is known here, so every field of every object goes. */
+  /** `node` undefined: nothing is specified here, so every field of every object is removed. */
   prune(value: JsonValue, reference: SchemaNode | undefined, path: string): JsonValue {
     const node = reference && resolveNode(reference, this.#schema)
     if (isJsonArray(value)) return this.#list(value, node, path)
@@ -56,7 +57,7 @@ class Pruner {
   }
 
   #list(list: readonly JsonValue[], node: SchemaNode | undefined, path: string): JsonValue {
-    // A preserving list hands its licence down to its items (lists of lists of anything).
+    // A list that preserves unknown fields passes that on to its items (lists of lists of anything).
     const items =
       node?.['x-kubernetes-preserve-unknown-fields'] === true ? preserving(node.items, this.#schema) : node?.items
     if (items === null) return list
@@ -76,20 +77,20 @@ class Pruner {
       const property = node && propertyOf(node, key)
       if (property === undefined && (node === undefined || node.additionalProperties === undefined)) {
         if (preserve) continue
-        this.#pruned.push(memberPath(path, key))
+        this.#pruned.push(joinPath(path, key))
         changed ??= { ...object }
         delete changed[key]
         continue
       }
-      const member = object[key]!
-      const next = this.prune(member, property ?? additionalOf(node!), memberPath(path, key))
-      if (next !== member) setOwn((changed ??= { ...object }), key, next)
+      const field = object[key]!
+      const next = this.prune(field, property ?? additionalOf(node!), joinPath(path, key))
+      if (next !== field) setOwn((changed ??= { ...object }), key, next)
     }
     return changed ?? object
   }
 }
 
-/** The item schema as a preserving parent passes it on; null when nothing below can be pruned. */
+/** Returns the item schema under a parent that preserves unknown fields; null when nothing below is pruned. */
 function preserving(items: SchemaNode | undefined, schema: TypeSchema): SchemaNode | null {
   if (items === undefined) return null
   const resolved = resolveNode(items, schema)

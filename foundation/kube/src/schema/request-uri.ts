@@ -1,8 +1,8 @@
-// The schema format `uri`: what Go's url.ParseRequestURI accepts, an absolute URI or an absolute path.
+// The schema format `uri`: an absolute URI or an absolute path, as Go's url.ParseRequestURI accepts it.
 
-/** Whether a text is an absolute URI or an absolute path. */
+/** Reports that a string is an absolute URI or an absolute path. */
 export function isRequestUri(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
   if (text === '' || /[\x00-\x1f\x7f]/.test(text)) return false
   if (text === '*') return true
   const scheme = /^[a-zA-Z][a-zA-Z0-9+.-]*:/.exec(text)?.[0]
@@ -30,6 +30,6 @@ function isAuthority(authority: string): boolean {
   if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user) || !areEscapesValid(user)) return false
   const host = authority.slice(at + 1)
   if (host.startsWith('[')) return /^\[[0-9a-fA-F:.]+(?:%25[A-Za-z0-9\-._~]+)?\](?::\d*)?$/.test(host)
-  // Escapes in a host may only stand for bytes outside ASCII.
+  // Escapes in a host may only encode bytes outside ASCII.
   return /^(?:[A-Za-z0-9\-._~!$&'()*+,;=<>"[\]\u0080-\uffff]|%[89a-fA-F][0-9a-fA-F])*(?::\d*)?$/.test(host)
 }

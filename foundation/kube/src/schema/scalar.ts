@@ -1,4 +1,4 @@
-// Checks of strings and numbers; see validate.ts for what is around them.
+// Validation of strings and numbers; validate.ts validates their containers.
 import { compileRegex } from '../regex.ts'
 import type { JsonValue } from '../object.ts'
 import { formatCheck } from './format.ts'
@@ -6,7 +6,7 @@ import { formatBound, formatGoFloat, isInt64 } from './number-text.ts'
 import type { SchemaNode } from './schema-node.ts'
 import type { Finding } from './validate.ts'
 
-/** The JSON type of a value in schema words. Numbers without a fraction are integers. */
+/** Returns the schema type of a value. Numbers without a fraction are integers. */
 export function typeOf(value: JsonValue): 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object' {
   if (value === null) return 'null'
   switch (typeof value) {
@@ -22,7 +22,7 @@ export function typeOf(value: JsonValue): 'null' | 'boolean' | 'integer' | 'numb
   }
 }
 
-/** Length and pattern (the first that fails) and format. Lengths count code points. */
+/** Checks length and pattern (the first that fails) and format. Lengths count code points. */
 export function checkString(value: string, node: SchemaNode, report: (finding: Finding) => void): void {
   if (node.maxLength !== undefined && value.length > node.maxLength && codePoints(value) > node.maxLength) {
     report({ tooLong: node.maxLength })
@@ -35,9 +35,9 @@ export function checkString(value: string, node: SchemaNode, report: (finding: F
   if (formatCheck(node.format)?.(value) === false) report({ type: node.format, value })
 }
 
-/** multipleOf, maximum, minimum, each on its own. */
+/** Checks multipleOf, maximum and minimum independently. */
 export function checkNumber(value: number | bigint, node: SchemaNode, report: (finding: Finding) => void): void {
-  // Go keeps these limits as float64; ours beyond 2^53 are BigInts.
+  // Go has these limits as float64; ours beyond 2^53 are BigInts.
   const [multipleOf, maximum, minimum] = [node.multipleOf, node.maximum, node.minimum].map((limit) =>
     limit === undefined ? undefined : Number(limit),
   )

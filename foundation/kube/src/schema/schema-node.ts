@@ -1,4 +1,4 @@
-// One form of schema for built-in types (OpenAPI v3 with $ref) and CRDs (structural, no $ref). Everything that walks a schema takes these.
+// The schema type shared by built-in types (OpenAPI v3 with $ref) and CRDs (structural, no $ref).
 import type { JsonValue } from '../object.ts'
 
 /** A node of an OpenAPI v3 schema as Kubernetes uses it. */
@@ -57,9 +57,9 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean
 }
 
-/** A schema and the place its `$ref`s point into. CRD schemas have no references. */
+/** A schema and the resolver of its `$ref`s. CRD schemas have no references. */
 export interface TypeSchema {
   readonly root: SchemaNode
-  /** The schema that a bare `$ref` name stands for; undefined when there is none. */
+  /** Returns the schema that a bare `$ref` name refers to; undefined when there is none. */
   resolve(ref: string): SchemaNode | undefined
 }

@@ -1,13 +1,15 @@
-// fieldValidation: which fields of a body its type does not know, and how the API server words that in warnings and in strict errors.
+// fieldValidation: the unknown fields of a request body, and the API server's messages for them in warnings and strict
+// errors.
 import type { JsonObject, JsonValue } from '../object.ts'
 import { isJsonArray, isJsonObject } from '../own-property.ts'
 import { goQuote } from '../go-text.ts'
-import { additionalOf, memberPath, propertyOf, resolveNode } from './resolve.ts'
+import { additionalOf, joinPath, propertyOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
 /**
- * Paths of the fields that a schema (with or without `$ref`) does not declare, in the order of the body, as Go's strict decoder reports
- * them for built-in types. What is unknown is not looked into. Custom resources report what {@link prune} dropped.
+ * Returns the paths of the fields that a schema (with or without `$ref`) does not declare, in the order of the body, as
+ * Go's strict decoder reports them for built-in types. Values of unknown fields are skipped. Custom resources report
+ * the fields that {@link prune} dropped.
  */
 export function unknownFields(value: JsonValue, schema: TypeSchema): string[] {
   const found: string[] = []
@@ -15,19 +17,22 @@ export function unknownFields(value: JsonValue, schema: TypeSchema): string[] {
   return found
 }
 
-/** `unknown field "spec.x"`: the text of a warning and of a strict error. */
+/** Returns the message of a warning and of a strict error: `unknown field "spec.x"`. */
 export function unknownFieldText(path: string): string {
   return `unknown field ${goQuote(path)}`
 }
 
-/** `duplicate field "spec.x"`: the text of a warning and of a strict error. */
+/** Returns the message of a warning and of a strict error: `duplicate field "spec.x"`. */
 export function duplicateFieldText(path: string): string {
   return `duplicate field ${goQuote(path)}`
 }
 
-/** What fieldValidation=Strict answers, from the texts of single fields; to be put behind what could not be decoded. */
-export function strictDecodingError(texts: readonly string[]): string {
-  return `strict decoding error: ${texts.join(', ')}`
+/**
+ * Returns the error of fieldValidation=Strict from the messages of single fields; callers append it to the decoder's
+ * message.
+ */
+export function strictDecodingError(messages: readonly string[]): string {
+  return `strict decoding error: ${messages.join(', ')}`
 }
 
 function visit(value: JsonValue, reference: SchemaNode, path: string, schema: TypeSchema, found: string[]): void {
@@ -36,17 +41,17 @@ function visit(value: JsonValue, reference: SchemaNode, path: string, schema: Ty
     if (node.items === undefined) return
     for (const [index, item] of value.entries()) visit(item, node.items, `${path}[${index}]`, schema, found)
   } else if (isJsonObject(value)) {
-    visitMembers(value, node, path, schema, found)
+    visitFields(value, node, path, schema, found)
   }
 }
 
-function visitMembers(object: JsonObject, node: SchemaNode, path: string, schema: TypeSchema, found: string[]): void {
-  // An object without declared members is free-form: RawExtension, FieldsV1, JSON.
+function visitFields(object: JsonObject, node: SchemaNode, path: string, schema: TypeSchema, found: string[]): void {
+  // An object without declared fields is free-form: RawExtension, FieldsV1, JSON.
   const isFree = node.properties === undefined || node['x-kubernetes-preserve-unknown-fields'] === true
   const additional = additionalOf(node)
-  for (const [key, member] of Object.entries(object)) {
+  for (const [key, field] of Object.entries(object)) {
     const child = propertyOf(node, key) ?? additional
-    if (child !== undefined) visit(member, child, memberPath(path, key), schema, found)
-    else if (!isFree && node.additionalProperties !== true) found.push(memberPath(path, key))
+    if (child !== undefined) visit(field, child, joinPath(path, key), schema, found)
+    else if (!isFree && node.additionalProperties !== true) found.push(joinPath(path, key))
   }
 }

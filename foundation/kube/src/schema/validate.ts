@@ -1,5 +1,5 @@
-// Checks a value against a schema with the messages of the Kubernetes API server, and forgives on update what was wrong before and has not
-// changed (ratcheting, KEP-4008). Unknown fields are no business of validation: prune first.
+// Validation of a value against a schema with the messages of the Kubernetes API server. On update, unchanged values
+// that were invalid before are tolerated (ratcheting, KEP-4008). Unknown fields are not validated: prune first.
 import { fieldErrors } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { marshalGoJson } from '../go-json.ts'
@@ -8,25 +8,25 @@ import { jsonEqual } from '../json.ts'
 import type { JsonObject, JsonValue } from '../object.ts'
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
 import { checkNumber, checkString, typeOf } from './scalar.ts'
-import { correlateItem, correlateMember } from './correlation.ts'
+import { correlateItem, correlateField } from './correlation.ts'
 import type { Correlation } from './correlation.ts'
 import { additionalOf, resolveNode } from './resolve.ts'
 import type { SchemaNode, TypeSchema } from './schema-node.ts'
 
-/** How to validate. */
+/** Options of validation. */
 export interface ValidateOptions {
-  /** The value before the update: what was invalid already and is unchanged is tolerated. */
+  /** The value before the update: unchanged values that were invalid are tolerated. */
   readonly old?: JsonValue
   /**
-   * Where the value stands, for the field of each error (`spec.validation.openAPIV3Schema.default`). The messages name fields
-   * relative to the value, as Kubernetes does. Default: the value is the whole object.
+   * The path of the value, for the field of each error (`spec.validation.openAPIV3Schema.default`). The messages name
+   * fields relative to the value, as Kubernetes does. Default: the value is the whole object.
    */
   readonly path?: string
 }
 
 /**
- * All errors of a value in the order that Kubernetes finds them (its own order varies where it walks maps; here it is the schema's).
- * `anyOf`, `oneOf` and `not` report on the whole value, beside the errors of the alternative that came closest.
+ * Returns all errors of a value in the order of Kubernetes (its own order varies where it walks maps; here it is the
+ * schema's). `anyOf`, `oneOf` and `not` report on the whole value, beside the errors of the best matching alternative.
  */
 export function validateValue(value: JsonValue, schema: TypeSchema, options: ValidateOptions = {}): FieldError[] {
   const validator = new Validator(schema, options.path ?? '')
@@ -40,7 +40,10 @@ export function validateValue(value: JsonValue, schema: TypeSchema, options: Val
   return outcome.errors
 }
 
-/** Errors of one walk, and how much of it held: of several failing alternatives the one with most matches is reported. */
+/**
+ * The errors of one validation and its number of matches: of several failing alternatives the one with most matches is
+ * reported.
+ */
 class Outcome {
   readonly errors: FieldError[] = []
   matches = 0
@@ -60,7 +63,7 @@ class Validator {
     this.#base = base
   }
 
-  /** A check whose errors do not count when the value is as it was. */
+  /** Runs a check whose errors are ignored when the value is unchanged. */
   checkRatcheted(
     value: JsonValue,
     node: SchemaNode,
@@ -187,12 +190,12 @@ class Validator {
     const properties = node.properties ?? {}
     this.#checkAdditional(object, node, name, old, outcome)
     for (const [key, property] of Object.entries(properties)) {
-      const member = ownValue(object, key)
-      if (member === undefined) continue
-      // The type of the object itself is not ratcheted: old and new have been brought to one version already.
+      const field = ownValue(object, key)
+      if (field === undefined) continue
+      // The type of the object itself is not ratcheted: old and new have been converted to one version already.
       const isTypeMeta = name === '' && (key === 'apiVersion' || key === 'kind')
-      const before = isTypeMeta || old === undefined ? undefined : correlateMember(old, key, this.#schema)
-      this.checkRatcheted(member, property, name === '' ? key : `${name}.${key}`, before, outcome)
+      const before = isTypeMeta || old === undefined ? undefined : correlateField(old, key, this.#schema)
+      this.checkRatcheted(field, property, name === '' ? key : `${name}.${key}`, before, outcome)
     }
     for (const key of node.required ?? []) {
       if (!Object.hasOwn(object, key)) outcome.errors.push(fieldErrors.required(this.#field(`${name}.${key}`)))
@@ -209,20 +212,14 @@ class Validator {
   ): void {
     const additional = additionalOf(node)
     if (additional === undefined && node.additionalProperties !== false) return
-    for (const [key, member] of Object.entries(object)) {
+    for (const [key, field] of Object.entries(object)) {
       if (node.properties !== undefined && Object.hasOwn(node.properties, key)) continue
       if (additional === undefined) {
         outcome.errors.push(
           fieldErrors.invalid(this.#field(name), key, `${name}.${key} in body is a forbidden property`),
         )
       } else {
-        this.checkRatcheted(
-          member,
-          additional,
-          `${name}.${key}`,
-          old && correlateMember(old, key, this.#schema),
-          outcome,
-        )
+        this.checkRatcheted(field, additional, `${name}.${key}`, old && correlateField(old, key, this.#schema), outcome)
       }
     }
   }
@@ -272,11 +269,11 @@ class Validator {
   }
 }
 
-/** What is wrong with a scalar or with a container as such. */
+/** Validates a scalar, or a container without its contents. */
 export type Finding =
   | { readonly type: string; readonly value: string }
   | { readonly tooLong: number }
-  /** `multipleOf` is not positive: no number can satisfy it. */
+  /** `multipleOf` is not positive: no number satisfies it. */
   | { readonly badFactor: number }
   | { readonly value: JsonValue; readonly detail: string }
 
@@ -284,7 +281,7 @@ function hasJunctor(node: SchemaNode): boolean {
   return node.anyOf !== undefined || node.oneOf !== undefined || node.allOf !== undefined || node.not !== undefined
 }
 
-/** Of failed alternatives the first of those with most matches. */
+/** Returns the first of the failed alternatives with most matches. */
 function closest(results: readonly Outcome[]): Outcome {
   return results.reduce((best, result) => (result.matches > best.matches ? result : best))
 }

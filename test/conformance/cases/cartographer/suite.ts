@@ -5,14 +5,14 @@ import {
   healthOf,
   interpolateText,
   mergeParams,
-  providingRun,
+  newestHealthyRun,
   readyFrom,
   resourcesHealthy,
   selectionReason,
   submittedFromRuns,
   summarize,
-  surplusRuns,
-  winners,
+  runsToPrune,
+  bestMatches,
 } from '@fairlead/supply'
 import type {
   BlueprintParam,
@@ -76,7 +76,7 @@ function listOf<T>(one: unknown): T[] {
 
 const selection: Play = (input, want) => {
   const owner = input['owner'] as KubeObject
-  const came = winners(owner, input['selectors'] as readonly OwnerSelector[])
+  const came = bestMatches(owner, input['selectors'] as readonly OwnerSelector[])
   return sameKeys(want, { winners: came, reason: selectionReason('Workload', owner, came.length) })
 }
 
@@ -93,7 +93,7 @@ const immutable: Play = (input, want) => {
   const stamped = runs.toSorted((a, b) => b.created - a.created)[0]
   const submitted = submittedFromRuns(runs)
   return [
-    ...sameValue('output', want['output'], providingRun(runs)?.value ?? null),
+    ...sameValue('output', want['output'], newestHealthyRun(runs)?.value ?? null),
     ...sameKeys((want['submitted'] ?? {}) as Want, { ...submitted }),
     ...sameKeys((want['healthy'] ?? {}) as Want, { ...stamped?.verdict }),
   ]
@@ -147,7 +147,7 @@ const plays: Readonly<Record<string, { readonly area: Area; readonly play: Play 
   retention: {
     area: { input: ['retentionPolicy', 'objects'], want: ['deleted'] },
     play: (input, want) => {
-      const surplus = surplusRuns(input['objects'] as readonly Run[], input['retentionPolicy'] as RetentionPolicy)
+      const surplus = runsToPrune(input['objects'] as readonly Run[], input['retentionPolicy'] as RetentionPolicy)
       return sameKeys(want, { deleted: surplus.map(({ name }) => name) })
     },
   },

@@ -168,7 +168,7 @@ export class World implements AsyncDisposable {
       { tag: this.#tag(taggedFor, by), parent, hops: 1, seen: '' },
     )
     const manager = fieldManager(controller.name)
-    const { object: applied } = await this.client.applyAnswer(
+    const { object: applied } = await this.client.applyRaw(
       owner === null ? withMetadata(configuration, {}, { ownerReferences: [] }) : configuration,
       { manager, force: true },
     )

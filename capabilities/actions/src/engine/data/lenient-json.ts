@@ -1,14 +1,14 @@
-// The JSON dialect that action maps are written in (originals/kappnav.md §1.2): what strict JSON refuses is read, and told.
+// The JSON dialect of action maps (originals/kappnav.md §1.2). Deviations from strict JSON are accepted and reported.
 import { JsonSyntaxError, parseJson, setOwn } from '@fairlead/kube'
 import type { JsonValue, MutableJsonObject } from '@fairlead/kube'
 
-/** A value, and what strict JSON would have refused in its text: one sentence per sort of thing, with the line of the first. */
+/** A value and its deviations from strict JSON: one clause per kind of deviation, with the line of the first. */
 export interface LenientJson {
   readonly value: JsonValue
   readonly deviations: readonly string[]
 }
 
-/** A text that is not even lenient JSON. `line` and `column` count from 1. */
+/** The string is not even lenient JSON. `line` and `column` count from 1. */
 export class LenientJsonError extends Error {
   override readonly name = 'LenientJsonError'
   readonly code = 'InvalidJson'
@@ -22,10 +22,10 @@ export class LenientJsonError extends Error {
   }
 }
 
-/** Deeper nesting is refused: no map needs it, and a parser's stack ends somewhere. */
+/** Maximum nesting: no map needs more, and the stack of the parser is bounded. */
 const maxDepth = 100
 
-/** Reads a text; strict JSON takes the short way. Throws LenientJsonError. */
+/** Parses a string; strict JSON takes the fast path. Throws LenientJsonError. */
 export function parseLenientJson(text: string): LenientJson {
   try {
     return { value: parseJson(text, { maxDepth }), deviations: [] }
@@ -57,7 +57,7 @@ class Parser {
   #value(): JsonValue {
     this.#skipBlanks()
     const char = this.#text[this.#at]
-    if (char === undefined) this.#fail('the text ends where a value should be')
+    if (char === undefined) this.#fail('the data ends where a value should be')
     if (char === '{') return this.#nested(() => this.#object())
     if (char === '[') return this.#nested(() => this.#array())
     if (char === '"' || char === "'") return this.#string(char)
@@ -80,7 +80,7 @@ class Parser {
       setOwn(object, name, this.#value())
       this.#skipBlanks()
       if (this.#take('}')) return object
-      if (!this.#separator()) this.#fail('"," or "}" should follow a member of an object')
+      if (!this.#separator()) this.#fail('"," or "}" should follow a field of an object')
     }
   }
 
@@ -110,20 +110,20 @@ class Parser {
   }
 
   #string(quote: string): string {
-    if (quote === "'") this.#note('a text in single quotes')
+    if (quote === "'") this.#note('a string in single quotes')
     const start = this.#at++
     let text = ''
     for (;;) {
       const char = this.#text[this.#at++]
       if (char === undefined) {
         this.#at = start
-        this.#fail('a text without its closing quote')
+        this.#fail('a string without its closing quote')
       }
       if (char === quote) return text
       if (char === '\\') text += this.#escape()
       else {
         if (char < ' ')
-          this.#note(char === '\n' || char === '\r' ? 'a line break in a text' : 'a control character in a text')
+          this.#note(char === '\n' || char === '\r' ? 'a line break in a string' : 'a control character in a string')
         text += char
       }
     }
@@ -148,8 +148,8 @@ class Parser {
       '/': '/',
     }
     if (char !== undefined && Object.hasOwn(known, char)) return known[char]!
-    if (char !== "'" && char !== '\n') this.#fail(`there is no escape \\${char ?? ''}`)
-    this.#note(char === '\n' ? 'a line break in a text' : "the escape \\'")
+    if (char !== "'" && char !== '\n') this.#fail(`unknown escape \\${char ?? ''}`)
+    this.#note(char === '\n' ? 'a line break in a string' : "the escape \\'")
     return char
   }
 
@@ -221,6 +221,6 @@ function literal(text: string, note: (what: string) => void): JsonValue {
     return word === 'null' ? null : word === 'true'
   }
   if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return parseJson(text)
-  note('a text without quotes')
+  note('a string without quotes')
   return text
 }

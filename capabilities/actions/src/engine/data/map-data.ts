@@ -7,10 +7,13 @@ import type { Problem } from './problem.ts'
 /** A ConfigMap as far as maps need it. */
 export type MapObject = Pick<KubeObject, 'metadata'> & { readonly data?: unknown }
 
-/** A ConfigMap may not be larger; what comes from files is held to the same. Bytes are counted as UTF-16 units, which is never more. */
+/**
+ * Maximum size of a ConfigMap, for maps from files as well. Counted in UTF-16 units, which are never more than the
+ * bytes.
+ */
 const maxLength = 1_048_576
 
-/** Reads the data keys of a ConfigMap as JSON, each for itself: one that cannot be read is a problem and nothing else. */
+/** The data of a ConfigMap, each key parsed as JSON on request. */
 export class MapData {
   readonly problems: Problem[] = []
   readonly #data: JsonObject
@@ -26,13 +29,13 @@ export class MapData {
       this.problems.push({
         code: 'MapTooLarge',
         field: 'data',
-        message: `the map holds ${length} characters, a ConfigMap at most ${maxLength}; nothing of it is used`,
+        message: `the map has ${length} characters, a ConfigMap at most ${maxLength}; the whole map is ignored`,
       })
     }
     this.#data = isTooLarge ? {} : data
   }
 
-  /** The value of a key; undefined when the key is absent or cannot be read. */
+  /** Returns the value of a key; undefined when the key is absent or invalid. */
   read(key: string): JsonValue | undefined {
     const text = ownValue(this.#data, key)
     if (text === undefined || text === null) return undefined
@@ -41,7 +44,7 @@ export class MapData {
       this.problems.push({
         code: 'InvalidMap',
         field,
-        message: 'data of a ConfigMap are texts; write the JSON as a text (|)',
+        message: 'values in data must be strings; write the JSON as a block scalar (|)',
       })
       return undefined
     }
@@ -51,42 +54,42 @@ export class MapData {
         this.problems.push({
           code: 'LenientJson',
           field,
-          message: `strict JSON would refuse: ${deviations.join(', ')}`,
+          message: `not strict JSON: ${deviations.join(', ')}`,
         })
       return value
     } catch (error) {
       if (!(error instanceof LenientJsonError)) throw error
-      this.problems.push({ code: 'InvalidJson', field, message: `${error.message}; the whole key is left out` })
+      this.problems.push({ code: 'InvalidJson', field, message: `${error.message}; the whole key is ignored` })
       return undefined
     }
   }
 
-  /** The list of a key; empty when there is none. */
+  /** Returns the list of a key; empty when there is none. */
   list(key: string): readonly JsonValue[] {
     const value = this.read(key)
     if (value === undefined || isJsonArray(value)) return value ?? []
     this.problems.push({
       code: 'InvalidMap',
       field: `data.${key}`,
-      message: 'should be a list [ … ]; the whole key is left out',
+      message: 'should be a list [ … ]; the whole key is ignored',
     })
     return []
   }
 
-  /** The object of a key; empty when there is none. */
+  /** Returns the object of a key; empty when there is none. */
   object(key: string): JsonObject {
     const value = this.read(key)
     if (value === undefined || isJsonObject(value)) return value ?? {}
     this.problems.push({
       code: 'InvalidMap',
       field: `data.${key}`,
-      message: 'should be an object { … }; the whole key is left out',
+      message: 'should be an object { … }; the whole key is ignored',
     })
     return {}
   }
 }
 
-/** An object's part that should be an object; an empty one when it is something else. */
+/** Returns the value if it is an object, else an empty one. */
 export function asData(value: unknown): JsonObject {
   return isJsonObject(value as JsonValue) ? (value as JsonObject) : {}
 }

@@ -1,16 +1,16 @@
-// What is wrong with a mapping, a map or an action, as a value: one author's mistake never stops another's actions.
+// Problems of mappings, maps and actions, as values: the mistake of one author never disables the actions of another.
 
 /**
  * Stable codes:
- * - `InvalidMapping`: a KindActionMapping as a whole cannot be used (its precedence).
- * - `InvalidRule`: one rule lacks something or has a wrong type.
+ * - `InvalidMapping`: a KindActionMapping cannot be used at all (its precedence).
+ * - `InvalidRule`: a rule lacks a field, or a field has a wrong type.
  * - `UnknownVariable`: `mapname` names a variable that does not exist.
  * - `NoValue`: a variable of `mapname` has no value for this resource.
- * - `InvalidMapName`: what comes out of `mapname` is no name of a ConfigMap.
- * - `InvalidJson`: a data key cannot be read at all.
- * - `LenientJson`: a data key is read, but strict JSON would refuse it.
- * - `InvalidMap`: a data key has another form than it should.
- * - `InvalidAction`: one action of a map cannot be used.
+ * - `InvalidMapName`: the result of `mapname` is not a valid ConfigMap name.
+ * - `InvalidJson`: a data key cannot be parsed.
+ * - `LenientJson`: a data key is used although it is not strict JSON.
+ * - `InvalidMap`: a data key has a wrong type or shape.
+ * - `InvalidAction`: an action of a map cannot be used.
  * - `MapTooLarge`: a map is larger than a ConfigMap may be.
  */
 export type ProblemCode =
@@ -25,11 +25,11 @@ export type ProblemCode =
   | 'InvalidAction'
   | 'MapTooLarge'
 
-/** One thing that is wrong. */
+/** A problem of one field. */
 export interface Problem {
   readonly code: ProblemCode
-  /** Where in its object, as a path: `spec.mappings[2].mapname`, `data.url-actions[0]`. */
+  /** Path of the field in its object: `spec.mappings[2].mapname`, `data.url-actions[0]`. */
   readonly field: string
-  /** What is wrong and what to write instead. */
+  /** The mistake, and what to write instead. */
   readonly message: string
 }

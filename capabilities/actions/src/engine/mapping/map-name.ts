@@ -4,7 +4,7 @@ import type { OwnerReference } from '@fairlead/kube'
 import type { ProblemCode } from '../data/problem.ts'
 import type { Target } from './target.ts'
 
-/** Variables of `mapname`, each with what it stands for. Kinds and subkinds are in lower case, as names of objects must be. */
+/** Values of the variables of `mapname`. Kinds and subkinds are in lower case, as names of objects must be. */
 const variables: Readonly<Record<string, (target: Target, owner: MatchedOwner | undefined) => string | undefined>> = {
   group: (target) => target.group,
   namespace: (target) => target.namespace,
@@ -19,39 +19,39 @@ const variables: Readonly<Record<string, (target: Target, owner: MatchedOwner | 
 /** The owner that satisfied a rule. */
 export type MatchedOwner = Pick<OwnerReference, 'apiVersion' | 'kind' | 'uid'>
 
-/** A `mapname`, read once. */
+/** A parsed `mapname`. */
 export interface MapNameTemplate {
   readonly text: string
-  /** Literal texts, and variables between them: one text more than variables. */
-  readonly texts: readonly string[]
+  /** The literals around the variables: one more than there are variables. */
+  readonly literals: readonly string[]
   readonly variables: readonly string[]
 }
 
-/** What a template gives for a target. */
+/** The name that a template gives for a target, or the reason why it gives none. */
 export type MapName = { readonly name: string } | { readonly code: ProblemCode; readonly message: string }
 
-/** Reads a `mapname`; a text says which variable is unknown. */
+/** Parses a `mapname`, or returns its first unknown variable. */
 export function parseMapName(text: string): MapNameTemplate | { readonly unknown: string } {
-  const texts: string[] = []
+  const literals: string[] = []
   const names: string[] = []
   let from = 0
   for (const match of text.matchAll(/\$\{([^{}]*)\}/g)) {
     const name = match[1]!
     if (!Object.hasOwn(variables, name)) return { unknown: name }
-    texts.push(text.slice(from, match.index))
+    literals.push(text.slice(from, match.index))
     names.push(name)
     from = match.index + match[0].length
   }
-  texts.push(text.slice(from))
-  return { text, texts, variables: names }
+  literals.push(text.slice(from))
+  return { text, literals, variables: names }
 }
 
-/** The variables that a `mapname` may hold, for messages. */
+/** The variables of `mapname`, for messages. */
 export const mapNameVariables: readonly string[] = Object.keys(variables).map((name) => `\${${name}}`)
 
-/** Puts the values of a target in. A name comes out, or what is wrong with it. */
+/** Substitutes the values of a target. Returns the name, or the problem with it. */
 export function fillMapName(template: MapNameTemplate, target: Target, owner: MatchedOwner | undefined): MapName {
-  let name = template.texts[0]!
+  let name = template.literals[0]!
   for (const [index, variable] of template.variables.entries()) {
     const value = variables[variable]!(target, owner)
     if (value === undefined || (value === '' && variable !== 'group')) {
@@ -60,29 +60,29 @@ export function fillMapName(template: MapNameTemplate, target: Target, owner: Ma
         message: `\${${variable}} of mapname "${template.text}" has no value for ${describe(target)}`,
       }
     }
-    name += value + template.texts[index + 1]!
+    name += value + template.literals[index + 1]!
   }
-  if (isKnownName(name)) return { name }
-  const [why] = dns1123Subdomain(name)
-  return why === undefined
-    ? { name: remember(name) }
+  if (isKnownValid(name)) return { name }
+  const [invalid] = dns1123Subdomain(name)
+  return invalid === undefined
+    ? { name: cacheValid(name) }
     : {
         code: 'InvalidMapName',
-        message: `mapname "${template.text}" gives "${name}" for ${describe(target)}, which is no name of a ConfigMap: ${why}`,
+        message: `mapname "${template.text}" gives "${name}" for ${describe(target)}, which is not a valid ConfigMap name: ${invalid}`,
       }
 }
 
-/** Whether a name can come out of a template, whatever the target. */
+/** A template can give this name for some target. */
 export function canName(template: MapNameTemplate, name: string): boolean {
   if (template.variables.length === 0) return template.text === name
-  const [first, ...others] = template.texts as [string, ...string[]]
+  const [first, ...others] = template.literals as [string, ...string[]]
   const last = others.pop()!
   if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false
   let at = first.length
-  for (const text of others) {
-    const found = name.indexOf(text, at)
+  for (const literal of others) {
+    const found = name.indexOf(literal, at)
     if (found < 0) return false
-    at = found + text.length
+    at = found + literal.length
   }
   return at <= name.length - last.length
 }
@@ -92,15 +92,15 @@ function describe(target: Target): string {
   return `${target.apiVersion} ${target.kind}${subkind}${target.name === '' ? '' : ` ${target.namespace}/${target.name}`}`
 }
 
-/** Names that were found valid: checking one takes longer than all the rest of a mapping. */
+/** Cache of valid names: validating one takes longer than the rest of a lookup. */
 const validNames = new Set<string>()
 const maxValidNames = 10_000
 
-function isKnownName(name: string): boolean {
+function isKnownValid(name: string): boolean {
   return validNames.has(name)
 }
 
-function remember(name: string): string {
+function cacheValid(name: string): string {
   if (validNames.size >= maxValidNames) validNames.clear()
   validNames.add(name)
   return name

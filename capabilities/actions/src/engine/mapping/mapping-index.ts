@@ -1,16 +1,16 @@
-// All mappings of a cluster, ready for lookups: rules are brought into order once, and a lookup walks only those that fit the kind.
+// The index of all mappings of a cluster: rules are sorted once, and a lookup visits only those that match the kind.
 import { fillMapName } from './map-name.ts'
 import type { MapName, MatchedOwner } from './map-name.ts'
 import type { Mapping, MapType } from './mapping.ts'
 import type { Problem } from '../data/problem.ts'
-import { fitsKind, fitsRest } from './rule.ts'
+import { matchRest, matchesKind } from './rule.ts'
 import type { Level, Rule } from './rule.ts'
 import { makeTarget } from './target.ts'
 import type { Target } from './target.ts'
 
-/** A map that a resource may have, and the rule that says so. */
+/** A map that a resource may have, and the rule that names it. */
 export interface Candidate {
-  /** Of the ConfigMap. */
+  /** Name of the ConfigMap. */
   readonly name: string
   readonly namespace: string
   readonly level: Level
@@ -18,18 +18,21 @@ export interface Candidate {
   readonly rule: Rule
 }
 
-/** Answer of a lookup. */
+/** Result of a lookup. */
 export interface Candidates {
   /** Most specific first, no duplicates. */
   readonly candidates: readonly Candidate[]
-  /** Rules that fit and still gave no name, for this resource. */
+  /** Rules that match the resource and give no valid name for it. */
   readonly problems: readonly (Problem & { readonly mapping: Mapping })[]
 }
 
-interface Placed {
+interface IndexedRule {
   readonly mapping: Mapping
   readonly rule: Rule
-  /** What the rule gives whatever the target: most rules have no variables and look beside their mapping. */
+  /**
+   * The candidate if it is the same for every target: most rules have no variables and name a map in their own
+   * namespace.
+   */
   readonly constant: Numbered | undefined
 }
 
@@ -40,28 +43,28 @@ interface Keyed {
 }
 
 interface Numbered {
-  /** Number of the key among all constant ones: telling duplicates apart by numbers costs no hashing. */
+  /** Number of the key among all constant ones: comparing numbers to find duplicates costs no hashing. */
   readonly id: number
   readonly candidate: Candidate
 }
 
 const levels: Readonly<Record<Level, number>> = { instance: 0, subkind: 1, kind: 2 }
 
-/** Kinds that are remembered; whoever asks for more distinct ones only pays for the search again. */
-const maxRememberedKinds = 1000
+/** Entries of the cache of rules by kind. */
+const maxCachedKinds = 1000
 
-/** The index. Make a new one when a mapping changed; it never changes itself. */
+/** The index of a set of mappings. Immutable: create a new one when a mapping changes. */
 export class MappingIndex {
-  /** By `kind` of the rule, in order. */
-  readonly #byKind: Readonly<Record<MapType, ReadonlyMap<string, readonly Placed[]>>>
-  readonly #fitting = new Map<string, readonly Placed[]>()
-  readonly #position = new Map<Placed, number>()
-  /** Numbers of constant keys, and for each the last lookup that gave it. */
+  /** Rules by their `kind`, sorted. */
+  readonly #byKind: Readonly<Record<MapType, ReadonlyMap<string, readonly IndexedRule[]>>>
+  readonly #matching = new Map<string, readonly IndexedRule[]>()
+  readonly #position = new Map<IndexedRule, number>()
+  /** Numbers of constant keys, and for each the last lookup that returned it. */
   readonly #ids = new Map<string, number>()
   readonly #seenIn: number[] = []
   #lookups = 0
 
-  /** An index of these mappings. */
+  /** Creates the index of a set of mappings. */
   constructor(mappings: readonly Mapping[]) {
     this.#byKind = {
       actions: this.#index(mappings, 'actions'),
@@ -71,8 +74,8 @@ export class MappingIndex {
   }
 
   /**
-   * The maps of a resource: level, then precedence, then exact rules before those with a wildcard, then mapping by namespace and name,
-   * then rule order. Every match counts; duplicates drop out.
+   * Returns the candidate maps of a resource, ordered by level, precedence, exact rules before those with a wildcard,
+   * namespace and name of the mapping, and rule order. All matches count; duplicates are dropped.
    */
   candidates(target: Target, type: MapType = 'actions'): Candidates {
     const candidates: Candidate[] = []
@@ -81,15 +84,15 @@ export class MappingIndex {
     const lookup = ++this.#lookups
     const seen = new Set<string>()
     for (const { mapping, rule, constant } of this.#rulesFor(target, type)) {
-      const fits = fitsRest(rule, target)
-      if (fits === undefined) continue
+      const match = matchRest(rule, target)
+      if (match === undefined) continue
       if (constant !== undefined) {
         if (this.#seenIn[constant.id] === lookup) continue
         this.#seenIn[constant.id] = lookup
         candidates.push(constant.candidate)
         continue
       }
-      const made = candidateOf(mapping, rule, target, fits.owner)
+      const made = candidateOf(mapping, rule, target, match.owner)
       if ('code' in made) {
         problems.push({ ...made, field: `${rule.field}.mapname`, mapping })
         continue
@@ -103,33 +106,33 @@ export class MappingIndex {
     return { candidates, problems }
   }
 
-  #rulesFor(target: Target, type: MapType): readonly Placed[] {
+  #rulesFor(target: Target, type: MapType): readonly IndexedRule[] {
     const key = `${type} ${target.apiVersion} ${target.kind}`
-    const known = this.#fitting.get(key)
-    if (known !== undefined) return known
+    const cached = this.#matching.get(key)
+    if (cached !== undefined) return cached
     const rules = this.#byKind[type]
-    const fitting = [...(rules.get(target.kind) ?? []), ...(target.kind === '*' ? [] : (rules.get('*') ?? []))]
-      .filter(({ rule }) => fitsKind(rule, target))
+    const matching = [...(rules.get(target.kind) ?? []), ...(target.kind === '*' ? [] : (rules.get('*') ?? []))]
+      .filter(({ rule }) => matchesKind(rule, target))
       .sort((a, b) => this.#position.get(a)! - this.#position.get(b)!)
-    if (this.#fitting.size >= maxRememberedKinds) this.#fitting.clear()
-    this.#fitting.set(key, fitting)
-    return fitting
+    if (this.#matching.size >= maxCachedKinds) this.#matching.clear()
+    this.#matching.set(key, matching)
+    return matching
   }
 
-  #index(mappings: readonly Mapping[], type: MapType): ReadonlyMap<string, readonly Placed[]> {
-    const placed = mappings
+  #index(mappings: readonly Mapping[], type: MapType): ReadonlyMap<string, readonly IndexedRule[]> {
+    const rules = mappings
       .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
       .flatMap((mapping) =>
-        mapping.rules[type].map((rule): Placed => ({ mapping, rule, constant: this.#constantOf(mapping, rule) })),
+        mapping.rules[type].map((rule): IndexedRule => ({ mapping, rule, constant: this.#constantOf(mapping, rule) })),
       )
       .sort(
         (a, b) =>
           levels[a.rule.level] - levels[b.rule.level] ||
           b.mapping.precedence - a.mapping.precedence ||
-          Number(a.rule.isWild) - Number(b.rule.isWild),
+          Number(a.rule.isWildcard) - Number(b.rule.isWildcard),
       )
-    const byKind = new Map<string, Placed[]>()
-    for (const [position, one] of placed.entries()) {
+    const byKind = new Map<string, IndexedRule[]>()
+    for (const [position, one] of rules.entries()) {
       this.#position.set(one, position)
       const same = byKind.get(one.rule.kind)
       if (same === undefined) byKind.set(one.rule.kind, [one])
@@ -140,7 +143,7 @@ export class MappingIndex {
 
   #constantOf(mapping: Mapping, rule: Rule): Numbered | undefined {
     if (rule.mapname.variables.length > 0 || rule.level === 'instance') return undefined
-    const made = candidateOf(mapping, rule, nobody, undefined)
+    const made = candidateOf(mapping, rule, anyTarget, undefined)
     if ('code' in made) return undefined
     const id = this.#ids.get(made.key) ?? this.#seenIn.push(0) - 1
     this.#ids.set(made.key, id)
@@ -148,7 +151,7 @@ export class MappingIndex {
   }
 }
 
-/** The candidate of a rule for a target, or what is wrong with its name. */
+/** Returns the candidate of a rule for a target, or the problem with its name. */
 function candidateOf(
   mapping: Mapping,
   rule: Rule,
@@ -164,7 +167,7 @@ function candidateOf(
   }
 }
 
-const nobody = makeTarget({ apiVersion: 'v1', kind: 'Nobody', subkind: '', name: '', namespace: '', owners: [] })
+const anyTarget = makeTarget({ apiVersion: 'v1', kind: 'Any', subkind: '', name: '', namespace: '', owners: [] })
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0

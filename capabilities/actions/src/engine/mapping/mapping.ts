@@ -1,4 +1,4 @@
-// A KindActionMapping as the engine sees it: checked rules, and the problems of all others.
+// A parsed KindActionMapping: its valid rules, and the problems of the others.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, ownValue } from '@fairlead/kube'
 import { asData } from '../data/map-data.ts'
@@ -6,17 +6,17 @@ import type { Problem } from '../data/problem.ts'
 import { parseRule } from './rule.ts'
 import type { Rule } from './rule.ts'
 
-/** What rules map to: actions, the status of a resource, or sections of its details. */
+/** Rules map to actions, to the status of a resource, or to sections of its details. */
 export type MapType = 'actions' | 'status' | 'sections'
 
-/** The field of the spec that holds the rules of a type. */
+/** Fields of the spec with the rules of each type. */
 export const rulesField: Readonly<Record<MapType, string>> = {
   actions: 'mappings',
   status: 'statusMappings',
   sections: 'sectionMappings',
 }
 
-/** One KindActionMapping, read: its rules, and what is wrong with the others. */
+/** A parsed KindActionMapping. */
 export interface Mapping {
   readonly namespace: string
   readonly name: string
@@ -26,7 +26,7 @@ export interface Mapping {
   readonly problems: readonly Problem[]
 }
 
-/** Reads a KindActionMapping. A wrong precedence takes all its rules out, a wrong rule only itself. */
+/** Parses a KindActionMapping. An invalid precedence disables all its rules, an invalid rule only itself. */
 export function parseMapping(object: Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }): Mapping {
   const spec = asData(object.spec)
   const problems: Problem[] = []
@@ -36,7 +36,7 @@ export function parseMapping(object: Pick<KubeObject, 'metadata'> & { readonly s
     problems.push({
       code: 'InvalidMapping',
       field: 'spec.precedence',
-      message: `precedence should be a whole number from 1 to 9, not ${show(spec['precedence'])}; no rule of this mapping is used`,
+      message: `precedence should be a whole number from 1 to 9, not ${format(spec['precedence'])}; no rule of this mapping is used`,
     })
   }
   for (const type of Object.keys(rulesField) as MapType[]) {
@@ -72,6 +72,6 @@ function rulesOf(spec: JsonObject, key: string, problems: Problem[]): readonly R
   return rules
 }
 
-function show(value: JsonValue | undefined): string {
+function format(value: JsonValue | undefined): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
 }

@@ -1,15 +1,18 @@
-// Which ConfigMaps the rules of a mapping lead to, without a resource at hand: for its status and for finding the maps of a mapping.
+// The ConfigMaps that the rules of a mapping can name, for its status: computed without a resource.
 import { canName } from './map-name.ts'
 import type { Rule } from './rule.ts'
 
 /** Maps as `namespace/name`, sorted. */
 export interface RuleMaps {
   readonly found: readonly string[]
-  /** Named by a rule without variables, and not there. */
+  /** Named by a rule without variables, and absent. */
   readonly missing: readonly string[]
 }
 
-/** Finds the maps of rules among the keys of all ConfigMaps. Rules for instances look in every namespace, others in that of their mapping. */
+/**
+ * Finds the maps of rules among the keys of all ConfigMaps. Rules of instance level match in every namespace, others in
+ * that of their mapping.
+ */
 export function mapsOfRules(
   rules: readonly Rule[],
   namespace: string,

@@ -1,4 +1,4 @@
-// One rule of a KindActionMapping, checked and made ready to match.
+// A rule of a KindActionMapping: parsing and matching.
 import type { JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import { mapNameVariables, parseMapName } from './map-name.ts'
@@ -6,19 +6,19 @@ import type { MapNameTemplate, MatchedOwner } from './map-name.ts'
 import type { Problem } from '../data/problem.ts'
 import type { Target } from './target.ts'
 
-/** How specific a rule is, most specific first (seed "Configmap Hierarchy and Precedence"). */
+/** Specificity of a rule, most specific first (seed "Configmap Hierarchy and Precedence"). */
 export type Level = 'instance' | 'subkind' | 'kind'
 
-/** What a rule asks of an owner; '' where nothing is asked. */
+/** Criteria that an owner must satisfy; '' matches any value. */
 export interface OwnerCriteria {
   readonly kind: string
   readonly apiVersion: string
   readonly uid: string
 }
 
-/** A rule. '' stands for a field that is absent. */
+/** A parsed rule. '' is an absent field. */
 export interface Rule {
-  /** Where it stands: `spec.mappings[0]`. */
+  /** Path of the rule: `spec.mappings[0]`. */
   readonly field: string
   readonly apiVersion: string
   readonly kind: string
@@ -28,19 +28,19 @@ export interface Rule {
   readonly owner: OwnerCriteria | undefined
   readonly mapname: MapNameTemplate
   readonly level: Level
-  /** Name, subkind or kind is `*`: such a rule stands behind exact ones. */
-  readonly isWild: boolean
+  /** Name, subkind or kind is `*`: the rule is ordered after exact ones. */
+  readonly isWildcard: boolean
 }
 
-/** Reads a rule; what is wrong with it is a list of problems, and then it is not used. */
+/** Parses a rule, or returns the problems that make it unusable. */
 export function parseRule(value: JsonValue, field: string): Rule | readonly Problem[] {
   if (!isJsonObject(value))
     return [{ code: 'InvalidRule', field, message: 'a rule should be an object with apiVersion, kind and mapname' }]
   const problems: Problem[] = []
-  const text = (key: string, required: boolean, from = value, path = field): string => {
+  const stringAt = (key: string, required: boolean, from = value, path = field): string => {
     const found = ownValue(from, key) ?? ''
     if (typeof found !== 'string')
-      problems.push({ code: 'InvalidRule', field: `${path}.${key}`, message: `${key} should be a text` })
+      problems.push({ code: 'InvalidRule', field: `${path}.${key}`, message: `${key} should be a string` })
     else if (found === '' && required)
       problems.push({
         code: 'InvalidRule',
@@ -49,14 +49,14 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
       })
     return typeof found === 'string' ? found : ''
   }
-  const apiVersion = text('apiVersion', true)
-  const kind = text('kind', true)
-  const subkind = text('subkind', false).toLowerCase()
-  const name = text('name', false)
+  const apiVersion = stringAt('apiVersion', true)
+  const kind = stringAt('kind', true)
+  const subkind = stringAt('subkind', false).toLowerCase()
+  const name = stringAt('name', false)
   const ownerValue = ownValue(value, 'owner') ?? undefined
   let owner: OwnerCriteria | undefined
   if (isJsonObject(ownerValue)) {
-    const part = (key: string): string => text(key, false, ownerValue, `${field}.owner`)
+    const part = (key: string): string => stringAt(key, false, ownerValue, `${field}.owner`)
     owner = { kind: part('kind'), apiVersion: part('apiVersion'), uid: part('uid') }
     if (owner.kind === '' && owner.apiVersion === '' && owner.uid === '') owner = undefined
   } else if (ownerValue !== undefined) {
@@ -66,12 +66,12 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
       message: 'owner should be an object with kind, apiVersion or uid',
     })
   }
-  const template = parseMapName(text('mapname', true))
+  const template = parseMapName(stringAt('mapname', true))
   if ('unknown' in template) {
     problems.push({
       code: 'UnknownVariable',
       field: `${field}.mapname`,
-      message: `\${${template.unknown}} is no variable of mapname; there are ${mapNameVariables.join(', ')}`,
+      message: `unknown variable \${${template.unknown}} in mapname; the variables are ${mapNameVariables.join(', ')}`,
     })
   }
   if (problems.length > 0 || 'unknown' in template) return problems
@@ -84,20 +84,21 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
     owner,
     mapname: template,
     level: name !== '' ? 'instance' : subkind !== '' ? 'subkind' : 'kind',
-    isWild: name === '*' || subkind === '*' || kind === '*',
+    isWildcard: name === '*' || subkind === '*' || kind === '*',
   }
 }
 
-/** The rule's apiVersion and kind fit; depends on these two of a target only. */
-export function fitsKind(rule: Rule, target: Pick<Target, 'apiVersion' | 'group' | 'version' | 'kind'>): boolean {
-  return (rule.kind === '*' || rule.kind === target.kind) && fitsApiVersion(rule.apiVersion, target)
+/** The apiVersion and kind of a rule match a target. Depends on no other field of the target. */
+export function matchesKind(rule: Rule, target: Pick<Target, 'apiVersion' | 'group' | 'version' | 'kind'>): boolean {
+  return (rule.kind === '*' || rule.kind === target.kind) && matchesApiVersion(rule.apiVersion, target)
 }
 
 /**
- * Everything else fits. A rule speaks of a resource with a subkind only if it names one, unless it is of kind level
- * (originals/kappnav.md §2.4, 3). The owner is the one that satisfied the rule, the first one where the rule asks for none.
+ * Matches all other fields of a rule. Above kind level, a rule matches a resource with a subkind only if it names a
+ * subkind (originals/kappnav.md §2.4, 3). Returns the owner that satisfied the rule, or the first owner if the rule has
+ * no criteria; undefined when the rule does not match.
  */
-export function fitsRest(rule: Rule, target: Target): { readonly owner: MatchedOwner | undefined } | undefined {
+export function matchRest(rule: Rule, target: Target): { readonly owner: MatchedOwner | undefined } | undefined {
   if (rule.level !== 'kind') {
     if (
       rule.subkind !== ''
@@ -115,7 +116,7 @@ export function fitsRest(rule: Rule, target: Target): { readonly owner: MatchedO
 
 const ownerless = { owner: undefined }
 
-function fitsApiVersion(
+function matchesApiVersion(
   pattern: string,
   { apiVersion, group, version }: Pick<Target, 'apiVersion' | 'group' | 'version'>,
 ): boolean {
@@ -132,8 +133,12 @@ function fitsApiVersion(
 }
 
 function satisfies(criteria: OwnerCriteria, owner: MatchedOwner): boolean {
-  const fits = (wanted: string, found: string): boolean => wanted === '' || wanted === '*' || wanted === found
-  return fits(criteria.kind, owner.kind) && fits(criteria.apiVersion, owner.apiVersion) && fits(criteria.uid, owner.uid)
+  const matches = (wanted: string, found: string): boolean => wanted === '' || wanted === '*' || wanted === found
+  return (
+    matches(criteria.kind, owner.kind) &&
+    matches(criteria.apiVersion, owner.apiVersion) &&
+    matches(criteria.uid, owner.uid)
+  )
 }
 
 function withoutLeadingSlash(apiVersion: string): string {

@@ -1,34 +1,34 @@
-// An action map: a ConfigMap whose data hold actions, inputs, variables and snippets as JSON texts.
+// Action maps: ConfigMaps whose data hold actions, inputs, variables and snippets as JSON strings.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
 import type { MapObject } from '../data/map-data.ts'
 import type { Problem } from '../data/problem.ts'
 
-/** Annotation that says what happens to less specific maps. */
+/** Annotation with the policy for less specific maps: `merge` or `replace`. */
 export const policyAnnotation = 'kappnav.actions.on.conflict'
 /** Label of maps that belong to kAppNav. */
 export const mapTypeLabel = 'kappnav.io/map-type'
 
-/** Sorts of actions, named after their data keys. */
+/** Types of actions, named after their data keys. */
 export type ActionType = 'url-actions' | 'cmd-actions'
-/** Sorts of actions in the order in which menus show them. */
+/** Types of actions, in menu order. */
 export const actionTypes: readonly ActionType[] = ['url-actions', 'cmd-actions']
 
-/** What actions share by name. */
+/** Types of definitions that actions refer to by name. */
 export type PartType = 'inputs' | 'variables' | 'snippets'
-/** What actions share by name. */
+/** Types of definitions that actions refer to by name. */
 export const partTypes: readonly PartType[] = ['inputs', 'variables', 'snippets']
 
-/** An action as its author wrote it; `name` is a text. */
+/** An action as written in its map. */
 export interface Action {
   readonly name: string
   readonly type: ActionType
-  /** All its fields, as they stand in the map. */
+  /** All fields, as written in the map. */
   readonly fields: JsonObject
 }
 
-/** A ConfigMap with actions, read: what it offers, and what is wrong with it. */
+/** A parsed action map, with its problems. */
 export interface ActionMap {
   readonly namespace: string
   readonly name: string
@@ -38,7 +38,7 @@ export interface ActionMap {
   readonly problems: readonly Problem[]
 }
 
-/** Reads an action map. Unknown data keys are left out; what cannot be used is a problem. */
+/** Parses an action map. Unknown data keys are ignored; invalid entries become problems. */
 export function parseActionMap(object: MapObject): ActionMap {
   const data = new MapData(object)
   const actions = { 'url-actions': actionsOf(data, 'url-actions'), 'cmd-actions': actionsOf(data, 'cmd-actions') }
@@ -51,7 +51,7 @@ export function parseActionMap(object: MapObject): ActionMap {
     data.problems.push({
       code: 'InvalidMap',
       field: 'data.function-actions',
-      message: 'function-actions are not in this version; write a url-action or a cmd-action',
+      message: 'function-actions are not supported in this version; write a url-action or a cmd-action',
     })
   }
   return {
@@ -64,7 +64,7 @@ export function parseActionMap(object: MapObject): ActionMap {
   }
 }
 
-/** The usable actions of a list; what is left out is told to `problems`. */
+/** Returns the usable actions of a list; the problems of the others are added to `problems`. */
 export function actionsFrom(
   values: readonly JsonValue[],
   type: ActionType,
@@ -79,13 +79,13 @@ export function actionsFrom(
       problems.push({
         code: 'InvalidAction',
         field,
-        message: 'an action should be an object with a name; this one is left out',
+        message: 'an action should be an object with a name; this one is ignored',
       })
     } else if (byName.has(String(name))) {
       problems.push({
         code: 'InvalidAction',
         field,
-        message: `there is an action "${String(name)}" before it in this map; this one is left out`,
+        message: `this map already defines an action "${String(name)}"; this one is ignored`,
       })
     } else {
       byName.set(String(name), { name: String(name), type, fields: value })
@@ -95,7 +95,7 @@ export function actionsFrom(
           problems.push({
             code: 'InvalidAction',
             field: `${field}.${key}`,
-            message: `action "${String(name)}" needs ${key}, a text; it is shown and cannot be used`,
+            message: `action "${String(name)}" needs ${key}, a string; the action is shown and cannot be used`,
           })
       }
     }
@@ -118,7 +118,7 @@ function policyProblems(annotations: unknown): readonly Problem[] {
     {
       code: 'InvalidMap',
       field: `metadata.annotations[${policyAnnotation}]`,
-      message: `${JSON.stringify(value)} means merge; write merge or replace`,
+      message: `${JSON.stringify(value)} is treated as merge; write merge or replace`,
     },
   ]
 }

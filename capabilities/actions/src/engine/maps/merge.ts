@@ -1,11 +1,11 @@
-// Maps merged into the actions of a resource, with where each came from and what was overridden or cut (seed "Action Configmap Merge").
+// Merges maps into the actions of a resource, with provenance, overrides and cuts (seed "Action Configmap Merge").
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { ownValue, setOwn } from '@fairlead/kube'
 import { actionTypes, partTypes } from './action-map.ts'
 import type { Action, ActionMap, ActionType, PartType } from './action-map.ts'
 import type { Candidate } from '../mapping/mapping-index.ts'
 
-/** A map that was found for a candidate. */
+/** A map that exists, and the candidate that named it. */
 export interface FoundMap {
   readonly candidate: Candidate | undefined
   readonly map: ActionMap
@@ -15,15 +15,15 @@ export interface FoundMap {
 export interface MergedAction extends Action {
   /** The map that defines it. */
   readonly from: FoundMap
-  /** Less specific maps that define an action of this type and name, too. */
+  /** Less specific maps that also define an action of this type and name. */
   readonly overrides: readonly FoundMap[]
 }
 
 /** The actions of a resource. */
 export interface MergedMap {
-  /** All maps that were found, most specific first. */
+  /** All maps that exist, most specific first. */
   readonly found: readonly FoundMap[]
-  /** How many of them count: those behind a map with policy `replace` are cut. */
+  /** Number of maps that are merged: those after a map with policy `replace` are cut. */
   readonly used: number
   /** url-actions, then cmd-actions, each most specific first. */
   readonly actions: readonly MergedAction[]
@@ -35,20 +35,20 @@ export interface MergedMap {
 export function mergeMaps(found: readonly FoundMap[]): MergedMap {
   const replacing = found.findIndex(({ map }) => map.policy === 'replace')
   const used = replacing < 0 ? found.length : replacing + 1
-  const counting = found.slice(0, used)
+  const merged = found.slice(0, used)
   const parts: Record<PartType, MutableJsonObject> = { inputs: {}, variables: {}, snippets: {} }
-  for (const { map } of counting) for (const type of partTypes) addAbsent(parts[type], map.parts[type])
-  return { found, used, actions: actionTypes.flatMap((type) => mergeActions(counting, type)), parts }
+  for (const { map } of merged) for (const type of partTypes) addAbsent(parts[type], map.parts[type])
+  return { found, used, actions: actionTypes.flatMap((type) => mergeActions(merged, type)), parts }
 }
 
-/** The action of a type and name; of any type when none is said. */
+/** Returns the action of a name and type; of any type when none is given. */
 export function findAction(merged: MergedMap, name: string, type?: ActionType): MergedAction | undefined {
   return merged.actions.find((action) => action.name === name && (type === undefined || action.type === type))
 }
 
 /**
- * A variable, snippet or input for an action: of the map that defines the action first, then of the merged set, so that a more specific
- * map does not change the actions that it merely inherits (spec §2).
+ * Returns a variable, snippet or input for an action: first from the map that defines the action, then from the merged
+ * set, so that a more specific map does not change the actions that it merely inherits (spec §2).
  */
 export function partFor(
   merged: Pick<MergedMap, 'parts'>,
@@ -59,7 +59,7 @@ export function partFor(
   return (definedIn && ownValue(definedIn.parts[type], name)) ?? ownValue(merged.parts[type], name)
 }
 
-/** The merged map in the form of its data keys, without provenance; a part with nothing in it is absent. */
+/** Returns the merged map in the form of its data keys, without provenance; empty parts are absent. */
 export function mergedForm(merged: MergedMap): JsonObject {
   const form: MutableJsonObject = {}
   for (const type of actionTypes) {

@@ -1,11 +1,11 @@
-// Section maps: labels and annotations of a resource that are shown with its details (originals/kappnav.md §4).
+// Section maps: the labels and annotations shown with the details of a resource (originals/kappnav.md §4).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
 import { MapData } from '../data/map-data.ts'
 import { policyAnnotation } from './action-map.ts'
 import type { Problem } from '../data/problem.ts'
 
-/** A section map, read. */
+/** A parsed section map. */
 export interface SectionMap {
   readonly namespace: string
   readonly name: string
@@ -26,7 +26,7 @@ export interface Section {
   readonly annotations: Readonly<Record<string, string>>
 }
 
-/** Reads a section map. */
+/** Parses a section map. */
 export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonly data?: unknown }): SectionMap {
   const data = new MapData(object)
   const named = (key: string): JsonObject[] =>
@@ -36,7 +36,7 @@ export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonl
         data.problems.push({
           code: 'InvalidMap',
           field: `data.${key}`,
-          message: 'each entry should be an object with a name; one is left out',
+          message: 'each entry should be an object with a name; one is ignored',
         })
       return false
     })
@@ -50,7 +50,10 @@ export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonl
   }
 }
 
-/** The sections that a resource has: maps most specific first, merged as actions are. A section of which nothing is there is left out. */
+/**
+ * Returns the sections of a resource: maps most specific first, merged as action maps are. A section without any label
+ * or annotation of the resource is left out.
+ */
 export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObject, 'metadata'>): readonly Section[] {
   const found = new Map<string, Section>()
   for (const map of maps) {
@@ -67,8 +70,8 @@ export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObjec
       if (Object.keys(labels).length + Object.keys(annotations).length === 0) continue
       found.set(name, {
         name,
-        title: textIn(section, 'title') || name,
-        description: textIn(section, 'description'),
+        title: stringIn(section, 'title') || name,
+        description: stringIn(section, 'description'),
         from: `${map.namespace}/${map.name}`,
         labels,
         annotations,
@@ -79,9 +82,9 @@ export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObjec
   return [...found.values()]
 }
 
-/** `enablement-label` of sections is looked for among annotations, too. */
+/** The `enablement-label` of a section may be a label or an annotation. */
 function isEnabled(section: JsonObject, { metadata }: Pick<KubeObject, 'metadata'>): boolean {
-  const name = textIn(section, 'enablement-label')
+  const name = stringIn(section, 'enablement-label')
   return name === '' || Object.hasOwn(metadata.labels ?? {}, name) || Object.hasOwn(metadata.annotations ?? {}, name)
 }
 
@@ -97,7 +100,7 @@ function chosen(
   )
 }
 
-function textIn(object: JsonObject, key: string): string {
+function stringIn(object: JsonObject, key: string): string {
   const value = ownValue(object, key)
   return typeof value === 'string' ? value : ''
 }

@@ -1,4 +1,4 @@
-// Status maps: what the status of a resource means, in one word and a sentence (originals/kappnav.md §4).
+// Status maps: they derive one word and a sentence from the status of a resource (originals/kappnav.md §4).
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { isJsonObject, ownValue, parseJsonPath } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
@@ -6,28 +6,28 @@ import type { Candidate } from '../mapping/mapping-index.ts'
 import type { Problem } from '../data/problem.ts'
 import type { RunSnippet } from './snippet.ts'
 
-/** Name of the map of kinds that have none; looked for where the candidates are. */
+/** Name of the map for kinds without one; looked up in the namespaces of the candidates. */
 export const unregisteredStatusMap = 'kappnav.status-mapping-unregistered'
 
-/** A status map, read: exactly one way to tell a status. */
+/** A parsed status map: exactly one way to derive a status. */
 export type StatusMap =
   | { readonly exists: JsonObject }
   | { readonly jsonpath: JsonObject }
   | { readonly algorithm: string }
 
-/** What a resource's status means. */
+/** The derived status of a resource. */
 export interface ResourceStatus {
   readonly value: string
   readonly flyover: string
   readonly 'flyover.nls'?: string
 }
 
-/** What is said where nothing can be told. `status-unknown` of kAppNav's configuration says the word. */
+/** Returns the status for resources without another; the word is `status-unknown` of kAppNav's configuration. */
 export function unknownStatus(word = 'Unknown'): ResourceStatus {
   return { value: word, flyover: word }
 }
 
-/** Reads a status map; undefined, and problems, when it tells nothing. The first of exists, jsonpath, algorithm counts. */
+/** Parses a status map, by the first of exists, jsonpath and algorithm. The map is undefined when it is invalid. */
 export function parseStatusMap(object: Readonly<Record<string, unknown>>): {
   readonly map: StatusMap | undefined
   readonly problems: readonly Problem[]
@@ -50,7 +50,7 @@ export function parseStatusMap(object: Readonly<Record<string, unknown>>): {
   return { map: undefined, problems: data.problems }
 }
 
-/** The first map that is found: of the candidates, or the one for unregistered kinds where they would be. */
+/** Returns the first candidate that exists, else the map for unregistered kinds in the namespaces of the candidates. */
 export function findStatusMap<T>(
   candidates: readonly Candidate[],
   find: (namespace: string, name: string) => T | undefined,
@@ -66,7 +66,7 @@ export function findStatusMap<T>(
   return undefined
 }
 
-/** What a map says of a resource. What it cannot tell is unknown, never an error. */
+/** Evaluates a status map on a resource. Failures give the unknown status, never an error. */
 export async function evaluateStatus(
   map: StatusMap | undefined,
   resource: Readonly<Record<string, unknown>>,
@@ -78,8 +78,8 @@ export async function evaluateStatus(
   const status = asData(resource['status'])
   if ('jsonpath' in map) return byPath(map.jsonpath, status) ?? unknown
   try {
-    const answer = JSON.parse(await runSnippet(map.algorithm, [JSON.stringify(status)])) as JsonValue
-    return (isJsonObject(answer) ? statusFrom(answer, undefined) : undefined) ?? unknown
+    const result = JSON.parse(await runSnippet(map.algorithm, [JSON.stringify(status)])) as JsonValue
+    return (isJsonObject(result) ? statusFrom(result, undefined) : undefined) ?? unknown
   } catch {
     return unknown
   }
@@ -95,7 +95,7 @@ function byPath(rule: JsonObject, status: JsonObject): ResourceStatus | undefine
   return isJsonObject(chosen) ? statusFrom(chosen, found) : undefined
 }
 
-/** The value at a path of the status object, written as `.phase`, `$.phase`, `phase` or `{.phase}`. */
+/** Returns the value at a path of the status object, written as `.phase`, `$.phase`, `phase` or `{.phase}`. */
 function valueAt(expression: string, status: JsonObject): string | undefined {
   const inner = /^\s*\{(.*)\}\s*$/.exec(expression)?.[1] ?? expression.trim()
   const path = inner.replace(/^\$/, '')

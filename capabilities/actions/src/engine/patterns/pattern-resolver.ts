@@ -1,4 +1,4 @@
-// Resolving patterns for one request: each value is put in as it is and never looked at again.
+// Resolves the patterns of one request. A substituted value is never resolved again.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import type { ActionMap } from '../maps/action-map.ts'
@@ -8,56 +8,56 @@ import type { MergedMap } from '../maps/merge.ts'
 import { PatternError, parsePattern } from './pattern.ts'
 import type { Pattern, PatternPart } from './pattern.ts'
 
-/** Answers a built-in function. Rejects with PatternError or with an error of the API server. */
+/** Calls a built-in function. Rejects with PatternError or with a StatusError of the API server. */
 export type CallFunction = (name: string, args: readonly string[]) => Promise<string>
 
-/** What patterns are resolved with. */
+/** The values that patterns are resolved with. */
 export interface PatternScope {
   readonly resource: JsonObject
   readonly merged: Pick<MergedMap, 'parts'>
-  /** Data of a ConfigMap of kAppNav's namespace. */
+  /** Returns the data of a ConfigMap in kAppNav's namespace. */
   readonly globalMap: (name: string) => Promise<JsonObject | undefined>
-  /** What the user put in; undefined where nothing can be put in. */
+  /** Inputs of the user; undefined for patterns without inputs. */
   readonly inputs: Readonly<Record<string, string>> | undefined
   readonly runSnippet: RunSnippet
   readonly callFunction: CallFunction
 }
 
-/** What came out: `value`, or the text with the `${x}` that have no source left in it. */
+/** The result: `value`, or the string with the `${x}` that have no source left in it. */
 export type Resolved = { readonly value: string } | { readonly unresolved: string }
 
-/** Texts that come out of any part. */
+/** Maximum length of a result, in characters. */
 const maxLength = 1_048_576
-/** Parts resolved in one request, those of variables and arguments included. */
+/** Maximum number of segments resolved in one request, including those of variables and arguments. */
 const maxSteps = 10_000
 
-/** Resolves the patterns of one request; what variables gave is remembered for its time. */
+/** Resolves the patterns of one request; caches the values of variables. */
 export class PatternResolver {
   readonly #scope: PatternScope
   readonly #variables = new Map<string, string>()
   #steps = 0
   #cycles = 0
 
-  /** A resolver of patterns in a scope. */
+  /** Creates a resolver for a scope. */
   constructor(scope: PatternScope) {
     this.#scope = scope
   }
 
-  /** Resolves a pattern of an action that `definedIn` defines. Throws PatternError. */
+  /** Resolves a pattern of an action that the map `definedIn` defines. Throws PatternError. */
   async resolve(pattern: string | Pattern, definedIn?: ActionMap): Promise<Resolved> {
     return this.#pattern(typeof pattern === 'string' ? parsePattern(pattern) : pattern, definedIn, [])
   }
 
-  /** Resolves a pattern that must leave nothing open. Throws PatternError. */
-  async text(pattern: string | Pattern, definedIn?: ActionMap): Promise<string> {
+  /** Resolves a pattern completely. Throws PatternError. */
+  async resolveWhole(pattern: string | Pattern, definedIn?: ActionMap): Promise<string> {
     return whole(await this.resolve(pattern, definedIn))
   }
 
   async #pattern(pattern: Pattern, definedIn: ActionMap | undefined, within: readonly string[]): Promise<Resolved> {
     let text = ''
-    let isOpen = false
+    let isUnresolved = false
     for (const part of pattern) {
-      if (part.source === 'none') isOpen = true
+      if (part.source === 'none') isUnresolved = true
       text +=
         part.source === 'literal'
           ? part.text
@@ -65,9 +65,9 @@ export class PatternResolver {
             ? part.raw
             : await this.#part(part, definedIn, within)
       if (text.length > maxLength)
-        throw new PatternError('TooLarge', `what comes out is longer than ${maxLength} characters`)
+        throw new PatternError('TooLarge', `the result is longer than ${maxLength} characters`)
     }
-    return isOpen ? { unresolved: text } : { value: text }
+    return isUnresolved ? { unresolved: text } : { value: text }
   }
 
   async #part(
@@ -75,7 +75,7 @@ export class PatternResolver {
     definedIn: ActionMap | undefined,
     within: readonly string[],
   ): Promise<string> {
-    if (++this.#steps > maxSteps) throw new PatternError('TooLarge', `it takes more than ${maxSteps} steps`)
+    if (++this.#steps > maxSteps) throw new PatternError('TooLarge', `resolving takes more than ${maxSteps} steps`)
     const { resource, globalMap, inputs, merged, runSnippet, callFunction } = this.#scope
     switch (part.source) {
       case 'resource':
@@ -94,18 +94,18 @@ export class PatternResolver {
         throw noValue(
           part.raw,
           data === undefined
-            ? `there is no ConfigMap "${part.map}" in kAppNav's namespace`
+            ? `ConfigMap "${part.map}" does not exist in kAppNav's namespace`
             : `ConfigMap "${part.map}" has no key "${part.key}"`,
         )
       }
       case 'input':
         if (inputs !== undefined && Object.hasOwn(inputs, part.name)) return inputs[part.name]!
-        throw noValue(part.raw, 'nothing was put in')
+        throw noValue(part.raw, 'the user gave no such input')
       case 'var':
         return this.#variable(part, definedIn, within)
       case 'snippet': {
         const source = partFor(merged, definedIn, 'snippets', part.name)
-        if (typeof source !== 'string') throw noValue(part.raw, `there is no snippet "${part.name}"`)
+        if (typeof source !== 'string') throw noValue(part.raw, `snippet "${part.name}" does not exist`)
         const args = await this.#arguments(part.args, definedIn, within)
         try {
           return await runSnippet(source, args)
@@ -130,29 +130,32 @@ export class PatternResolver {
     return args
   }
 
-  /** A default stands in for whatever goes wrong: a name that is not there, a cycle, a value that cannot be had. */
+  /** Uses the default on any failure: an unknown name, a cycle, a segment without a value. */
   async #variable(
     part: Extract<PatternPart, { source: 'var' }>,
     definedIn: ActionMap | undefined,
     within: readonly string[],
   ): Promise<string> {
-    const known = `${definedIn === undefined ? '' : `${definedIn.namespace}/${definedIn.name}`} ${part.name}`
-    const remembered = this.#variables.get(known)
-    if (remembered !== undefined) return remembered
+    const key = `${definedIn === undefined ? '' : `${definedIn.namespace}/${definedIn.name}`} ${part.name}`
+    const cached = this.#variables.get(key)
+    if (cached !== undefined) return cached
     const cycles = this.#cycles
     try {
       if (within.includes(part.name)) {
         this.#cycles++
-        throw new PatternError('Cycle', `variable "${part.name}" needs itself: ${[...within, part.name].join(' -> ')}`)
+        throw new PatternError(
+          'Cycle',
+          `variable "${part.name}" refers to itself: ${[...within, part.name].join(' -> ')}`,
+        )
       }
       const pattern = partFor(this.#scope.merged, definedIn, 'variables', part.name)
-      if (pattern === undefined) throw noValue(part.raw, `there is no variable "${part.name}"`)
+      if (pattern === undefined) throw noValue(part.raw, `variable "${part.name}" does not exist`)
       const value =
         typeof pattern === 'string'
           ? whole(await this.#pattern(parsePattern(pattern), definedIn, [...within, part.name]))
           : scalar(part.raw, pattern)
-      // What a cycle was cut out of depends on where it was entered.
-      if (this.#cycles === cycles) this.#variables.set(known, value)
+      // The value of a variable in a cycle depends on where the cycle was entered.
+      if (this.#cycles === cycles) this.#variables.set(key, value)
       return value
     } catch (error) {
       if (part.default === undefined || (error instanceof PatternError && error.code === 'TooLarge')) throw error
@@ -161,10 +164,10 @@ export class PatternResolver {
   }
 }
 
-/** The text of a result that leaves nothing open. Throws PatternError `NotResolved`. */
+/** Returns the value of a completely resolved pattern. Throws PatternError `NotResolved`. */
 export function whole(resolved: Resolved): string {
   if ('value' in resolved) return resolved.value
-  throw new PatternError('NotResolved', `"${resolved.unresolved.slice(0, 200)}" holds a \${…} without a source`)
+  throw new PatternError('NotResolved', `"${resolved.unresolved.slice(0, 200)}" contains a \${…} without a source`)
 }
 
 function scalar(raw: string, value: JsonValue | undefined): string {
@@ -172,7 +175,7 @@ function scalar(raw: string, value: JsonValue | undefined): string {
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value)
   throw noValue(
     raw,
-    value === undefined ? 'the resource has no such field' : 'there is no text, number or boolean there',
+    value === undefined ? 'the resource has no such field' : 'the field is not a string, number or boolean',
   )
 }
 

@@ -1,14 +1,15 @@
-// The pattern language of actions: literal text mixed with `${source.rest}` (originals/kappnav.md §1.5). Start with parsePattern.
+// The pattern language of actions: literals and `${source.rest}` segments (originals/kappnav.md §1.5). Start with
+// parsePattern.
 
 /**
  * Stable codes:
- * - `InvalidPattern`: the text is no pattern.
- * - `NoValue`: a part of it has no value: a missing field, input, key, variable or snippet.
- * - `NotResolved`: an argument or a variable holds a `${…}` without a source.
- * - `Cycle`: a variable needs itself.
- * - `SnippetFailed`: a snippet threw, took too long, or gave nothing.
- * - `FunctionFailed`: a function could not answer.
- * - `TooLarge`: what came out is too long, or took too many steps.
+ * - `InvalidPattern`: the string is not a valid pattern.
+ * - `NoValue`: a segment has no value: a missing field, input, key, variable or snippet.
+ * - `NotResolved`: an argument or a variable contains a `${…}` without a source.
+ * - `Cycle`: a variable refers to itself.
+ * - `SnippetFailed`: a snippet threw, took too long, or returned nothing.
+ * - `FunctionFailed`: a function could not return a value.
+ * - `TooLarge`: the result is too long, or took too many steps.
  */
 export type PatternErrorCode =
   | 'InvalidPattern'
@@ -30,13 +31,13 @@ export class PatternError extends Error {
   }
 }
 
-/** A pattern, read: its parts in order. */
+/** A parsed pattern: its parts in order. */
 export type Pattern = readonly PatternPart[]
 
-/** A part of a pattern. `raw` is its text as written. */
+/** A part of a pattern. `raw` is the segment as written. */
 export type PatternPart =
   | { readonly source: 'literal'; readonly text: string }
-  /** `${x}` without a source stays as it is. */
+  /** `${x}` without a source is left unresolved. */
   | { readonly source: 'none'; readonly raw: string }
   | { readonly source: 'resource'; readonly raw: string; readonly path: readonly string[] }
   | { readonly source: 'builtin' | 'global'; readonly raw: string; readonly map: string; readonly key: string }
@@ -49,20 +50,22 @@ export type PatternPart =
       readonly args: readonly Pattern[]
     }
 
-/** Nesting of arguments within arguments. */
+/** Maximum nesting of arguments within arguments. */
 const maxDepth = 20
 
-/** Reads a pattern. Throws PatternError `InvalidPattern`. */
+/** Parses a pattern. Throws PatternError `InvalidPattern`. */
 export function parsePattern(text: string): Pattern {
   return parse(text, 0)
 }
 
-/** The pattern holds a part that is no literal. */
+/** The pattern consists of literals only. */
 export function isConstant(pattern: Pattern): boolean {
   return pattern.every(({ source }) => source === 'literal')
 }
 
-/** Where a text splits into literals and `${…}`, escapes untouched: what splits a command line before anything is put in. */
+/**
+ * Splits a string into literals and `${…}` segments, without unescaping. Command lines are split before substitution.
+ */
 export function rawParts(text: string): readonly { readonly isSegment: boolean; readonly text: string }[] {
   const parts: { isSegment: boolean; text: string }[] = []
   let from = 0
@@ -88,14 +91,14 @@ function parse(text: string, depth: number): Pattern {
   )
 }
 
-/** `$$` stands for `$`, `~hh` for the character of that code; all else for itself. */
+/** Replaces `$$` with `$`, and `~hh` with the character of that hexadecimal code. */
 function unescape(text: string): string {
   return text.replaceAll(/\$\$|~([0-9a-fA-F]{2})/g, (_match, code: string | undefined) =>
     code === undefined ? '$' : String.fromCharCode(Number.parseInt(code, 16)),
   )
 }
 
-/** The index behind the `}` that closes the `${` at `start`. */
+/** Returns the index after the `}` that closes the `${` at `start`. */
 function endOfSegment(text: string, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at++) {
@@ -105,12 +108,12 @@ function endOfSegment(text: string, start: number): number {
       at++
     } else if (text[at] === '}' && --depth === 0) return at + 1
   }
-  throw invalid(`"${excerpt(text.slice(start))}" has no closing "}"; write $$ for a "$" that begins nothing`)
+  throw invalid(`"${excerpt(text.slice(start))}" has no closing "}"; write $$ for a literal "$"`)
 }
 
 function segment(raw: string, depth: number): PatternPart {
   const content = raw.slice(2, -1)
-  if (/\s/.test(content)) throw invalid(`"${excerpt(raw)}" holds a blank; write ~20 for one in an argument`)
+  if (/\s/.test(content)) throw invalid(`"${excerpt(raw)}" contains a blank; write ~20 for a blank in an argument`)
   const dot = content.indexOf('.')
   if (dot < 0) return { source: 'none', raw }
   const source = content.slice(0, dot)
@@ -134,11 +137,11 @@ function segment(raw: string, depth: number): PatternPart {
       return { source, raw, ...call(raw, rest, depth) }
     case 'secret':
       throw invalid(
-        `"${excerpt(raw)}": secrets are never put into patterns; let the command read the Secret with its own service account`,
+        `"${excerpt(raw)}": secrets are never substituted; let the command read the Secret with its own service account`,
       )
     default:
       throw invalid(
-        `"${excerpt(raw)}": there is no source "${excerpt(source)}"; there are resource, builtin, global, input, var, snippet and func`,
+        `"${excerpt(raw)}": unknown source "${excerpt(source)}"; the sources are resource, builtin, global, input, var, snippet and func`,
       )
   }
 }
@@ -155,7 +158,7 @@ function resourcePath(raw: string, text: string): readonly string[] {
     }
     if (step.lastIndex === text.length && path.length > 0) return path
   }
-  throw invalid(`"${excerpt(raw)}" should hold a path such as $.metadata.labels['app.name']: only names, no indexes`)
+  throw invalid(`"${excerpt(raw)}" should be a path such as $.metadata.labels['app.name']: only names, no indexes`)
 }
 
 function variable(raw: string, text: string): { readonly name: string; readonly default: string | undefined } {
@@ -168,7 +171,7 @@ function variable(raw: string, text: string): { readonly name: string; readonly 
 function call(raw: string, text: string, depth: number): { readonly name: string; readonly args: readonly Pattern[] } {
   const open = text.indexOf('(')
   if (open < 0 || !text.endsWith(')'))
-    throw invalid(`"${excerpt(raw)}" should end with its arguments in parentheses, if only ()`)
+    throw invalid(`"${excerpt(raw)}" should end with arguments in parentheses; write () for none`)
   const inner = text.slice(open + 1, -1)
   return {
     name: plain(raw, text.slice(0, open)),
@@ -176,7 +179,7 @@ function call(raw: string, text: string, depth: number): { readonly name: string
   }
 }
 
-/** Commas outside `${…}` split; there is no quoting. */
+/** Splits at commas outside `${…}`; there is no quoting. */
 function splitArguments(text: string): string[] {
   const found = ['']
   for (const part of rawParts(text)) {

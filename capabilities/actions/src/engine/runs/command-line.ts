@@ -1,15 +1,15 @@
-// How a command template becomes arguments. It is split before anything is put in: what a user types stays one argument.
+// Command templates: split into arguments before substitution, so that an input of a user stays one argument.
 import { PatternError, parsePattern, rawParts } from '../patterns/pattern.ts'
 import type { Pattern } from '../patterns/pattern.ts'
 import type { Resolved } from '../patterns/pattern-resolver.ts'
 import { whole } from '../patterns/pattern-resolver.ts'
 
-/** The argument after which a list of pods stands: one Job for each (originals/kappnav.md §3.2). */
+/** The argument before a comma-separated list of pods: one Job per pod (originals/kappnav.md §3.2). */
 export const podToken = 'path:podName:string'
 
 /**
- * Splits a template: blanks separate, double quotes group, there are no single quotes and no backslash, `""` is nothing, and a quote that
- * follows or precedes text begins an argument of its own. A `${…}` is never split.
+ * Splits a template at blanks; double quotes group. Single quotes and backslashes have no meaning, `""` is dropped, and
+ * a quote next to other characters begins a new argument. A `${…}` is never split.
  */
 export function splitCommandLine(template: string): string[] {
   const args: string[] = []
@@ -36,7 +36,9 @@ export function splitCommandLine(template: string): string[] {
   return args
 }
 
-/** Splits a template and resolves each argument; one command per pod where there is a pod token. Throws PatternError. */
+/**
+ * Splits a template and resolves each argument. Returns one command per pod if it has a pod token. Throws PatternError.
+ */
 export async function commandsOf(
   template: string,
   resolve: (pattern: Pattern) => Promise<Resolved>,
@@ -52,13 +54,13 @@ export async function commandsOf(
     .map((pod) => pod.trim())
     .filter((pod) => pod !== '')
   if (pods.length === 0)
-    throw new PatternError('NoValue', `no pod was chosen: a comma list of pods should follow ${podToken}`)
+    throw new PatternError('NoValue', `no pod was selected: a comma-separated list of pods should follow ${podToken}`)
   return pods.map((pod) => args.with(token + 1, pod))
 }
 
 const shells = /(^|\/)(sh|bash|dash|ash|ksh|zsh|busybox)$/
 
-/** The argument is a script that a shell will read: it stands behind the `-c` of one. */
+/** The argument is a shell script: it follows the `-c` of a shell. */
 function isScript(templates: readonly string[], index: number): boolean {
   const option = templates[index - 1]
   return (
@@ -66,10 +68,13 @@ function isScript(templates: readonly string[], index: number): boolean {
   )
 }
 
-/** What no shell gives a meaning to, in quotes or out of them. */
+/** Characters without a meaning to any shell, quoted or not. */
 const harmless = /^[A-Za-z0-9_@%+=:,./-]*$/
 
-/** A script with values in it. A value that could be more than a word to the shell is refused: no quoting is right for every place. */
+/**
+ * Substitutes values in a shell script. A value that could be more than one word to the shell is refused: no quoting is
+ * correct everywhere in a script.
+ */
 async function scriptOf(template: string, resolve: (pattern: Pattern) => Promise<Resolved>): Promise<string> {
   let script = ''
   for (const part of parsePattern(template)) {
@@ -77,7 +82,7 @@ async function scriptOf(template: string, resolve: (pattern: Pattern) => Promise
     if (part.source !== 'literal' && !harmless.test(value)) {
       throw new PatternError(
         'InvalidPattern',
-        `"${'raw' in part ? part.raw : ''}" stands inside a shell script and its value holds characters that mean something to a shell; pass it behind the script and write "$1" there`,
+        `"${'raw' in part ? part.raw : ''}" is part of a shell script and its value contains characters with a meaning to a shell; pass it after the script and write "$1" in the script`,
       )
     }
     script += value

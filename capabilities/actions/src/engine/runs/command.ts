@@ -1,4 +1,4 @@
-// A command action, planned: inputs checked, the command resolved, the Jobs that would run it.
+// Plans a command action: validates the inputs, resolves the command, and returns the Jobs to create.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { ownValue } from '@fairlead/kube'
 import { commandsOf } from './command-line.ts'
@@ -13,41 +13,41 @@ import { PatternResolver } from '../patterns/pattern-resolver.ts'
 import type { PatternScope } from '../patterns/pattern-resolver.ts'
 import type { Target } from '../mapping/target.ts'
 
-/** What a run is asked with. */
+/** A request to run a command action. */
 export interface RunRequest {
   readonly target: Target
   readonly user: string
   readonly application?: { readonly name: string; readonly namespace: string } | undefined
-  /** What the user put in. */
+  /** The inputs of the user. */
   readonly body?: JsonValue | undefined
 }
 
-/** What planning needs of the world around it. */
+/** The context of a plan. */
 export interface PlanContext {
   readonly merged: MergedMap
   readonly settings: JobSettings
-  /** All of a scope but the inputs. */
+  /** The scope of the patterns, without the inputs. */
   readonly scope: Omit<PatternScope, 'inputs'>
-  /** Unique texts for names of Jobs. */
+  /** Returns unique strings for the names of Jobs. */
   readonly newUid: () => string
 }
 
-/** The Jobs of a run, one per chosen pod. Throws InputError or PatternError. */
+/** Returns the Jobs of a run, one per selected pod. Throws InputError or PatternError. */
 export async function planCommand(
   action: MergedAction,
   request: RunRequest,
   context: PlanContext,
 ): Promise<readonly KubeObject[]> {
   const { scope, settings, newUid } = context
-  const image = textField(action, 'image')
-  const template = textField(action, 'cmd-pattern')
+  const image = requiredField(action, 'image')
+  const template = requiredField(action, 'cmd-pattern')
   const form = await formOf(action, context)
   const definedIn = action.from.map
-  const snippet = (name: string): string | undefined => {
+  const snippetOf = (name: string): string | undefined => {
     const source = partFor(context.merged, definedIn, 'snippets', name)
     return typeof source === 'string' ? source : undefined
   }
-  const inputs = form && (await checkInputs(form, request.body, snippet, scope.runSnippet))
+  const inputs = form && (await checkInputs(form, request.body, snippetOf, scope.runSnippet))
   const resolver = new PatternResolver({ ...scope, inputs })
   const commands = await commandsOf(template, (pattern) => resolver.resolve(pattern, definedIn))
   const job: Omit<JobRequest, 'command'> = {
@@ -61,7 +61,10 @@ export async function planCommand(
   return commands.map((command) => jobFor({ ...job, command }, settings, newUid()))
 }
 
-/** The form that an action asks for, its choices resolved; undefined when it asks for none. Throws InputError or PatternError. */
+/**
+ * Returns the input form of an action with its choices resolved; undefined when it has none. Throws InputError or
+ * PatternError.
+ */
 export async function formOf(
   action: MergedAction,
   { merged, scope }: Pick<PlanContext, 'merged' | 'scope'>,
@@ -70,11 +73,11 @@ export async function formOf(
   if (typeof name !== 'string' || name === '') return undefined
   const resolver = new PatternResolver({ ...scope, inputs: undefined })
   return resolveForm(parseForm(name, partFor(merged, action.from.map, 'inputs', name)), (pattern) =>
-    resolver.text(pattern, action.from.map),
+    resolver.resolveWhole(pattern, action.from.map),
   )
 }
 
-/** What menus call an action. */
+/** Returns the text of an action in menus. */
 export function menuText(fields: JsonObject): string {
   for (const key of ['text', 'description', 'name']) {
     const value = ownValue(fields, key)
@@ -83,8 +86,8 @@ export function menuText(fields: JsonObject): string {
   return String(ownValue(fields, 'name') ?? '')
 }
 
-/** A field that an action cannot do without. Throws PatternError `InvalidPattern`. */
-export function textField(action: MergedAction, key: string): string {
+/** Returns a required string field of an action. Throws PatternError `InvalidPattern` when it is missing. */
+export function requiredField(action: MergedAction, key: string): string {
   const value = ownValue(action.fields, key)
   if (typeof value === 'string' && value !== '') return value
   throw new PatternError(

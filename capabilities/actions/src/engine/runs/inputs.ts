@@ -1,16 +1,16 @@
-// What a user puts in for an action, checked as the server must (originals/kappnav.md §1.4).
+// Inputs of actions: forms, and validation of the values on the server (originals/kappnav.md §1.4).
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
 import type { RunSnippet } from '../maps/snippet.ts'
 
 /**
- * A refusal. `kind` is the word that clients know: a field that is missing, unknown or invalid, or a value that does not fit.
- * @internal told as an ActionError of the same kind
+ * An input is missing, unknown or invalid. `kind` is the error word for clients.
+ * @internal reported as an ActionError of the same kind
  */
 export class InputError extends Error {
   override readonly name = 'InputError'
   readonly kind: 'validation-error' | 'input-error'
-  /** The field, where one is to blame. */
+  /** The invalid field, if the error is about one. */
   readonly field: string | undefined
 
   constructor(kind: InputError['kind'], message: string, field?: string) {
@@ -25,28 +25,28 @@ export interface InputField {
   readonly name: string
   readonly isOptional: boolean
   readonly default: string | undefined
-  /** Choices; empty where anything goes. */
+  /** Choices; empty when any value is accepted. */
   readonly values: readonly string[]
   readonly isMultiple: boolean
   readonly validator: string | undefined
 }
 
-/** What an action asks for before it runs. */
+/** The input form of an action. */
 export interface InputForm {
   readonly name: string
   readonly fields: readonly InputField[]
 }
 
-/** Puts the values of patterns into choices and defaults (`${func.podlist()}`); rejects when they cannot be had. */
-export type ResolveText = (pattern: string) => Promise<string>
+/** Resolves a pattern in choices and defaults (`${func.podlist()}`). Rejects with PatternError. */
+export type ResolvePattern = (pattern: string) => Promise<string>
 
-/** Reads a form of a map. Throws InputError `input-error` when the map defines none of this name. */
+/** Parses a form of a map. Throws InputError `input-error` when the form is missing or has no fields. */
 export function parseForm(name: string, value: JsonValue | undefined): InputForm {
   const fields = isJsonObject(value) ? ownValue(value, 'fields') : undefined
   if (!isJsonObject(fields)) {
     throw new InputError(
       'input-error',
-      `the action asks for the inputs "${name}", and its maps define ${value === undefined ? 'none of that name' : 'no fields for them (fields should be an object)'}`,
+      `the action requires the inputs "${name}", and its maps define ${value === undefined ? 'no inputs of that name' : 'no fields for them (fields should be an object)'}`,
     )
   }
   return {
@@ -57,8 +57,8 @@ export function parseForm(name: string, value: JsonValue | undefined): InputForm
   }
 }
 
-/** A form whose dynamic choices and defaults are resolved: the pods of a Deployment, the name of the resource. */
-export async function resolveForm(form: InputForm, resolve: ResolveText): Promise<InputForm> {
+/** Resolves the dynamic choices and defaults of a form: the pods of a Deployment, the name of the resource. */
+export async function resolveForm(form: InputForm, resolve: ResolvePattern): Promise<InputForm> {
   const fields: InputField[] = []
   for (const field of form.fields) {
     const [only, ...more] = field.values
@@ -72,11 +72,11 @@ export async function resolveForm(form: InputForm, resolve: ResolveText): Promis
   return { ...form, fields }
 }
 
-/** Checks what was put in and adds defaults of optional fields. Throws InputError. */
+/** Validates the inputs and adds the defaults of optional fields. Throws InputError. */
 export async function checkInputs(
   form: InputForm,
   body: JsonValue | undefined,
-  validator: (name: string) => string | undefined,
+  snippetOf: (name: string) => string | undefined,
   runSnippet: RunSnippet,
 ): Promise<Readonly<Record<string, string>>> {
   const given = givenValues(form, body)
@@ -90,7 +90,7 @@ export async function checkInputs(
   for (const field of form.fields) {
     const value = given.get(field.name)
     if (field.validator !== undefined && value !== undefined)
-      await askValidator(field.name, field.validator, value, validator(field.validator), runSnippet)
+      await runValidator(field.name, field.validator, value, snippetOf(field.validator), runSnippet)
   }
   return values
 }
@@ -103,14 +103,14 @@ function givenValues(form: InputForm, body: JsonValue | undefined): ReadonlyMap<
     if (!form.fields.some((field) => field.name === name)) {
       throw new InputError(
         'validation-error',
-        `there is no field "${name}"; there are ${form.fields.map((field) => field.name).join(', ') || 'none'}`,
+        `unknown field "${name}"; the fields are ${form.fields.map((field) => field.name).join(', ') || 'none'}`,
         name,
       )
     }
     if (value === null || typeof value === 'object')
       throw new InputError(
         'validation-error',
-        `"${name}" should be one text, number or boolean; join several choices with commas`,
+        `"${name}" should be a string, number or boolean; separate several choices with commas`,
         name,
       )
     given.set(name, String(value))
@@ -126,17 +126,17 @@ function checkValue(field: InputField, value: string | undefined): void {
   }
   if (field.values.length === 0) return
   const chosen = field.isMultiple ? value.split(',') : [value]
-  const wrong = chosen.find((one) => !field.values.includes(one))
-  if (wrong !== undefined)
+  const invalid = chosen.find((one) => !field.values.includes(one))
+  if (invalid !== undefined)
     throw new InputError(
       'input-error',
-      `"${wrong}" is no choice for "${field.name}"; there are ${field.values.join(', ')}`,
+      `"${invalid}" is not a choice for "${field.name}"; the choices are ${field.values.join(', ')}`,
       field.name,
     )
 }
 
-/** Validators take `{"value": …}` as a text and answer `{"valid": …, "message": …}` as a text. */
-async function askValidator(
+/** Runs a validator: a snippet from `{"value": …}` to `{"valid": …, "message": …}`, both JSON strings. */
+async function runValidator(
   field: string,
   name: string,
   value: string,
@@ -147,19 +147,19 @@ async function askValidator(
     throw new InputError('validation-error', `"${field}": ${why}`, field)
   }
   if (source === undefined) return refuse(`its validator, snippet "${name}", does not exist`)
-  let answer: unknown
+  let result: unknown
   try {
-    answer = JSON.parse(await runSnippet(source, [JSON.stringify({ value })]))
+    result = JSON.parse(await runSnippet(source, [JSON.stringify({ value })]))
   } catch (error) {
-    return refuse(`its validator "${name}" gave no answer: ${(error as Error).message}`)
+    return refuse(`its validator "${name}" failed: ${(error as Error).message}`)
   }
-  const { valid, message } = (typeof answer === 'object' && answer !== null ? answer : {}) as {
+  const { valid, message } = (typeof result === 'object' && result !== null ? result : {}) as {
     valid?: unknown
     message?: unknown
   }
   if (valid === true) return
   if (valid === false && typeof message === 'string') return refuse(message)
-  refuse(`its validator "${name}" should answer {"valid": true} or {"valid": false, "message": …} as a text`)
+  refuse(`its validator "${name}" should return {"valid": true} or {"valid": false, "message": …} as a string`)
 }
 
 function parseField(name: string, attributes: JsonObject): InputField {
@@ -179,7 +179,7 @@ function parseField(name: string, attributes: JsonObject): InputField {
   }
 }
 
-/** Choices out of a resolved pattern: `{"pods": […]}`, a JSON list, or a comma list. */
+/** Returns the choices in a resolved pattern: `{"pods": […]}`, a JSON list, or a comma-separated list. */
 function choicesOf(text: string): readonly string[] {
   try {
     const value = JSON.parse(text) as unknown
@@ -190,7 +190,7 @@ function choicesOf(text: string): readonly string[] {
         : undefined
     if (Array.isArray(list)) return list.map(String)
   } catch {
-    // No JSON: a comma list.
+    // Not JSON: a comma-separated list.
   }
   return text
     .split(',')

@@ -1,4 +1,5 @@
-// The Jobs that run command actions: their form is kAppNav's (originals/kappnav.md §3.2), with limits and least rights.
+// The Jobs that run command actions, as kAppNav creates them (originals/kappnav.md §3.2), with limits and least
+// privilege.
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { isConditionTrue, labelValue, longLabelValue } from '@fairlead/kube'
@@ -19,34 +20,34 @@ export interface Job extends KubeObject {
 /** `batch/v1 Job`, for clients. */
 export const Job: Kind<Job> = kind<Job>('batch/v1', 'Job', { plural: 'jobs', namespaced: true })
 
-/** How Jobs are made; from kAppNav's configuration. */
+/** Settings of Jobs, from kAppNav's configuration. */
 export interface JobSettings {
   readonly namespace: string
   readonly serviceAccountName: string
-  /** Seconds after which a finished Job goes; undefined keeps it. */
+  /** Seconds after which a finished Job is deleted; undefined keeps it. */
   readonly ttlSeconds: number | undefined
   /** Seconds that a Job may take; undefined for no limit. */
   readonly deadlineSeconds: number | undefined
   readonly resources: JsonObject | undefined
 }
 
-/** What a Job is made for. */
+/** The action that a Job runs. */
 export interface JobRequest {
   readonly target: Target
   readonly action: string
-  /** The menu's text. */
+  /** The text of the action in menus. */
   readonly text: string
   readonly image: string
   readonly command: readonly string[]
-  /** The Application that the action was chosen in. */
+  /** The Application in which the user selected the action. */
   readonly application: { readonly name: string; readonly namespace: string } | undefined
   readonly user: string
 }
 
-/** Label that all Jobs of actions carry, with the value `command`. */
+/** Label of all Jobs of actions; its value is `command`. */
 export const jobTypeLabel = 'kappnav-job-type'
 
-/** Labels and annotations of Jobs, by what they say. */
+/** Keys of the labels and annotations of Jobs. */
 export const jobKeys = {
   action: 'kappnav-job-action-name',
   applicationName: 'kappnav-job-application-name',
@@ -60,12 +61,12 @@ export const jobKeys = {
   user: 'kappnav-job-user-id',
 } as const
 
-/** Seconds that Jobs are kept unless told: a week. */
+/** Seconds that finished Jobs are kept by default: a week. */
 export const defaultTtlSeconds = 604_800
-/** Seconds that Jobs may take unless told: an hour. */
+/** Seconds that Jobs may take by default: an hour. */
 export const defaultDeadlineSeconds = 3600
 
-/** Whom a Job of an action speaks of, as its labels say it. */
+/** Returns the labels that identify the target and the action of a Job. */
 export function jobLabels({
   target,
   action,
@@ -90,7 +91,7 @@ export function jobLabels({
   }
 }
 
-/** A Job for one command. `uid` makes its name unique. */
+/** Returns the Job for one command. `uid` makes its name unique. */
 export function jobFor(request: JobRequest, settings: JobSettings, uid: string): KubeObject {
   const name = `kappnav-${uid}`
   const full = jobLabels(request)
@@ -137,16 +138,16 @@ export function jobFor(request: JobRequest, settings: JobSettings, uid: string):
 /** The states of a Job, in one word. */
 export type JobState = 'Succeeded' | 'Failed' | 'Running' | 'Waiting'
 
-/** Where a Job stands, in one word. A Job that succeeded in the end has succeeded, whatever failed before. */
+/** Returns the state of a Job. A complete Job has succeeded even if pods of it failed before. */
 export function jobState({ status }: Job): JobState {
   if (isConditionTrue(status?.conditions, 'Complete')) return 'Succeeded'
   if (isConditionTrue(status?.conditions, 'Failed')) return 'Failed'
   return (status?.active ?? 0) > 0 ? 'Running' : 'Waiting'
 }
 
-/** A label's value: long ones are shortened with a hash, and what no label may hold is replaced. */
-export function labelOf(text: string): string {
-  if (labelValue(text).length === 0) return text
-  const allowed = longLabelValue(text.replaceAll(/[^A-Za-z0-9_.-]/g, '_'))
+/** Returns a valid label value: long ones are shortened with a hash, invalid characters are replaced. */
+export function labelOf(value: string): string {
+  if (labelValue(value).length === 0) return value
+  const allowed = longLabelValue(value.replaceAll(/[^A-Za-z0-9_.-]/g, '_'))
   return allowed.replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')
 }

@@ -1,4 +1,4 @@
-// Runs of command actions: the Jobs that kAppNav's labels mark, read with the caller's rights.
+// Runs of command actions, from the Jobs with kAppNav's labels.
 import { findCondition } from '@fairlead/kube'
 import type { Job, JobState } from './job.ts'
 import { jobKeys, jobState, jobTypeLabel, labelOf } from './job.ts'
@@ -22,7 +22,7 @@ export interface Run {
   readonly finished?: string
 }
 
-/** Which runs are wanted; what is left out does not matter. */
+/** Selects runs; absent fields match any run. */
 export interface RunFilter {
   readonly kind?: string | undefined
   readonly namespace?: string | undefined
@@ -34,7 +34,7 @@ export interface RunFilter {
 /** The label selector of all runs. */
 export const runSelector: string = `${jobTypeLabel}=command`
 
-/** What a Job tells of the action behind it. */
+/** Returns the run that a Job represents. */
 export function runOf(job: Job): Run {
   const labels = job.metadata.labels ?? {}
   const annotations = job.metadata.annotations ?? {}
@@ -72,19 +72,19 @@ function finishTime({ status }: Job): string | undefined {
   return status?.completionTime ?? (failed?.status === 'True' ? failed.lastTransitionTime : undefined)
 }
 
-/** The runs among Jobs that fit, newest first. */
+/** Returns the runs that match a filter, newest first. */
 export function runsOf(jobs: readonly Job[], filter: RunFilter = {}): readonly Run[] {
-  const fits = (wanted: string | undefined, found: string): boolean =>
+  const matches = (wanted: string | undefined, found: string): boolean =>
     wanted === undefined || wanted === found || labelOf(wanted) === found
   return jobs
     .map(runOf)
     .filter(
       ({ target, action, user }) =>
-        fits(filter.kind, target.kind) &&
-        fits(filter.namespace, target.namespace) &&
-        fits(filter.name, target.name) &&
-        fits(filter.action, action) &&
-        fits(filter.user, user),
+        matches(filter.kind, target.kind) &&
+        matches(filter.namespace, target.namespace) &&
+        matches(filter.name, target.name) &&
+        matches(filter.action, action) &&
+        matches(filter.user, user),
     )
     .toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created) || (a.job < b.job ? -1 : 1))
 }

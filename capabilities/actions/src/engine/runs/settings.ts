@@ -1,11 +1,12 @@
-// The configuration of kAppNav: ConfigMap `kappnav-config` in its namespace (originals/kappnav.md §4), with keys of our own for Jobs.
+// Settings from ConfigMap `kappnav-config` in kAppNav's namespace (originals/kappnav.md §4), with additional keys for
+// Jobs.
 import type { JsonObject } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import type { JobSettings } from './job.ts'
 import { defaultDeadlineSeconds, defaultTtlSeconds } from './job.ts'
 import { LenientJsonError, parseLenientJson } from '../data/lenient-json.ts'
 
-/** kAppNav's namespace: where `builtin`, `kappnav-config` and the maps of the default mapping are. */
+/** kAppNav's namespace, with `builtin`, `kappnav-config` and the maps of the default mapping. */
 export const kappnavNamespace = 'kappnav'
 
 /** Name of the ConfigMap with kAppNav's configuration. */
@@ -16,10 +17,10 @@ export const configName = 'kappnav-config'
  * `job-namespace: ${namespace}` creates Jobs in the namespace of their targets.
  */
 export function jobSettings(config: JsonObject, namespace: string): JobSettings {
-  const wanted = text(config, 'job-namespace') ?? kappnavNamespace
+  const wanted = stringAt(config, 'job-namespace') ?? kappnavNamespace
   return {
     namespace: wanted === '${namespace}' ? namespace : wanted,
-    serviceAccountName: text(config, 'kappnav-sa-name') ?? 'default',
+    serviceAccountName: stringAt(config, 'kappnav-sa-name') ?? 'default',
     ttlSeconds: seconds(config, 'job-ttl-seconds', defaultTtlSeconds),
     deadlineSeconds: seconds(config, 'job-deadline-seconds', defaultDeadlineSeconds),
     resources: resourcesOf(config),
@@ -28,23 +29,23 @@ export function jobSettings(config: JsonObject, namespace: string): JobSettings 
 
 /** Returns the value of an unknown status; `config` is the data of the configuration. */
 export function unknownWord(config: JsonObject): string {
-  return text(config, 'status-unknown') ?? 'Unknown'
+  return stringAt(config, 'status-unknown') ?? 'Unknown'
 }
 
-function text(config: JsonObject, key: string): string | undefined {
+function stringAt(config: JsonObject, key: string): string | undefined {
   const value = ownValue(config, key)
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 }
 
-/** `none` takes the limit away; what is no number is as if it were not there. */
+/** Returns a number of seconds: `none` removes the limit, an invalid value is ignored. */
 function seconds(config: JsonObject, key: string, otherwise: number): number | undefined {
-  const value = text(config, key)
+  const value = stringAt(config, key)
   if (value === 'none') return undefined
   return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : otherwise
 }
 
 function resourcesOf(config: JsonObject): JsonObject | undefined {
-  const value = text(config, 'job-resources')
+  const value = stringAt(config, 'job-resources')
   if (value === undefined) return undefined
   try {
     const parsed = parseLenientJson(value).value

@@ -7,7 +7,7 @@ import type { CelProgram } from '@fairlead/kube/cel'
 import type { HealthRule } from '../../api.ts'
 import { verdict } from '../condition.ts'
 import type { ConditionStatus, Verdict } from '../condition.ts'
-import { valueText } from '../values/value-format.ts'
+import { formatValue } from '../values/value-format.ts'
 
 type Expressions = NonNullable<HealthRule['expression']>
 
@@ -37,7 +37,7 @@ export function expressionProblem(text: string): string | undefined {
 }
 
 /** Whether the health changes by time alone. */
-export function looksAtTime(rule: HealthRule | undefined): boolean {
+export function readsNow(rule: HealthRule | undefined): boolean {
   const { healthy = '', unhealthy = '', message = '' } = rule?.expression ?? {}
   return /\bnow\b/.test(`${healthy} ${unhealthy} ${message}`)
 }
@@ -69,7 +69,7 @@ function programOf(text: string): CelProgram | CelCompileError {
 }
 
 function textOf(value: unknown): string {
-  return value === undefined || value === null ? '' : valueText(value as string)
+  return value === undefined || value === null ? '' : formatValue(value as string)
 }
 
 function isExpressionError(error: unknown): error is Error {

@@ -13,14 +13,14 @@ import type {
 import { builtinHealth } from './builtin-health.ts'
 import { reasonOfType, verdict } from '../condition.ts'
 import type { ConditionStatus, Verdict } from '../condition.ts'
-import { fulfils } from '../values/field-requirement.ts'
+import { matchesRequirement } from '../values/field-requirement.ts'
 import { expressionHealth } from './health-expression.ts'
 import { lookup } from '../values/path.ts'
-import type { Found } from '../values/path.ts'
-import { foundText, valueText } from '../values/value-format.ts'
+import type { LookupResult } from '../values/path.ts'
+import { formatLookup, formatValue } from '../values/value-format.ts'
 
 /** What health is told from. */
-export interface HealthQuestion {
+export interface HealthInput {
   readonly spelling: RuleSpelling
   /** Undefined: the template has none. */
   readonly rule: HealthRule | undefined
@@ -36,7 +36,7 @@ export interface HealthQuestion {
 }
 
 /** The condition `Healthy`, without its type. */
-export function healthOf(question: HealthQuestion): Verdict {
+export function healthOf(question: HealthInput): Verdict {
   const { rule, object } = question
   if (rule === undefined) return healthWithoutRule(question)
   if (object === undefined) return verdict('Unknown', 'NoStampedObject')
@@ -59,7 +59,7 @@ export function ruleOf(spec: {
   return { spelling: 'healthRule', rule }
 }
 
-function healthWithoutRule({ templateKind, object, realized }: HealthQuestion): Verdict {
+function healthWithoutRule({ templateKind, object, realized }: HealthInput): Verdict {
   if (realized === undefined) return verdict('Unknown', 'NoResource')
   if (object !== undefined && isTerminating(object)) return terminating(object)
   if (realized.outputs.length > 0) return verdict('True', 'OutputsAvailable')
@@ -67,7 +67,7 @@ function healthWithoutRule({ templateKind, object, realized }: HealthQuestion): 
   return realized.stamped ? verdict('True', 'AlwaysHealthy') : verdict('Unknown', 'NoStampedObject')
 }
 
-function ruleHealth(rule: HealthRule, { spelling, now }: HealthQuestion, object: KubeObject): Verdict {
+function ruleHealth(rule: HealthRule, { spelling, now }: HealthInput, object: KubeObject): Verdict {
   if (rule.singleConditionType !== undefined) return singleCondition(rule.singleConditionType, object)
   if (rule.multiMatch !== undefined) return multiMatch(rule.multiMatch, spelling, asJson(object))
   if (rule.expression !== undefined) return expressionHealth(rule.expression, object, now ?? 0)
@@ -126,7 +126,7 @@ function multiMatch(rule: NonNullable<HealthRule['multiMatch']>, spelling: RuleS
   const matches = (matcher: HealthFieldMatcher): boolean => {
     const found = lookup(matcher.key, object)
     if (found.kind === 'error') problems.push(`cannot evaluate [${matcher.key}]: ${found.message}`)
-    return fulfils(matcher, found)
+    return matchesRequirement(matcher, found)
   }
   const ofCondition = (status: ConditionStatus, matcher: HealthConditionMatcher): Verdict =>
     verdict(status, 'MatchedCondition', conditionMessage(spelling, conditions.get(matcher.type)!))
@@ -152,7 +152,7 @@ function conditionMessage(spelling: RuleSpelling, { type, status, message }: Rea
 }
 
 function fieldMessage(spelling: RuleSpelling, { key, messagePath }: HealthFieldMatcher, object: JsonObject): string {
-  const value = foundText(lookup(key, object))
+  const value = formatLookup(lookup(key, object))
   const message = messagePath === undefined ? '' : messageText(lookup(messagePath, object))
   if (spelling === 'healthyConditionRule') return withPart(`${shortPath(key)}: ${value}`, ': ', message)
   return withPart(`field value: ${value}`, ', message: ', message)
@@ -163,8 +163,8 @@ function withPart(text: string, separator: string, part: string): string {
 }
 
 /** A message that cannot be read is left out. */
-function messageText(found: Found): string {
-  return found.kind === 'value' && found.value !== null ? valueText(found.value) : ''
+function messageText(found: LookupResult): string {
+  return found.kind === 'value' && found.value !== null ? formatValue(found.value) : ''
 }
 
 /** `.status.conditions[?(@.type=="Ready")].status` as the proposal shows it: `status.conditions['Ready'].status`. */
@@ -173,7 +173,7 @@ function shortPath(path: string): string {
   return bare.replace(/^\./, '').replaceAll(/\[\?\(\s*@\.type\s*==\s*(["'])(.*?)\1\s*\)\]/g, "['$2']")
 }
 
-function defaultHealth(question: HealthQuestion, object: KubeObject): Verdict {
+function defaultHealth(question: HealthInput, object: KubeObject): Verdict {
   const rule = question.defaults?.find(({ spec }) => isTarget(spec.target, object))?.spec.healthRule
   if (rule !== undefined) {
     const { status, reason, message } = healthOf({ ...question, rule, spelling: 'healthRule' })

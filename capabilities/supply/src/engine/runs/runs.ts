@@ -20,12 +20,12 @@ export function newestFirst<T extends Pick<Run, 'created' | 'name'>>(runs: reado
 }
 
 /** The run whose outputs are passed on: the newest healthy one. */
-export function providingRun<T extends Run>(runs: readonly T[]): T | undefined {
+export function newestHealthyRun<T extends Run>(runs: readonly T[]): T | undefined {
   return newestFirst(runs).find(({ health }) => health === 'True')
 }
 
 /** Runs that retention lets go, newest first. True and False are counted apart; Unknown ones stay and do not count. */
-export function surplusRuns<T extends Run>(
+export function runsToPrune<T extends Run>(
   runs: readonly T[],
   { maxSuccessfulRuns, maxFailedRuns }: RetentionPolicy,
 ): T[] {
@@ -35,7 +35,7 @@ export function surplusRuns<T extends Run>(
 
 /** `ResourceSubmitted` of a resource whose outputs come from the newest healthy run: without one it waits. */
 export function submittedFromRuns(runs: readonly Run[]): Verdict {
-  if (providingRun(runs) !== undefined) return verdict('True', 'ResourceSubmissionComplete')
+  if (newestHealthyRun(runs) !== undefined) return verdict('True', 'ResourceSubmissionComplete')
   return verdict(
     'Unknown',
     'MissingValueAtPath',

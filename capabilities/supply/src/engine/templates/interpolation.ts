@@ -2,7 +2,7 @@
 import { isJsonArray, isJsonObject, setOwn } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { lookup } from '../values/path.ts'
-import { valueText } from '../values/value-format.ts'
+import { formatValue } from '../values/value-format.ts'
 
 /** A template that cannot be filled in. The message names the place in the template and the tag. */
 export class InterpolationError extends Error {
@@ -29,7 +29,7 @@ export function interpolateText(text: string, context: JsonObject): JsonValue {
     const tag = text.slice(start + 2, end)
     const value = valueOf(tag, context)
     if (value === null) throw new InterpolationError(`interpolate tag: tag must not point to nil value: ${tag.trim()}`)
-    out += text.slice(at, start) + valueText(value)
+    out += text.slice(at, start) + formatValue(value)
     at = end + 2
   }
 }

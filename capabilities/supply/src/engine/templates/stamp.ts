@@ -53,7 +53,7 @@ export function labelsFor(given: {
 }
 
 /** Fills in `template` or evaluates `expression`. `ytt` needs a program and is not done here. Throws {@link StampError}. */
-export function fillIn(spec: Pick<TemplateSpec, 'template' | 'expression'>, context: JsonObject): JsonValue {
+export function renderTemplate(spec: Pick<TemplateSpec, 'template' | 'expression'>, context: JsonObject): JsonValue {
   if (spec.template !== undefined) return interpolated(spec.template, context)
   if (spec.expression !== undefined) return evaluated(spec.expression, context)
   throw new StampError('the template is empty: give it one of template, ytt, expression')

@@ -3,7 +3,7 @@ import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintResource } from '../../api.ts'
 import { verdict } from '../condition.ts'
 import type { Verdict } from '../condition.ts'
-import { winners } from '../selection.ts'
+import { bestMatches } from '../selection.ts'
 
 /** A template, an input that is handed on, or why there is neither. */
 export type TemplateChoice =
@@ -25,7 +25,7 @@ export function chooseTemplate(
       `resource [${resource.name}] in supply chain [${chain}] names no template`,
     )
   }
-  const found = winners(
+  const found = bestMatches(
     owner,
     options.map(({ selector }) => selector),
   ).map((index) => options[index]!)

@@ -4,20 +4,20 @@ import { JsonPathError, parseJsonPath, relaxedJsonPath } from '@fairlead/kube'
 import type { JsonPathTemplate, JsonValue } from '@fairlead/kube'
 
 /** What stands at a path. */
-export type Found =
+export type LookupResult =
   | { readonly kind: 'value'; readonly value: JsonValue }
   | { readonly kind: 'absent' }
   /** The path makes no sense, or leads to several values. */
   | { readonly kind: 'error'; readonly message: string }
 
-const absent: Found = { kind: 'absent' }
+const absent: LookupResult = { kind: 'absent' }
 
 /** Parsed paths that are kept; the oldest goes first. */
 const remembered = 2000
 const parsed = new Map<string, JsonPathTemplate | JsonPathError>()
 
 /** What stands at `path` in `value`. `x.y`, `.x.y` and `{.x.y}` are the same path. */
-export function lookup(path: string, value: JsonValue): Found {
+export function lookup(path: string, value: JsonValue): LookupResult {
   const template = templateOf(path)
   if (template instanceof JsonPathError) return { kind: 'error', message: template.message }
   let results: JsonValue[][]

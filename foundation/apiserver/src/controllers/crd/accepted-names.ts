@@ -1,26 +1,27 @@
-// Which names a CRD gets: first come, first served within its group. Pure; a name that is taken leaves the CRD with what it had.
+// Accepts the names of a CRD: first come, first served within its group. Pure; a conflict leaves the CRD with its
+// previously accepted names.
 import type { Condition, CustomResourceDefinition, DefinitionNames } from '@fairlead/kube'
 import { condition, findCondition, goQuote, isConditionTrue, jsonEqual } from '@fairlead/kube'
 
-/** What naming decides. */
+/** The accepted names and their conditions. */
 export interface NamesDecision {
   readonly acceptedNames: DefinitionNames
   readonly namesAccepted: Condition
   readonly established: Condition
 }
 
-/** Whether a CRD has all the names that it asks for. */
-export function hasItsNames({ spec, status }: CustomResourceDefinition): boolean {
+/** Returns true when a CRD has all of its requested names. */
+export function hasAcceptedNames({ spec, status }: CustomResourceDefinition): boolean {
   return jsonEqual(compact(spec.names), compact(status?.acceptedNames ?? {}))
 }
 
-/** Decides on the names of `crd` beside the others of its group. */
+/** Accepts the names of `crd` against the other CRDs of its group. */
 export function decideNames(crd: CustomResourceDefinition, others: Iterable<CustomResourceDefinition>): NamesDecision {
   const { resources, kinds } = takenNames([crd, ...others])
   const wanted = crd.spec.names
   const had = crd.status?.acceptedNames ?? {}
   const conflicts: { reason: string; message: string }[] = []
-  const settle = (
+  const accept = (
     field: 'plural' | 'singular' | 'kind' | 'listKind',
     reason: string,
     taken: ReadonlySet<string>,
@@ -30,11 +31,11 @@ export function decideNames(crd: CustomResourceDefinition, others: Iterable<Cust
     conflicts.push({ reason, message: `${goQuote(name)} is already in use` })
     return had[field]
   }
-  const plural = settle('plural', 'PluralConflict', resources)
-  const singular = settle('singular', 'SingularConflict', resources)
-  const shortNames = settleShortNames(wanted.shortNames, had.shortNames, resources, conflicts)
-  const kind = settle('kind', 'KindConflict', kinds)
-  const listKind = settle('listKind', 'ListKindConflict', kinds)
+  const plural = accept('plural', 'PluralConflict', resources)
+  const singular = accept('singular', 'SingularConflict', resources)
+  const shortNames = acceptShortNames(wanted.shortNames, had.shortNames, resources, conflicts)
+  const kind = accept('kind', 'KindConflict', kinds)
+  const listKind = accept('listKind', 'ListKindConflict', kinds)
   const acceptedNames = compact({ plural, singular, shortNames, kind, listKind, categories: wanted.categories })
   const conflict = conflicts.at(-1)
   const namesAccepted =
@@ -44,7 +45,7 @@ export function decideNames(crd: CustomResourceDefinition, others: Iterable<Cust
   return { acceptedNames, namesAccepted, established: decideEstablished(crd, namesAccepted) }
 }
 
-/** Once established, always established. */
+/** Returns the condition Established; it stays True once it is. */
 function decideEstablished({ status }: CustomResourceDefinition, namesAccepted: Condition): Condition {
   const conditions = status?.conditions ?? []
   if (isConditionTrue(conditions, 'Established')) return findCondition(conditions, 'Established')!
@@ -56,7 +57,7 @@ function decideEstablished({ status }: CustomResourceDefinition, namesAccepted: 
     : condition('Established', false, { reason: 'NotAccepted', message: 'not all names are accepted' })
 }
 
-function settleShortNames(
+function acceptShortNames(
   wanted: readonly string[] = [],
   had: readonly string[] = [],
   taken: ReadonlySet<string>,
@@ -73,7 +74,7 @@ function settleShortNames(
   return had
 }
 
-/** Names that definitions of the group hold; resources and kinds do not clash with each other. */
+/** Returns the accepted names of a group; resources and kinds do not conflict with each other. */
 function takenNames(definitions: readonly CustomResourceDefinition[]): {
   resources: ReadonlySet<string>
   kinds: ReadonlySet<string>
@@ -88,7 +89,7 @@ function takenNames(definitions: readonly CustomResourceDefinition[]): {
   return { resources, kinds }
 }
 
-/** Without empty names, in the order of Kubernetes' type. */
+/** Returns the names without empty ones, in the order of Kubernetes' type. */
 function compact({
   plural,
   singular,

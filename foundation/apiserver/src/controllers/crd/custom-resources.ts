@@ -1,5 +1,5 @@
-// Keeps the registry in step with the stored CRDs, and carries out what becomes of them (lifecycle.ts). It follows the store directly, so that
-// a resource is served from the very moment in which its definition says Established.
+// Keeps the registry in step with the stored CRDs and carries out the steps of their lifecycle (lifecycle.ts). It
+// watches the store directly, so that a resource is served from the very revision at which its CRD is Established.
 import {
   asCustomResourceDefinition,
   asJson,
@@ -19,31 +19,31 @@ import { modifyObject } from '../../handlers/update.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import { resourceName, storedApiVersion } from '@fairlead/builtin-kinds'
 import type { Change, Entry } from '../../storage/store.ts'
-import { hasItsNames } from './accepted-names.ts'
+import { hasAcceptedNames } from './accepted-names.ts'
 import type { ConversionSource } from '../../custom/conversion-webhook.ts'
 import { nextStep } from './lifecycle.ts'
 import type { LifecycleStep } from './lifecycle.ts'
 import { resourceDefinitionFrom } from '../../custom/resource-definition.ts'
 import type { RuleEngine } from '../../custom/validation-rules.ts'
 
-/** How custom resources are kept. */
+/** Options of {@link CustomResources}. */
 export interface CustomResourcesOptions {
   /**
-   * Milliseconds before each step of a deletion. Default 0. Names are settled on the next turn in any case: clients of the real server see them
-   * in their next request (recording crd/update-rules).
+   * Milliseconds before each step of a deletion. Default 0. Names are always accepted in the next iteration of the
+   * event loop: clients of the real server see them in their next request (recording crd/update-rules).
    */
   readonly delay?: number
-  /** Runs x-kubernetes-validations; CEL when left out. */
+  /** The engine for x-kubernetes-validations; CEL when left out. */
   readonly engine?: RuleEngine
-  /** Asks conversion webhooks; without it versions differ by apiVersion alone. */
+  /** Calls conversion webhooks; without it versions differ by apiVersion alone. */
   readonly webhooks?: ConversionSource
-  /** Told of failures; what failed is tried again. */
+  /** Called with errors; the failed step is retried. */
   readonly onError?: (error: unknown) => void
 }
 
 const definitions = 'customresourcedefinitions.apiextensions.k8s.io'
 const retryDelay = 1_000
-const self = { name: 'system:apiserver', groups: ['system:masters'] }
+const apiServerUser = { name: 'system:apiserver', groups: ['system:masters'] }
 const deletion = {
   dryRun: false,
   gracePeriodSeconds: undefined,
@@ -52,12 +52,12 @@ const deletion = {
   preconditions: {},
 }
 
-/** The custom resources of a server. Create it with {@link CustomResources.start}. */
+/** The controller of CustomResourceDefinitions. Create it with {@link CustomResources.start}. */
 export class CustomResources implements AsyncDisposable {
   readonly #environment: Environment
   readonly #options: CustomResourcesOptions
   readonly #entries = new Map<string, Entry>()
-  /** Timers by name of the definition that they look after. */
+  /** Timers by name of the definition. */
   readonly #scheduled = new Map<string, Disposable>()
   readonly #subscription: Disposable
   readonly #stop = new AbortController()
@@ -69,7 +69,7 @@ export class CustomResources implements AsyncDisposable {
     this.#subscription = environment.store.watchAll((change) => this.#observe(change))
   }
 
-  /** Registers what is stored, and goes on from there. */
+  /** Registers the stored definitions and follows their changes. */
   static async start(environment: Environment, options: CustomResourcesOptions = {}): Promise<CustomResources> {
     const resources = new CustomResources(environment, options)
     const { entries } = await environment.store.list(definitions)
@@ -93,7 +93,7 @@ export class CustomResources implements AsyncDisposable {
       if (type === 'put') this.#keep(entry)
       else this.#drop(entry)
     } else if (type === 'delete') {
-      this.#wakeOwner(entry.resource)
+      this.#scheduleDefinitionOf(entry.resource)
     }
   }
 
@@ -102,7 +102,7 @@ export class CustomResources implements AsyncDisposable {
     this.#entries.set(entry.key, entry)
     this.#register(definitionIn(entry), old && definitionIn(old))
     this.#schedule(entry.key)
-    this.#wakeNameless(entry)
+    this.#scheduleSiblings(entry)
   }
 
   #drop(entry: Entry): void {
@@ -112,30 +112,30 @@ export class CustomResources implements AsyncDisposable {
     if (served?.origin === 'custom' && served.crd?.metadata.uid === definitionIn(entry).metadata.uid) {
       this.#environment.registry.remove(spec.group ?? '', spec.names.plural ?? '')
     }
-    this.#wakeNameless(entry)
+    this.#scheduleSiblings(entry)
   }
 
-  /** Serves an established definition. Changes that cannot be seen from outside leave everything as it is. */
+  /** Serves an established definition. Changes that clients cannot see leave the registry unchanged. */
   #register(crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): void {
     if (findCondition(crd.status?.conditions ?? [], 'Established')?.status !== 'True') return
     const { registry } = this.#environment
     const served = registry.definition(crd.spec.group ?? '', crd.spec.names.plural ?? '')
     // A CRD does not displace a resource of another origin.
     if (served !== undefined && served.origin !== 'custom') return
-    if (served !== undefined && old !== undefined && isSameToClients(crd, old)) return
+    if (served !== undefined && old !== undefined && definesSameResource(crd, old)) return
     registry.put(resourceDefinitionFrom(crd, this.#options.engine, this.#options.webhooks))
   }
 
-  /** Names may have become free: definitions of the group that still want some are looked at again. */
-  #wakeNameless(changed: Entry): void {
+  /** Schedules the definitions of the group that lack accepted names: some may have become available. */
+  #scheduleSiblings(changed: Entry): void {
     const { group } = definitionIn(changed).spec
     for (const [name, entry] of this.#entries) {
       const crd = definitionIn(entry)
-      if (name !== changed.key && crd.spec.group === group && !hasItsNames(crd)) this.#schedule(name)
+      if (name !== changed.key && crd.spec.group === group && !hasAcceptedNames(crd)) this.#schedule(name)
     }
   }
 
-  #wakeOwner(resource: string): void {
+  #scheduleDefinitionOf(resource: string): void {
     const entry = this.#entries.get(resource)
     if (entry !== undefined && isTerminating(definitionIn(entry))) this.#schedule(entry.key)
   }
@@ -207,7 +207,7 @@ export class CustomResources implements AsyncDisposable {
     if (this.#environment.store.count(resourceName(resource.definition)) === 0) this.#schedule(crd.metadata.name ?? '')
   }
 
-  /** The resource in the version that is stored, served or not. */
+  /** Returns the resource in its storage version, served or not. */
   #storedResource(crd: CustomResourceDefinition): ServedResource {
     const { group = '', names } = crd.spec
     const definition =
@@ -226,7 +226,7 @@ export class CustomResources implements AsyncDisposable {
       name,
       subresource,
       query: new URLSearchParams(),
-      user: self,
+      user: apiServerUser,
       userAgent: '',
       signal,
       warnings: [],
@@ -242,8 +242,8 @@ function mutableCopy(object: JsonObject): JsonObject {
   return cloneJson(object as JsonValue) as JsonObject
 }
 
-/** Spec, names and the beginning of the end are all that the served resource is made from. */
-function isSameToClients(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
+/** Returns true when two states of a CRD define the same served resource: by spec, accepted names and deletion. */
+function definesSameResource(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
   return (
     a.metadata.uid === b.metadata.uid &&
     a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&

@@ -1,5 +1,5 @@
-// What becomes of a CRD after it has been written: names, establishment, approval, and in the end the deletion of its objects. Pure decisions;
-// custom-resources.ts carries them out.
+// The lifecycle of a CRD after a write: accepted names, establishment, API approval, and finally the deletion of its
+// objects. Pure decisions; custom-resources.ts carries them out.
 import type {
   Condition,
   CustomResourceDefinition,
@@ -19,38 +19,38 @@ import {
   jsonEqual,
   setCondition,
 } from '@fairlead/kube'
-import { decideNames, hasItsNames } from './accepted-names.ts'
+import { decideNames, hasAcceptedNames } from './accepted-names.ts'
 import { cleanupFinalizer, setDefinitionCondition } from '@fairlead/builtin-kinds'
 
-/** The next thing to do with a definition. */
+/** The next step for a definition. */
 export type LifecycleStep =
-  /** Nothing, until it or something around it changes. */
+  /** Nothing, until it or a related object changes. */
   | { readonly step: 'rest' }
-  /** Write the definition with another status (and, at the very end, without our finalizer). */
+  /** Write the definition with another status (and, at the end, without our finalizer). */
   | { readonly step: 'write'; readonly object: JsonObject }
-  /** Delete its objects; when all are gone, decide again. */
+  /** Delete its objects; decide again when none is left. */
   | { readonly step: 'delete-instances' }
 
-/** What decisions are made from. */
+/** The input of {@link nextStep}. */
 export interface LifecycleFacts {
   readonly crd: KubeObject
   /** The other definitions of its group. */
   readonly siblings: readonly KubeObject[]
-  /** How many of its objects are stored. */
+  /** Number of its stored objects. */
   readonly instances: number
   /** RFC 3339, whole seconds. */
   readonly now: string
 }
 
-/** Decides what to do with a definition now. */
+/** Returns the next step for a definition. */
 export function nextStep(facts: LifecycleFacts): LifecycleStep {
   const crd = asCustomResourceDefinition(facts.crd)
-  return crd.metadata.deletionTimestamp === undefined ? living(crd, facts) : terminating(crd, facts)
+  return crd.metadata.deletionTimestamp === undefined ? active(crd, facts) : terminating(crd, facts)
 }
 
-function living(crd: CustomResourceDefinition, { siblings, now }: LifecycleFacts): LifecycleStep {
+function active(crd: CustomResourceDefinition, { siblings, now }: LifecycleFacts): LifecycleStep {
   const object: MutableJsonObject = { ...asJson(crd) }
-  settleNames(object, crd, siblings, now)
+  acceptNames(object, crd, siblings, now)
   const approval = approvalCondition(crd)
   if (approval !== undefined) setDefinitionCondition(object, approval, now)
   return jsonEqual(object['status'] ?? null, asJson(crd)['status'] ?? null)
@@ -58,13 +58,13 @@ function living(crd: CustomResourceDefinition, { siblings, now }: LifecycleFacts
     : { step: 'write', object }
 }
 
-function settleNames(
+function acceptNames(
   object: MutableJsonObject,
   crd: CustomResourceDefinition,
   siblings: readonly KubeObject[],
   now: string,
 ): void {
-  if (hasItsNames(crd)) return
+  if (hasAcceptedNames(crd)) return
   const { acceptedNames, namesAccepted, established } = decideNames(crd, siblings.map(asCustomResourceDefinition))
   const conditions = setCondition(setCondition(crd.status?.conditions ?? [], namesAccepted, now), established, now)
   object['status'] = {
@@ -81,7 +81,7 @@ const approvalReasons = {
   Invalid: 'InvalidAnnotation',
 } as const
 
-/** KubernetesAPIApprovalPolicyConformant, for protected groups only. */
+/** Returns the condition KubernetesAPIApprovalPolicyConformant, for protected groups only. */
 function approvalCondition({ spec, metadata }: CustomResourceDefinition): Condition | undefined {
   if (!isProtectedGroup(spec.group ?? '')) return undefined
   const { state, message } = apiApprovalOf(metadata)
@@ -107,7 +107,7 @@ function terminating(crd: CustomResourceDefinition, { instances, now }: Lifecycl
   return release(crd, { reason: 'InstanceDeletionCompleted', message: 'removed all instances' }, now)
 }
 
-/** Lets go of a definition; nothing holds it when no one else has put a finalizer on it. */
+/** Removes our finalizer from a definition; it is deleted unless others have added finalizers. */
 function release(
   crd: CustomResourceDefinition,
   details: { reason: string; message: string },

@@ -1,5 +1,6 @@
-// Garbage collection by owner references: background, foreground (`foregroundDeletion`, `blockOwnerDeletion`) and orphan. Rules of the real
-// garbage collector (recordings crud/delete-*, crud/gc-*); deletes carry uid and resourceVersion, so that no late news kills a new object.
+// Garbage collection by owner references: background, foreground (`foregroundDeletion`, `blockOwnerDeletion`) and
+// orphan. The rules are those of the real garbage collector (recordings crud/delete-*, crud/gc-*); deletes carry uid
+// and resourceVersion, so that stale events never delete a new object.
 import type { Client, Kind } from '@fairlead/client'
 import type { ObjectChange, WorkContext, WorkLoop } from '@fairlead/controller'
 import type { KubeObject, OwnerReference } from '@fairlead/kube'
@@ -12,13 +13,13 @@ import { OwnerLookup } from './owner-lookup.ts'
 import type { OwnerState } from './owner-lookup.ts'
 import { deleteObject, patchOwners, propagationOf, removeFinalizer, removeOwners, withLatest } from './owner-writes.ts'
 
-/** How much is remembered of what is gone. */
-const remembered = 10_000
+/** Maximum size of the sets of uids of deleted objects. */
+const maxRemembered = 10_000
 
-/** Sets the controller up. */
+/** Sets up the controller. */
 export function setUpGarbageCollection(context: ControllerContext): void {
-  const every = context.allResources()
-  const collector = new GarbageCollector(context, every)
+  const allResources = context.allResources()
+  const collector = new GarbageCollector(context, allResources)
   const loop = context.manager.loop<string>({
     name: 'garbage-collector-controller',
     id: (uid) => uid,
@@ -27,33 +28,36 @@ export function setUpGarbageCollection(context: ControllerContext): void {
     run: (uid, work) => collector.run(uid, work),
     logFields: (uid) => ({ uid }),
   })
-  context.onStop(collector.listen(loop))
+  context.onStop(collector.subscribe(loop))
 }
 
-/** The collector. Its items are uids: of dependents whose owners may be gone, and of owners that wait for their dependents. */
+/**
+ * The collector. Its items are uids: of dependents whose owners may be absent, and of owners that wait for their
+ * dependents.
+ */
 class GarbageCollector {
   readonly #context: ControllerContext
-  readonly #every: AllResourcesInformer
+  readonly #allResources: AllResourcesInformer
   readonly #graph = new OwnerGraph()
   readonly #owners: OwnerLookup
-  /** Uids to look at once all caches are complete. */
+  /** Uids to enqueue once all informers are synced. */
   readonly #postponed = new Set<string>()
-  /** Owners that went without their dependents; one that was seen too late must not be taken for lost. */
+  /** Owners that were deleted with orphan propagation; their dependents must not be collected as ownerless. */
   readonly #orphaned = new Set<string>()
   readonly #reported = new Set<string>()
 
-  constructor(context: ControllerContext, every: AllResourcesInformer) {
+  constructor(context: ControllerContext, allResources: AllResourcesInformer) {
     this.#context = context
-    this.#every = every
-    this.#owners = new OwnerLookup(this.#graph, context.resources, every)
+    this.#allResources = allResources
+    this.#owners = new OwnerLookup(this.#graph, context.resources, allResources)
   }
 
-  listen(loop: WorkLoop<string>): Disposable {
-    const look = (uid: string): void => loop.queue.addAfter(uid, this.#context.delay)
-    return this.#every.subscribe({
+  subscribe(loop: WorkLoop<string>): Disposable {
+    const enqueue = (uid: string): void => loop.queue.addAfter(uid, this.#context.delay)
+    return this.#allResources.subscribe({
       changed: (kind, change) => {
-        if (change.type === 'removed') this.#removed(change.object, look)
-        else this.#put(kind, change, look)
+        if (change.type === 'removed') this.#removed(change.object, enqueue)
+        else this.#put(kind, change, enqueue)
       },
       lost: ({ group, kind }) => {
         for (const [uid, node] of this.#graph.nodes()) {
@@ -61,43 +65,43 @@ class GarbageCollector {
         }
       },
       synced: () => {
-        for (const uid of this.#postponed) look(uid)
+        for (const uid of this.#postponed) enqueue(uid)
         this.#postponed.clear()
       },
     })
   }
 
-  #removed(object: KubeObject, look: (uid: string) => void): void {
+  #removed(object: KubeObject, enqueue: (uid: string) => void): void {
     const uid = object.metadata.uid!
     this.#graph.remove(uid)
-    for (const dependent of this.#graph.dependentsOf(uid)) look(dependent)
-    this.#wakeWaitingOwners(object, look)
+    for (const dependent of this.#graph.dependentsOf(uid)) enqueue(dependent)
+    this.#enqueueWaitingOwners(object, enqueue)
   }
 
-  #put(kind: Kind, { object, previous }: ObjectChange, look: (uid: string) => void): void {
+  #put(kind: Kind, { object, previous }: ObjectChange, enqueue: (uid: string) => void): void {
     const uid = object.metadata.uid!
     const replaced = previous !== undefined && previous.metadata.uid !== uid
-    if (replaced) this.#removed(previous, look)
+    if (replaced) this.#removed(previous, enqueue)
     const before = replaced ? undefined : previous
     this.#graph.put(kind, object)
     const began = (finalizer: string): boolean =>
       waitsWith(object, finalizer) && (before === undefined || !waitsWith(before, finalizer))
     if (began(foregroundFinalizer)) {
-      look(uid)
-      for (const dependent of this.#graph.dependentsOf(uid)) look(dependent)
-    } else if (began(orphanFinalizer)) look(uid)
+      enqueue(uid)
+      for (const dependent of this.#graph.dependentsOf(uid)) enqueue(dependent)
+    } else if (began(orphanFinalizer)) enqueue(uid)
     if (before !== undefined && ownersOf(before) === ownersOf(object)) return
-    if (before !== undefined) this.#wakeWaitingOwners(before, look)
+    if (before !== undefined) this.#enqueueWaitingOwners(before, enqueue)
     if (ownersOf(object).length === 0) return
-    if (ownersOf(object).some((owner) => this.#isWaiting(owner.uid))) look(uid)
-    else if (this.#isDoubtful(object)) {
-      if (this.#every.isSynced) look(uid)
+    if (ownersOf(object).some((owner) => this.#isWaiting(owner.uid))) enqueue(uid)
+    else if (this.#hasUncertainOwner(object)) {
+      if (this.#allResources.isSynced) enqueue(uid)
       else this.#postponed.add(uid)
     }
   }
 
-  #wakeWaitingOwners(dependent: KubeObject, look: (uid: string) => void): void {
-    for (const owner of ownersOf(dependent)) if (this.#isWaiting(owner.uid)) look(owner.uid)
+  #enqueueWaitingOwners(dependent: KubeObject, enqueue: (uid: string) => void): void {
+    for (const owner of ownersOf(dependent)) if (this.#isWaiting(owner.uid)) enqueue(owner.uid)
   }
 
   #isWaiting(uid: string): boolean {
@@ -105,22 +109,22 @@ class GarbageCollector {
     return owner !== undefined && waitsWith(owner.object, foregroundFinalizer)
   }
 
-  /** Some owner is not known here, or not as the reference says. */
-  #isDoubtful(object: KubeObject): boolean {
+  /** Returns true when an owner is not in the graph, or does not match the reference. */
+  #hasUncertainOwner(object: KubeObject): boolean {
     return ownersOf(object).some(
-      (owner) => this.#graph.node(owner.uid) === undefined || this.#isMistaken(owner, object),
+      (owner) => this.#graph.node(owner.uid) === undefined || this.#isMismatch(owner, object),
     )
   }
 
-  /** The owner is known, but under another name, kind or namespace than the reference says. */
-  #isMistaken(reference: OwnerReference, dependent: KubeObject): boolean {
+  /** Returns true when the owner has another name, kind or namespace than the reference. */
+  #isMismatch(reference: OwnerReference, dependent: KubeObject): boolean {
     const owner = this.#graph.node(reference.uid)
     if (owner === undefined) return false
     const isNamed = owner.kind.kind === reference.kind && owner.object.metadata.name === reference.name
     return !isNamed || this.#isElsewhere(reference, dependent)
   }
 
-  /** The owner exists, but in a namespace where a reference of this dependent cannot lead. */
+  /** Returns true when the owner is in a namespace that this dependent cannot refer to. */
   #isElsewhere(reference: OwnerReference, dependent: KubeObject): boolean {
     const owner = this.#graph.node(reference.uid)?.object
     return owner?.metadata.namespace !== undefined && owner.metadata.namespace !== dependent.metadata.namespace
@@ -131,8 +135,8 @@ class GarbageCollector {
     if (node === undefined) return
     const isForeground = waitsWith(node.object, foregroundFinalizer)
     if (isForeground || waitsWith(node.object, orphanFinalizer)) {
-      // a kind that is not listed may hold dependents
-      if (!this.#every.isSynced) this.#postponed.add(uid)
+      // A kind that is not listed may have dependents.
+      if (!this.#allResources.isSynced) this.#postponed.add(uid)
       else if (isForeground) await this.#finishForeground(uid, node, client)
       else await this.#orphanDependents(uid, node, client)
     } else if (node.object.metadata.deletionTimestamp === undefined && ownersOf(node.object).length > 0) {
@@ -140,7 +144,7 @@ class GarbageCollector {
     }
   }
 
-  /** An owner in the foreground goes once nothing blocks it. */
+  /** Finishes the foreground deletion of an owner once no dependent blocks it. */
   async #finishForeground(uid: string, node: GraphNode, client: Client): Promise<void> {
     for (const dependent of this.#graph.dependentsOf(uid)) {
       const object = this.#graph.node(dependent)?.object
@@ -156,7 +160,7 @@ class GarbageCollector {
     await removeFinalizer(node, orphanFinalizer, client)
   }
 
-  /** Decides about an object by the state of its owners. */
+  /** Deletes an object, or removes owner references, by the state of its owners. */
   async #collect(kind: Kind, object: KubeObject, client: Client): Promise<void> {
     const references = ownersOf(object)
     if (object.metadata.deletionTimestamp !== undefined) return
@@ -164,14 +168,14 @@ class GarbageCollector {
     const uidsIn = (...wanted: readonly OwnerState[]): ReadonlySet<string> =>
       new Set(references.filter((_, index) => wanted.includes(states[index]!)).map(({ uid }) => uid))
     const kept = uidsIn('solid', 'unknown', 'misplaced')
-    const gone = uidsIn('absent', 'waiting')
+    const dangling = uidsIn('absent', 'waiting')
     if (uidsIn('unknown').size > 0) this.#postponed.add(object.metadata.uid!)
-    if (gone.size === 0) return
+    if (dangling.size === 0) return
     if (kept.size > 0 || references.some(({ uid }) => this.#orphaned.has(uid)))
-      return patchOwners(kind, object, (owners) => owners.filter(({ uid }) => !gone.has(uid)), client)
+      return patchOwners(kind, object, (owners) => owners.filter(({ uid }) => !dangling.has(uid)), client)
     const dependents = this.#graph.dependentsOf(object.metadata.uid!)
     if (uidsIn('waiting').size > 0 && dependents.size > 0) {
-      if (this.#isInCircle(dependents)) return this.#unblockAndDelete(kind, object, client)
+      if (this.#isInCycle(dependents)) return this.#unblockAndDelete(kind, object, client)
       return deleteObject(kind, object, 'Foreground', client)
     }
     return deleteObject(kind, object, propagationOf(object), client)
@@ -184,8 +188,11 @@ class GarbageCollector {
     return state
   }
 
-  /** A dependent of the object waits in the foreground itself: with blocking references both would wait for ever. */
-  #isInCircle(dependents: ReadonlySet<string>): boolean {
+  /**
+   * Returns true when a dependent waits in foreground deletion itself: with blocking references both would wait for
+   * ever.
+   */
+  #isInCycle(dependents: ReadonlySet<string>): boolean {
     return [...dependents].some((uid) => this.#isWaiting(uid))
   }
 
@@ -216,9 +223,9 @@ class GarbageCollector {
   }
 }
 
-/** Adds to a set that forgets its oldest members. */
-function remember(set: Set<string>, member: string): void {
-  set.add(member)
+/** Adds a value to a bounded set, which drops its oldest. */
+function remember(set: Set<string>, value: string): void {
+  set.add(value)
   const oldest = set.values().next().value
-  if (set.size > remembered && oldest !== undefined) set.delete(oldest)
+  if (set.size > maxRemembered && oldest !== undefined) set.delete(oldest)
 }

@@ -1,11 +1,11 @@
-// Who owns whom, by uid. Fed by the caches of all kinds; decides nothing.
+// The graph of objects and their owners, by uid. Filled from the informers of all resources; makes no decisions.
 import type { Kind } from '@fairlead/client'
 import type { KubeObject, OwnerReference } from '@fairlead/kube'
 
-/** The finalizer of an object whose dependents have to go first. */
+/** The finalizer of an object whose dependents are deleted first. */
 export const foregroundFinalizer = 'foregroundDeletion'
 
-/** The finalizer of an object whose dependents are to be kept. */
+/** The finalizer of an object whose dependents are orphaned. */
 export const orphanFinalizer = 'orphan'
 
 /** One object of the cluster. */
@@ -20,7 +20,7 @@ export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>()
   readonly #dependents = new Map<string, Set<string>>()
 
-  /** How many objects are known. */
+  /** Number of known objects. */
   get size(): number {
     return this.#nodes.size
   }
@@ -33,19 +33,19 @@ export class OwnerGraph {
     return this.#nodes.entries()
   }
 
-  /** Uids of the objects that name `uid` as an owner. */
+  /** Returns the uids of the objects with an owner reference to `uid`. */
   dependentsOf(uid: string): ReadonlySet<string> {
-    return this.#dependents.get(uid) ?? nobody
+    return this.#dependents.get(uid) ?? noDependents
   }
 
-  /** Adds an object or replaces what was known of it. */
+  /** Adds an object or replaces its state. */
   put(kind: Kind, object: KubeObject): void {
     const uid = object.metadata.uid!
     const before = this.#nodes.get(uid)
     this.#nodes.set(uid, { kind, object })
     const owners = ownersOf(object)
     if (before !== undefined && ownersOf(before.object) === owners) return
-    if (before !== undefined) this.#disown(uid, before.object)
+    if (before !== undefined) this.#removeFromOwners(uid, before.object)
     for (const owner of owners) {
       const dependents = this.#dependents.get(owner.uid)
       if (dependents === undefined) this.#dependents.set(owner.uid, new Set([uid]))
@@ -53,15 +53,15 @@ export class OwnerGraph {
     }
   }
 
-  /** Forgets an object; who depends on it stays known. */
+  /** Removes an object; its dependents stay known. */
   remove(uid: string): void {
     const node = this.#nodes.get(uid)
     if (node === undefined) return
     this.#nodes.delete(uid)
-    this.#disown(uid, node.object)
+    this.#removeFromOwners(uid, node.object)
   }
 
-  #disown(uid: string, object: KubeObject): void {
+  #removeFromOwners(uid: string, object: KubeObject): void {
     for (const owner of ownersOf(object)) {
       const dependents = this.#dependents.get(owner.uid)
       dependents?.delete(uid)
@@ -70,20 +70,20 @@ export class OwnerGraph {
   }
 }
 
-const nobody: ReadonlySet<string> = new Set()
+const noDependents: ReadonlySet<string> = new Set()
 const none: readonly OwnerReference[] = []
 
-/** The owner references of an object. */
+/** Returns the owner references of an object. */
 export function ownersOf(object: KubeObject): readonly OwnerReference[] {
   return object.metadata.ownerReferences ?? none
 }
 
-/** The object is being deleted and waits with this finalizer. */
+/** Returns true when the object is terminating and has this finalizer. */
 export function waitsWith(object: KubeObject, finalizer: string): boolean {
   return object.metadata.deletionTimestamp !== undefined && object.metadata.finalizers?.includes(finalizer) === true
 }
 
-/** The object keeps this owner from going in the foreground. */
+/** Returns true when the object blocks the foreground deletion of this owner. */
 export function blocks(object: KubeObject, owner: string): boolean {
   return ownersOf(object).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true)
 }

@@ -1,4 +1,5 @@
-// Whether the owner that a reference names exists. The caches answer when they know it; only the server itself can say that it does not.
+// Looks up the owner of an owner reference. The informers prove that it exists; only a live GET proves that it does
+// not.
 import { kind as kindNamed } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { parseApiVersion } from '@fairlead/kube'
@@ -8,32 +9,32 @@ import { foregroundFinalizer, waitsWith } from './owner-graph.ts'
 import type { GraphNode, OwnerGraph } from './owner-graph.ts'
 
 /**
- * What became of an owner:
+ * The state of an owner:
  * - `solid`: it exists; the dependent stays.
- * - `waiting`: it exists and is being deleted in the foreground: the dependent has to go first.
+ * - `waiting`: it exists and is in foreground deletion: the dependent is deleted first.
  * - `absent`: it certainly does not exist.
- * - `unknown`: its kind is not served or not listed (now), so nobody can tell; nothing is decided from it (design decision 7).
- * - `misplaced`: the reference can never be right: a cluster-scoped object cannot have an owner in a namespace.
+ * - `unknown`: its kind is not served or not synced; nothing is decided from it (design decision 7).
+ * - `misplaced`: the reference is never valid: a cluster-scoped object cannot have a namespaced owner.
  */
 export type OwnerState = 'solid' | 'waiting' | 'absent' | 'unknown' | 'misplaced'
 
-/** Absent owners that are remembered; uids never come back. */
-const remembered = 1000
+/** Maximum number of cached absent owners; uids are never reused. */
+const maxRemembered = 1000
 
-/** Finds owners. */
+/** Looks up owners. */
 export class OwnerLookup {
   readonly #graph: OwnerGraph
   readonly #resources: ResourceSource
-  readonly #every: AllResourcesInformer
+  readonly #allResources: AllResourcesInformer
   readonly #absent = new Set<string>()
 
-  constructor(graph: OwnerGraph, resources: ResourceSource, every: AllResourcesInformer) {
+  constructor(graph: OwnerGraph, resources: ResourceSource, allResources: AllResourcesInformer) {
     this.#graph = graph
     this.#resources = resources
-    this.#every = every
+    this.#allResources = allResources
   }
 
-  /** The state of the owner that `reference` of `dependent` names. Throws what the server throws. */
+  /** Returns the state of the owner of a reference. Throws the errors of the server. */
   async stateOf(dependent: KubeObject, reference: OwnerReference, client: Client): Promise<OwnerState> {
     const kind = this.kindOf(reference)
     if (kind === undefined) return 'unknown'
@@ -42,7 +43,7 @@ export class OwnerLookup {
     const key = { namespace: kind.namespaced === true ? namespace : '', name: reference.name }
     const known = this.#graph.node(reference.uid)
     if (known !== undefined && isAt(known, kind, key)) return presence(known.object)
-    if (this.#every.isUnsure(kind)) return 'unknown'
+    if (this.#allResources.isUnsynced(kind)) return 'unknown'
     const id = [reference.uid, kind.group, kind.kind, key.namespace, key.name].join('|')
     if (this.#absent.has(id)) return 'absent'
     const owner = await client.find(kind, key)
@@ -51,7 +52,7 @@ export class OwnerLookup {
     return 'absent'
   }
 
-  /** The kind that a reference names, if it is served. */
+  /** Returns the kind of a reference, if it is served. */
   kindOf(reference: OwnerReference): Kind | undefined {
     const { group, version } = parseApiVersion(reference.apiVersion)
     for (const definition of this.#resources.definitions) {
@@ -69,7 +70,7 @@ export class OwnerLookup {
   #remember(id: string): void {
     this.#absent.add(id)
     const oldest = this.#absent.values().next().value
-    if (this.#absent.size > remembered && oldest !== undefined) this.#absent.delete(oldest)
+    if (this.#absent.size > maxRemembered && oldest !== undefined) this.#absent.delete(oldest)
   }
 }
 

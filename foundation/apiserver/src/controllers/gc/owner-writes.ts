@@ -1,21 +1,21 @@
-// The writes of the garbage collector. Each is bound to the object that was decided about: by its uid, and where the decision rests on its
-// content by its resourceVersion.
+// The writes of the garbage collector. Each has the uid of the object as a precondition, and its resourceVersion where
+// the decision depends on its content.
 import type { Client, DeleteOptions, Kind } from '@fairlead/client'
 import { isConflict, isNotFound, keyOf } from '@fairlead/kube'
 import type { JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { foregroundFinalizer, orphanFinalizer, ownersOf } from './owner-graph.ts'
 import type { GraphNode } from './owner-graph.ts'
 
-/** Lost races in a row before an object waits its turn again. */
+/** Conflicts in a row before an object is requeued. */
 const attempts = 5
 
-/** How an object goes whose owners are gone: as its finalizers say. */
+/** Returns the propagation for an object without owners: its finalizers decide. */
 export function propagationOf({ metadata: { finalizers = [] } }: KubeObject): DeleteOptions['propagation'] {
   if (finalizers.includes(orphanFinalizer)) return 'Orphan'
   return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background'
 }
 
-/** Deletes this very version of the object, or any version of it. Throws StatusError 409 when it is another by now. */
+/** Deletes this very version of the object, or any version of it. Throws StatusError 409 when it has changed. */
 export function deleteObject(
   kind: Kind,
   object: KubeObject,
@@ -25,10 +25,10 @@ export function deleteObject(
 ): Promise<void> {
   const { uid, resourceVersion } = object.metadata
   const preconditions = { uid: uid!, ...(anyVersion ? {} : { resourceVersion: resourceVersion! }) }
-  return settled(client.delete(kind, keyOf(object), { propagation, preconditions }))
+  return ignoringNotFound(client.delete(kind, keyOf(object), { propagation, preconditions }))
 }
 
-/** Rewrites the owner references of this very version of the object. Throws StatusError 409 when it is another by now. */
+/** Replaces the owner references of this very version of the object. Throws StatusError 409 when it has changed. */
 export function patchOwners(
   kind: Kind,
   object: KubeObject,
@@ -52,10 +52,10 @@ function patchMetadata(
 ): Promise<void> {
   const { uid, resourceVersion } = object.metadata
   const merge = { metadata: { uid: uid!, resourceVersion: resourceVersion!, ...changes } }
-  return settled(client.patch(kind, keyOf(object), { merge }))
+  return ignoringNotFound(client.patch(kind, keyOf(object), { merge }))
 }
 
-/** Takes owners out of an object's references. */
+/** Removes owners from an object's owner references. */
 export function removeOwners({ kind, object }: GraphNode, uids: ReadonlySet<string>, client: Client): Promise<void> {
   return withLatest({ kind, object }, client, async (latest) => {
     if (!ownersOf(latest).some(({ uid }) => uids.has(uid))) return
@@ -63,7 +63,7 @@ export function removeOwners({ kind, object }: GraphNode, uids: ReadonlySet<stri
   })
 }
 
-/** Takes a finalizer off. */
+/** Removes a finalizer. */
 export function removeFinalizer({ kind, object }: GraphNode, name: string, client: Client): Promise<void> {
   return withLatest({ kind, object }, client, async (latest) => {
     const finalizers = latest.metadata.finalizers ?? []
@@ -73,7 +73,7 @@ export function removeFinalizer({ kind, object }: GraphNode, name: string, clien
   })
 }
 
-/** Runs with the cached object, and after a conflict with the object as the server has it; not at all once that object is gone. */
+/** Runs with the cached object, and after a conflict with the live one; stops once the object no longer exists. */
 export async function withLatest(
   { kind, object }: GraphNode,
   client: Client,
@@ -90,8 +90,8 @@ export async function withLatest(
   }
 }
 
-/** A write to something that is gone already has done its work. */
-async function settled(write: Promise<unknown>): Promise<void> {
+/** Waits for a write; the object may have been deleted already. */
+async function ignoringNotFound(write: Promise<unknown>): Promise<void> {
   try {
     await write
   } catch (error) {

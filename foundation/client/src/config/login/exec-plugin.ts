@@ -1,4 +1,5 @@
-// Login by a plugin: kubeconfig names a command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1).
+// Login by a plugin: kubeconfig names a command that prints an ExecCredential (client.authentication.k8s.io/v1 and
+// v1beta1).
 import { spawn } from 'node:child_process'
 import * as path from 'node:path'
 import { asJson, parseJson } from '@fairlead/kube'

@@ -1,9 +1,10 @@
-// Login by OpenID Connect as kubeconfig's auth-provider `oidc` has it: an id token, and a refresh token that gives the next one.
+// Login by OpenID Connect as kubeconfig's auth-provider `oidc` has it: an id token, and a refresh token that gives the
+// next one.
 import * as https from 'node:https'
 import { asJson, parseJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import { ClientError } from '../../client-error.ts'
-import type { OidcTokens, TokenKeeper } from './kept-tokens.ts'
+import type { OidcTokens, TokenStore } from './token-store.ts'
 import { FetchedLogin } from './login.ts'
 import type { FetchedCredentials, Login } from './login.ts'
 
@@ -18,7 +19,7 @@ export interface OidcProvider {
   /** Certificates to trust at the issuer (PEM); those of the system when left out. */
   readonly ca?: Buffer
   /** Where tokens are shared with other processes; in this process only when left out. */
-  readonly keeper?: TokenKeeper
+  readonly keeper?: TokenStore
 }
 
 /** An id token is not used any more when it has less left. Milliseconds. */
@@ -30,13 +31,16 @@ const timeout = 30_000
 const plainHttp = process.getBuiltinModule('node:http')
 
 /**
- * A login with the provider's id token, refreshed before it runs out. Tokens that another process got meanwhile are taken over, as refresh tokens that
- * rotate are good only once; those that this one gets are handed to the keeper.
+ * A login with the provider's id token, refreshed before it runs out. Tokens that another process got meanwhile are
+ * taken over, as refresh tokens that rotate are good only once; those that this one gets are handed to the keeper.
  */
 export function oidcLogin(provider: OidcProvider, clock: Clock): Login {
   const { keeper } = provider
   let known: OidcTokens = { idToken: provider.idToken, refreshToken: provider.refreshToken }
-  /** What the keeper had when it was looked at last: only what is other than that is news, as ours may be newer where it cannot be written. */
+  /**
+   * What the keeper had when it was looked at last: only what is other than that is news, as ours may be newer where it
+   * cannot be written.
+   */
   let kept = known
   /** Asked again for it, an id token has run out or was refused. */
   let shown: string | undefined
@@ -161,7 +165,9 @@ function send(
   })
 }
 
-/** When a JWT runs out, milliseconds since the epoch; -Infinity for what is none. The server checks signatures, not we. */
+/**
+ * When a JWT runs out, milliseconds since the epoch; -Infinity for what is none. The server checks signatures, not we.
+ */
 function expiryOf(token: string): number {
   try {
     const { exp } = asJson(parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url')) as object)

@@ -30,7 +30,10 @@ export function serviceAccountLogin(
     const { spec, status } = asJson(answer as object) as { spec?: JsonObject; status?: JsonObject }
     const token = status?.token
     if (typeof token !== 'string')
-      throw new ClientError('InvalidAnswer', `The TokenRequest for ${account.namespace}/${account.name} gave no token`)
+      throw new ClientError(
+        'InvalidResponse',
+        `The TokenRequest for ${account.namespace}/${account.name} gave no token`,
+      )
     // The server may grant less; its clock is not ours, so the span counts.
     const granted = typeof spec?.expirationSeconds === 'number' ? spec.expirationSeconds : lifetime
     return { credentials: { token }, usableFor: granted * 1000 * used }

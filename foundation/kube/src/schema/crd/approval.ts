@@ -7,14 +7,14 @@ import type { ObjectMeta } from '../../object.ts'
 /** The annotation that names the approval. */
 export const apiApprovedAnnotation = 'api-approved.kubernetes.io'
 
-/** How a definition stands towards the approval of its group. */
+/** The approval state of a definition. */
 export interface ApiApproval {
   readonly state: 'Approved' | 'Bypassed' | 'Missing' | 'Invalid'
-  /** Kubernetes' words for it. */
+  /** Kubernetes' message. */
   readonly message: string
 }
 
-/** Whether definitions of a group need approval. */
+/** Reports that definitions of a group need approval. */
 export function isProtectedGroup(group: string): boolean {
   return /(?:^|\.)(?:k8s\.io|kubernetes\.io)$/.test(group)
 }
@@ -30,7 +30,7 @@ export function apiApprovalOf(metadata: ObjectMeta): ApiApproval {
   return { state: 'Invalid', message: `${rule} with either a URL or a reason starting with "unapproved", ${see}` }
 }
 
-/** The error of a definition in a protected group; an unchanged state is never an error on update. */
+/** Validates the approval of a definition in a protected group; an unchanged state is never an error on update. */
 export function validateApproval(group: string, metadata: ObjectMeta, old: ObjectMeta | undefined): FieldError[] {
   if (!isProtectedGroup(group)) return []
   const { state, message } = apiApprovalOf(metadata)

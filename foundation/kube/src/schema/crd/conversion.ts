@@ -1,4 +1,5 @@
-// `spec.conversion` of a CRD. Field paths are those of Kubernetes' internal form: webhookClientConfig, conversionReviewVersions.
+// `spec.conversion` of a CRD. Field paths are those of Kubernetes' internal form: webhookClientConfig,
+// conversionReviewVersions.
 import { fieldErrors, fieldPath } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
 import { dns1035Label } from '../../names.ts'
@@ -10,12 +11,12 @@ type ClientConfig = NonNullable<NonNullable<DefinitionConversion['webhook']>['cl
 const strategies = ['None', 'Webhook']
 const reviewVersions = ['v1', 'v1beta1']
 
-/** Errors of `spec.conversion`. CA bundles are not read here. */
+/** Validates `spec.conversion`. CA bundles are not parsed here. */
 export function validateConversion(conversion: DefinitionConversion | undefined, path: string): FieldError[] {
   if (conversion === undefined) return []
   const { strategy = '', webhook } = conversion
   const config = webhook?.clientConfig
-  // The typed form has null for an absent list that Go always writes.
+  // The Go type has null for an absent list, which it always writes.
   const versions = webhook?.conversionReviewVersions ?? []
   const errors: FieldError[] = []
   if (strategy === '') errors.push(fieldErrors.required(`${path}.strategy`))

@@ -1,4 +1,4 @@
-// Defaults that a schema gives must themselves pass it: pruned, well-formed as embedded objects, valid.
+// Validation of defaults against their own schema: pruned, well-formed as embedded objects, valid.
 import { fieldErrors, fieldPath, formatFieldErrors } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
 import { jsonEqual } from '../../json.ts'
@@ -11,22 +11,22 @@ import { validateValue } from '../validate.ts'
 import type { JsonSchemaProps } from './definition.ts'
 import { itemsOf } from './visit-schema.ts'
 
-/** Checks a default by the validation rules of its own schema; what the door for CEL adds. */
+/** Checks a default by the CEL validation rules of its own schema; supplied by @fairlead/kube/cel. */
 export type DefaultRuleCheck = (value: JsonValue, schema: TypeSchema, path: string) => readonly FieldError[]
 
-/** Errors of all defaults in a structural schema. Defaults under additionalProperties are not looked at, as in Kubernetes. */
+/** Validates all defaults in a structural schema. Defaults under additionalProperties are skipped, as in Kubernetes. */
 export function validateDefaults(schema: JsonSchemaProps, path: string, checkRules?: DefaultRuleCheck): FieldError[] {
   const errors: FieldError[] = []
   const root: Surrounding = { schema: { ...schema, 'x-kubernetes-embedded-resource': true }, wrap: (value) => value }
-  // The whole object counts as embedded: a default of its own has to be a complete one.
+  // The whole object is treated as embedded: its default must be a complete object.
   visit(root.schema, path, { root, isMeta: false, isObject: true, checkRules }, errors)
   return errors
 }
 
-/** The object that a default inside apiVersion, kind or metadata belongs to. */
+/** The object that contains a default inside apiVersion, kind or metadata. */
 interface Surrounding {
   readonly schema: JsonSchemaProps
-  /** Puts a value where the default stands into an otherwise minimal object. */
+  /** Sets a value at the path of the default in an otherwise minimal object. */
   wrap(value: JsonValue): JsonValue
 }
 
@@ -54,7 +54,7 @@ function visit(schema: JsonSchemaProps, path: string, outer: Place, errors: Fiel
       errors,
     )
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    const below = inside(place, (member) => ({ [key]: member }))
+    const below = inside(place, (field) => ({ [key]: field }))
     const isMeta = place.isMeta || (isObject && isTypeOrObjectMeta(key))
     visit(property, fieldPath(path, 'properties', { key }), { ...below, isMeta }, errors)
   }

@@ -1,4 +1,4 @@
-// What the API server fills in on a CustomResourceDefinition, and what it warns about.
+// Defaults and warnings of CustomResourceDefinitions.
 import { isJsonObject } from '../../own-property.ts'
 import type { JsonObject, JsonValue, KubeObject } from '../../object.ts'
 import { formatCheck } from '../format.ts'
@@ -6,8 +6,8 @@ import { asCustomResourceDefinition } from './definition.ts'
 import { schemasIn } from './visit-schema.ts'
 
 /**
- * The definition with its defaults: singular, listKind, conversion `None`, the port of a conversion webhook, storedVersions.
- * Comes back as it is when nothing is missing.
+ * Returns the definition with its defaults: singular, listKind, conversion `None`, the port of a conversion webhook,
+ * storedVersions. Returns the same object when nothing is missing.
  */
 export function defaultCustomResourceDefinition(crd: KubeObject): KubeObject {
   const { spec, status } = asCustomResourceDefinition(crd)
@@ -41,7 +41,7 @@ function defaultConversion(conversion: JsonObject | undefined): JsonObject {
   return { ...conversion, webhook: { ...webhook, clientConfig } }
 }
 
-/** Nothing is left of it in Kubernetes' internal form. */
+/** Reports that the value is empty in Kubernetes' internal form. */
 function isEmptyWebhook(webhook: JsonValue | undefined): boolean {
   if (!isJsonObject(webhook)) return false
   const { clientConfig, conversionReviewVersions: versions } = webhook
@@ -52,7 +52,7 @@ function at(value: JsonValue | undefined, ...path: readonly string[]): JsonValue
   return path.reduce<JsonValue | undefined>((current, key) => (isJsonObject(current) ? current[key] : undefined), value)
 }
 
-/** String formats in a definition's schemas that Kubernetes does not know, and so does not check. */
+/** Returns the string formats in a definition's schemas that Kubernetes does not know and ignores. */
 export function unrecognizedFormats(crd: KubeObject): string[] {
   const found = asCustomResourceDefinition(crd).spec.versions.flatMap((version) =>
     [...schemasIn(version.schema?.openAPIV3Schema)].flatMap(({ type, format = '' }) =>
@@ -62,7 +62,7 @@ export function unrecognizedFormats(crd: KubeObject): string[] {
   return [...new Set(found)]
 }
 
-/** Warnings for a new or changed definition: formats that are not known and were not there before. */
+/** Returns the warnings of a new or changed definition: unknown formats that it did not have before. */
 export function customResourceDefinitionWarnings(crd: KubeObject, old?: KubeObject): string[] {
   const known = new Set(old === undefined ? [] : unrecognizedFormats(old))
   return unrecognizedFormats(crd)

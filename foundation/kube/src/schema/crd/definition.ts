@@ -1,10 +1,11 @@
-// CustomResourceDefinitions as types, and the form in which Kubernetes validates them: what all versions share stands once, at the top.
+// The types of CustomResourceDefinitions, and the internal form in which Kubernetes validates them: values shared by
+// all versions are at the top level.
 import { jsonEqual } from '../../json.ts'
 import type { JsonObject, JsonValue, KubeObject } from '../../object.ts'
 import type { Condition } from '../../conditions.ts'
 import type { SchemaNode } from '../schema-node.ts'
 
-/** `openAPIV3Schema` and everything in it, with the fields that are only there to be refused. */
+/** `openAPIV3Schema` with every nested schema, including the fields that validation rejects. */
 export interface JsonSchemaProps extends Omit<SchemaNode, Nested> {
   readonly id?: string
   readonly $schema?: string
@@ -53,7 +54,7 @@ export interface DefinitionSubresources {
   }
 }
 
-/** What a version has of its own, or all versions together. */
+/** The fields that each version has, or all versions share. */
 export interface DefinitionParts {
   readonly schema?: { readonly openAPIV3Schema?: JsonSchemaProps }
   readonly subresources?: DefinitionSubresources
@@ -111,14 +112,16 @@ export interface CustomResourceDefinition extends KubeObject {
   readonly status?: DefinitionStatus
 }
 
-/** An object seen as a CustomResourceDefinition. Its types must have been checked (by the API server's decoder); lists may be missing. */
+/**
+ * Casts an object to a CustomResourceDefinition. The API server's decoder has checked its types; lists may be missing.
+ */
 export function asCustomResourceDefinition(object: KubeObject): CustomResourceDefinition {
   const { spec } = object as unknown as { readonly spec?: Partial<DefinitionSpec> | null }
   if (spec?.names && spec.versions) return object as CustomResourceDefinition
   return { ...object, spec: { ...spec, names: spec?.names ?? {}, versions: spec?.versions ?? [] } }
 }
 
-/** A spec with what its versions have in common taken out of them. Field paths of errors follow this form. */
+/** A spec with the values that its versions share at the top level. Field paths of errors follow this form. */
 export interface FoldedSpec {
   readonly common: DefinitionParts
   readonly versions: readonly DefinitionVersion[]
@@ -126,7 +129,7 @@ export interface FoldedSpec {
 
 const foldable = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const
 
-/** Moves each part that all versions have alike to the top, as Kubernetes does before it validates. */
+/** Moves the values that all versions share to the top level, as Kubernetes does before validation. */
 export function foldSpec(spec: DefinitionSpec): FoldedSpec {
   const [first] = spec.versions
   if (first === undefined) return { common: {}, versions: [] }

@@ -1,7 +1,7 @@
 // `deprecationWarning` of a version.
 import type { DefinitionVersion } from './definition.ts'
 
-/** What is wrong with the deprecation of a version, in Kubernetes' words. */
+/** Validates the deprecation of a version. */
 export function deprecationProblems(version: DefinitionVersion): string[] {
   const { deprecated = false, deprecationWarning: text } = version
   if (text === undefined) return []
@@ -16,7 +16,7 @@ export function deprecationProblems(version: DefinitionVersion): string[] {
   return problems
 }
 
-/** The byte offset of the first character that Go's unicode.IsPrint refuses. */
+/** Returns the byte offset of the first character that Go's unicode.IsPrint rejects. */
 function firstUnprintable(text: string): number | undefined {
   let offset = 0
   for (const character of text) {

@@ -3,17 +3,17 @@ import { fieldPath } from '../../field-error.ts'
 import type { JsonSchemaProps } from './definition.ts'
 import { additionalSchemaOf } from './visit-schema.ts'
 
-/** What a path points at, or why it points at nothing. */
+/** The schema that a path resolves to, or the reason why it does not. */
 export type ResolvedPath =
   | { readonly path: string; readonly first: string; readonly schema: JsonSchemaProps }
   | { readonly problem: string }
 
-/** Whether a path leads to a field of the schema. */
+/** Reports that a path resolves to a field of the schema. */
 export function isFieldPath(path: string, schema: JsonSchemaProps): boolean {
   return !('problem' in resolveFieldPath(path, schema))
 }
 
-/** Follows a path from the root of `schema`. `allowBrackets`: `['name']` may be used. Problems are in Kubernetes' words. */
+/** Resolves a path from the root of `schema`. `allowBrackets`: `['name']` is allowed. Messages are Kubernetes'. */
 export function resolveFieldPath(path: string, schema: JsonSchemaProps, allowBrackets: boolean = true): ResolvedPath {
   let rest = path
   let current = schema
@@ -22,7 +22,7 @@ export function resolveFieldPath(path: string, schema: JsonSchemaProps, allowBra
   while (rest !== '') {
     const step = nextStep(rest, allowBrackets)
     if ('problem' in step) return step
-    const next = member(current, step.name)
+    const next = fieldNamed(current, step.name)
     if (next === undefined) return { problem: 'does not refer to a valid field' }
     shown = next.isDeclared ? fieldPath(shown, step.name) : fieldPath(shown, { key: step.name })
     names = [...names, step.name]
@@ -49,7 +49,10 @@ function nextStep(text: string, allowBrackets: boolean): Step {
   return { problem: token === '' ? 'unexpected end of JSON path' : `expected single quoted string but got ${token}` }
 }
 
-function member(schema: JsonSchemaProps, name: string): { schema: JsonSchemaProps; isDeclared: boolean } | undefined {
+function fieldNamed(
+  schema: JsonSchemaProps,
+  name: string,
+): { schema: JsonSchemaProps; isDeclared: boolean } | undefined {
   if (schema.properties !== undefined && Object.keys(schema.properties).length > 0) {
     return Object.hasOwn(schema.properties, name) ? { schema: schema.properties[name]!, isDeclared: true } : undefined
   }

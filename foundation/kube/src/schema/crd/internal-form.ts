@@ -1,10 +1,11 @@
-// `spec.versions` as Kubernetes shows it in errors: its internal types written as JSON, Go's field names in their order, every field present.
+// `spec.versions` as Kubernetes shows it in errors: its internal types written as JSON, Go's field names in their
+// order, every field present.
 import { stringifyJson } from '../../json.ts'
 import type { JsonValue, MutableJsonObject } from '../../object.ts'
 import type { DefinitionColumn, DefinitionSubresources, DefinitionVersion, JsonSchemaProps } from './definition.ts'
 import { isSchemaList } from './visit-schema.ts'
 
-/** The text of versions that have been folded (see foldSpec). */
+/** Formats versions whose shared values were moved to the top level (see foldSpec). */
 export function internalVersionsText(versions: readonly DefinitionVersion[]): string {
   return stringifyJson(versions.map(internalVersion)).replace(/[<>&]/g, (c) => '\\u00' + c.charCodeAt(0).toString(16))
 }
@@ -64,7 +65,10 @@ type Form =
   | 'dependencies'
   | 'rules'
 
-/** JSON name and form of each field of JSONSchemaProps, in Go's order; the Go name is the JSON name with a capital unless given. */
+/**
+ * JSON name and form of each field of JSONSchemaProps, in Go's order; the Go name is the JSON name with a capital
+ * unless given.
+ */
 const fields: readonly (readonly [name: string, form: Form, goName?: string])[] = [
   ['id', 'text', 'ID'],
   ['$schema', 'text', 'Schema'],

@@ -1,10 +1,10 @@
-// Names of a custom resource: what they may look like.
+// Validation of the names of a custom resource.
 import { fieldErrors, fieldPath } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
 import { dns1035Label } from '../../names.ts'
 import type { DefinitionNames } from './definition.ts'
 
-/** Errors of `spec.names` or `status.acceptedNames`; missing names are no concern here. */
+/** Validates `spec.names` or `status.acceptedNames`; missing names are checked elsewhere. */
 export function validateNames(names: DefinitionNames, path: string): FieldError[] {
   const { kind = '', listKind = '' } = names
   const errors: FieldError[] = []
@@ -24,7 +24,7 @@ export function validateNames(names: DefinitionNames, path: string): FieldError[
   return errors
 }
 
-/** Names that a spec must have, in the order they are asked for. */
+/** The required names, in the order of their errors. */
 export function requireNames(names: DefinitionNames, path: string): FieldError[] {
   const required = ['plural', 'singular', 'kind', 'listKind'] as const
   return required

@@ -1,4 +1,5 @@
-// What a CRD's schema may say beyond being structural: unsupported keywords, list and map types, the form of validation rules.
+// Validation of a CRD's schema beyond structure: unsupported keywords, list and map types, the form of validation
+// rules.
 import { fieldErrors, fieldPath } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
 import type { JsonValue } from '../../object.ts'
@@ -8,16 +9,16 @@ import type { JsonSchemaProps } from './definition.ts'
 import { isFieldPath } from './field-path.ts'
 import { additionalSchemaOf, isSchemaList, itemsOf } from './visit-schema.ts'
 
-/** Where in a schema we are. */
+/** The position in a schema. */
 interface Place {
   readonly isRoot: boolean
   /** Inside apiVersion, kind or metadata of the object itself or of an embedded one. */
   readonly insideMeta: boolean
-  /** Why no default may stand here; undefined when one may. */
+  /** The reason why no default is allowed here; undefined when one is allowed. */
   readonly forbidsDefaults: string | undefined
 }
 
-/** Errors of the whole schema, each node before what is below it. */
+/** Validates the whole schema, each node before its children. */
 export function validateOpenApiSchema(schema: JsonSchemaProps, path: string): FieldError[] {
   const errors: FieldError[] = []
   visit(schema, path, { isRoot: true, insideMeta: false, forbidsDefaults: undefined }, errors)
@@ -31,7 +32,7 @@ function visit(schema: JsonSchemaProps, path: string, place: Place, errors: Fiel
     const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic'
     errors.push(fieldErrors.forbidden(`${path}.uniqueItems`, detail))
   }
-  visitMembers(schema, path, place, below, errors)
+  visitProperties(schema, path, place, below, errors)
   if (schema.not !== undefined) visit(schema.not, `${path}.not`, below, errors)
   for (const junctor of ['allOf', 'oneOf', 'anyOf'] as const) {
     for (const [index, part] of (schema[junctor] ?? []).entries())
@@ -52,7 +53,13 @@ function visit(schema: JsonSchemaProps, path: string, place: Place, errors: Fiel
   }
 }
 
-function visitMembers(schema: JsonSchemaProps, path: string, place: Place, below: Place, errors: FieldError[]): void {
+function visitProperties(
+  schema: JsonSchemaProps,
+  path: string,
+  place: Place,
+  below: Place,
+  errors: FieldError[],
+): void {
   const { additionalProperties, properties = {} } = schema
   if (additionalProperties !== undefined) {
     const field = `${path}.additionalProperties`
@@ -188,7 +195,7 @@ function checkKeys(
   }
 }
 
-/** Items of sets and maps are there, and so are the keys of maps. */
+/** Checks that items of sets and maps are specified, and the keys of maps. */
 function checkKeyPresence(schema: JsonSchemaProps, path: string, errors: FieldError[]): void {
   const { 'x-kubernetes-list-type': listType, 'x-kubernetes-list-map-keys': keys = [] } = schema
   const items = itemsOf(schema)
@@ -217,7 +224,7 @@ function checkKeyPresence(schema: JsonSchemaProps, path: string, errors: FieldEr
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 
-/** The form of a rule; its expression is compiled elsewhere. */
+/** Validates the fields of a rule; its expression is compiled elsewhere. */
 function checkRule(rule: ValidationRule, schema: JsonSchemaProps, path: string, errors: FieldError[]): void {
   const { message = '', messageExpression = '', fieldPath: target = '', reason } = rule
   const text = rule.rule.trim()

@@ -7,7 +7,7 @@ import { resolveFieldPath } from './field-path.ts'
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string']
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
 
-/** Errors of `additionalPrinterColumns`. */
+/** Validates `additionalPrinterColumns`. */
 export function validateColumns(columns: readonly DefinitionColumn[] | undefined, path: string): FieldError[] {
   return (columns ?? []).flatMap((column, index) => validateColumn(column, fieldPath(path, index)))
 }
@@ -27,7 +27,7 @@ function validateColumn(column: DefinitionColumn, path: string): FieldError[] {
   return errors
 }
 
-/** Errors of `subresources`. */
+/** Validates `subresources`. */
 export function validateSubresources(subresources: DefinitionSubresources | undefined, path: string): FieldError[] {
   const scale = subresources?.scale
   if (scale === undefined) return []
@@ -58,7 +58,7 @@ function validateSimplePath(value: string, field: string): FieldError[] {
 
 const selectableFieldLimit = 8
 
-/** Errors of `selectableFields`. `tooManyBefore`: they were too many already and have not changed. */
+/** Validates `selectableFields`. `tooManyBefore`: they exceeded the limit before and are unchanged. */
 export function validateSelectableFields(
   fields: DefinitionParts['selectableFields'],
   schema: JsonSchemaProps,

@@ -1,5 +1,5 @@
-// The rules of structural schemas (KEP-1979 and the API reference): every value has a declared type, and what stands in allOf, anyOf, oneOf and
-// not restricts values without declaring any.
+// The rules of structural schemas (KEP-1979 and the API reference): every value has a declared type; allOf, anyOf,
+// oneOf and not restrict values without declaring any.
 import { fieldErrors, fieldPath, formatFieldError } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
 import { jsonEqual } from '../../json.ts'
@@ -10,13 +10,13 @@ import { additionalSchemaOf, itemsOf } from './visit-schema.ts'
 
 type Level = 'root' | 'item' | 'field'
 
-/** All ways in which a schema is not structural, sorted by their text. */
+/** Returns the violations of the rules of structural schemas, sorted by message. */
 export function validateStructural(schema: JsonSchemaProps, path: string): FieldError[] {
   const errors: FieldError[] = []
   checkNode(schema, 'root', path, errors)
   errors.push(...missingDeclarations(schema, schema, path))
-  const texts = new Map(errors.map((error) => [error, formatFieldError(error)]))
-  return errors.sort((a, b) => (texts.get(a)! < texts.get(b)! ? -1 : texts.get(a)! > texts.get(b)! ? 1 : 0))
+  const messages = new Map(errors.map((error) => [error, formatFieldError(error)]))
+  return errors.sort((a, b) => (messages.get(a)! < messages.get(b)! ? -1 : messages.get(a)! > messages.get(b)! ? 1 : 0))
 }
 
 const emptyType: Readonly<Record<Level, string>> = {
@@ -76,7 +76,7 @@ function isTypeOptional(schema: JsonSchemaProps): boolean {
   return schema['x-kubernetes-int-or-string'] === true || schema['x-kubernetes-preserve-unknown-fields'] === true
 }
 
-/** apiVersion and kind are strings; of metadata at the root only name and generateName may be restricted. */
+/** Checks that apiVersion and kind are strings and that metadata at the root restricts only name and generateName. */
 function checkMetaProperties(schema: JsonSchemaProps, level: Level, path: string, errors: FieldError[]): void {
   const isObject = level === 'root' || schema['x-kubernetes-embedded-resource'] === true
   const { kind, apiVersion, metadata } = schema.properties ?? {}
@@ -108,7 +108,7 @@ function checkMetaProperties(schema: JsonSchemaProps, level: Level, path: string
 }
 
 function isRestrictionOfNames(metadata: JsonSchemaProps): boolean {
-  // Documentation and defaults are judged elsewhere.
+  // Documentation and defaults are checked elsewhere.
   const { type: _type, default: _default, externalDocs: _docs, example: _example, properties = {}, ...rest } = metadata
   return (
     Object.keys(rest).length === 0 && Object.keys(properties).every((key) => key === 'name' || key === 'generateName')
@@ -117,7 +117,7 @@ function isRestrictionOfNames(metadata: JsonSchemaProps): boolean {
 
 const intOrString: JsonValue = [{ type: 'integer' }, { type: 'string' }]
 
-/** The one place where types may stand in an alternative: `anyOf: [{type: integer}, {type: string}]`. */
+/** Reports the one form of alternatives that may have types: `anyOf: [{type: integer}, {type: string}]`. */
 function isIntOrString(anyOf: readonly JsonSchemaProps[] | undefined): boolean {
   return anyOf !== undefined && jsonEqual(anyOf, intOrString)
 }
@@ -150,7 +150,7 @@ function checkJunctors(
   }
 }
 
-/** A schema under a junctor declares nothing. */
+/** Checks that a schema under allOf, anyOf, oneOf or not declares nothing. */
 function checkNested(schema: JsonSchemaProps, skipAnyOf: boolean, path: string, errors: FieldError[]): void {
   checkJunctors(schema, skipAnyOf, false, path, errors)
   const items = itemsOf(schema)
@@ -189,8 +189,8 @@ function checkNested(schema: JsonSchemaProps, skipAnyOf: boolean, path: string, 
 }
 
 /**
- * What alternatives at the root restrict but the schema does not declare. Kubernetes looks for this only in the alternatives of the root;
- * those further inside may name anything.
+ * Checks that the schema declares the fields that the alternatives at the root restrict. Kubernetes checks only the
+ * alternatives of the root; nested ones may restrict any field.
  */
 function missingDeclarations(alternatives: JsonSchemaProps, declared: JsonSchemaProps, path: string): FieldError[] {
   const errors: FieldError[] = []

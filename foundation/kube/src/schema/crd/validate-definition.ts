@@ -1,4 +1,5 @@
-// Whether a CustomResourceDefinition may be stored. Start with validateCustomResourceDefinition; objects must have been decoded and defaulted.
+// Validation of CustomResourceDefinitions. Start with validateCustomResourceDefinition; objects must be decoded and
+// defaulted.
 import { isConditionTrue } from '../../conditions.ts'
 import { fieldErrors, fieldPath } from '../../field-error.ts'
 import type { FieldError } from '../../field-error.ts'
@@ -28,20 +29,22 @@ import { validateColumns, validateSelectableFields, validateSubresources } from 
 import { validateStructural } from './structural.ts'
 import { someSchema } from './visit-schema.ts'
 
-/** What the door for CEL (`@fairlead/kube/cel`) adds to the validation of definitions; without it rules are taken as they are. */
+/**
+ * The CEL part of the validation of definitions, supplied by `@fairlead/kube/cel`; without it rules are not checked.
+ */
 export interface DefinitionRules {
   /**
-   * Compiles every x-kubernetes-validations rule of a schema that is otherwise valid: errors with paths below `path`, cost limits included.
-   * `old` is the schema of the version before, whose rules must go on compiling.
+   * Compiles every x-kubernetes-validations rule of a schema that is otherwise valid: errors with paths below `path`,
+   * cost limits included. `old` is the schema of the version before, whose rules must still compile.
    */
   compile(schema: TypeSchema, path: string, old: TypeSchema | undefined): readonly FieldError[]
-  /** Runs the rules of a default's own schema on it. */
+  /** Validates a default by the rules of its own schema. */
   readonly checkDefault?: DefaultRuleCheck
 }
 
 /**
- * All errors of a definition, beside those of its metadata that every object can have. On update (`old` given) scope and kind are
- * immutable once the definition is established, group and plural always. CA bundles of webhooks are not examined.
+ * Validates a definition, without the metadata rules of every object. On update (`old` given) scope and kind are
+ * immutable once the definition is established, group and plural always. CA bundles of webhooks are not parsed.
  */
 export function validateCustomResourceDefinition(
   crd: KubeObject,
@@ -66,7 +69,7 @@ export function validateCustomResourceDefinition(
   return errors
 }
 
-/** Errors of a write to `/status`. */
+/** Validates a write to `/status`. */
 export function validateCustomResourceDefinitionStatus(crd: KubeObject): FieldError[] {
   return validateNames(asCustomResourceDefinition(crd).status?.acceptedNames ?? {}, 'status.acceptedNames')
 }
@@ -250,7 +253,7 @@ function validateVersionSet({ versions }: FoldedSpec): FieldError[] {
   return errors
 }
 
-/** Keywords that may stand beside `properties` at the root when `status` is a subresource. */
+/** The keywords allowed beside `properties` at the root when `status` is a subresource. */
 const rootFieldsWithStatus: ReadonlySet<string> = new Set(
   (
     'description type format title maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength ' +
@@ -270,7 +273,7 @@ function validateSchema(
   const errors = hasStatus ? validateRootWithStatus(schema, path) : []
   if (schema.nullable === true)
     errors.push(fieldErrors.forbidden(`${path}.nullable`, 'nullable cannot be true at the root'))
-  // What cannot be turned into a structural schema at all is left to the checks of keywords.
+  // Schemas that cannot be structural at all are reported by the checks of keywords.
   const structural = isConvertible(schema) ? validateStructural(schema, path) : []
   errors.push(...structural)
   const defaults =
@@ -300,7 +303,7 @@ const rootFieldsText =
   '[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems ' +
   'UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]'
 
-/** Keywords that no structural schema can hold. */
+/** The keywords that no structural schema can have. */
 function isConvertible(schema: JsonSchemaProps): boolean {
   return !someSchema(schema, (part) => {
     const {
@@ -313,10 +316,10 @@ function isConvertible(schema: JsonSchemaProps): boolean {
       definitions = {},
       items,
     } = part
-    const texts = [id, $schema, $ref].some((text) => text !== '')
+    const strings = [id, $schema, $ref].some((text) => text !== '')
     const maps = [patternProperties, dependencies, definitions].some((map) => Object.keys(map).length > 0)
     const unkept = part['x-kubernetes-preserve-unknown-fields'] === false
-    return texts || maps || additionalItems !== undefined || unkept || (Array.isArray(items) && items.length > 0)
+    return strings || maps || additionalItems !== undefined || unkept || (Array.isArray(items) && items.length > 0)
   })
 }
 

@@ -1,29 +1,29 @@
-// Every schema inside a schema, wherever one can stand.
+// Traversal of a schema and its nested schemas.
 import type { JsonSchemaProps } from './definition.ts'
 
-/** The schema and all below it, parents first. */
+/** Yields the schema and all nested ones, parents first. */
 export function* schemasIn(schema: JsonSchemaProps | undefined): Generator<JsonSchemaProps> {
   if (schema === undefined) return
   yield schema
   for (const child of childrenOf(schema)) yield* schemasIn(child)
 }
 
-/** Whether any schema in it has a property. */
+/** Reports that any nested schema has a property. */
 export function someSchema(schema: JsonSchemaProps | undefined, holds: (schema: JsonSchemaProps) => boolean): boolean {
   return schemasIn(schema).some(holds)
 }
 
-/** The single item schema, undefined when there is none or a list. */
+/** Returns the single item schema, undefined when there is none or a list. */
 export function itemsOf(schema: JsonSchemaProps): JsonSchemaProps | undefined {
   return isSchemaList(schema.items) ? undefined : schema.items
 }
 
-/** Whether `items` is a list of schemas, which no CRD may have. */
+/** Reports that `items` is a list of schemas, which no CRD may have. */
 export function isSchemaList(items: JsonSchemaProps['items']): items is readonly JsonSchemaProps[] {
   return Array.isArray(items)
 }
 
-/** The schema of `additionalProperties`, undefined when it is absent or a boolean. */
+/** Returns the schema of `additionalProperties`, undefined when it is absent or a boolean. */
 export function additionalSchemaOf(schema: JsonSchemaProps): JsonSchemaProps | undefined {
   return typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined
 }

@@ -12,7 +12,9 @@ export function statusErrorOf(response: ApiResponse): StatusError | undefined {
   )
 }
 
-/** Seconds of a `Retry-After` header; undefined without one. Dates (RFC 9110) are relative to the answer's own `Date`. */
+/**
+ * Seconds of a `Retry-After` header; undefined without one. Dates (RFC 9110) are relative to the answer's own `Date`.
+ */
 export function retryAfterSeconds(response: Pick<ApiResponse, 'headers'>): number | undefined {
   const text = response.headers['retry-after']
   if (text === undefined) return undefined

@@ -1,6 +1,7 @@
-// Where tokens of an identity provider live between processes: the kubeconfig that they were read from, shared with kubectl.
+// Where tokens of an identity provider live between processes: the kubeconfig that they were read from, shared with
+// kubectl.
 import { open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
-import { asJson, parseYaml, withYamlTexts } from '@fairlead/kube'
+import { asJson, parseYaml, setYamlStrings } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
 
 /** What is kept. */
@@ -10,7 +11,7 @@ export interface OidcTokens {
 }
 
 /** Keeps the tokens of one user. */
-export interface TokenKeeper {
+export interface TokenStore {
   /** What is kept now; undefined when nothing is known of the user. */
   read(): Promise<OidcTokens | undefined>
   /** Keeps these; false when that is not possible. */
@@ -21,8 +22,11 @@ export interface TokenKeeper {
 const patience = 2000
 const pause = 50
 
-/** Tokens in the file of kubeconfig that a user stands in. Only that user's two fields are touched, and only while the provider is the same. */
-export class KubeconfigTokens implements TokenKeeper {
+/**
+ * Tokens in the file of kubeconfig that a user stands in. Only that user's two fields are touched, and only while the
+ * provider is the same.
+ */
+export class KubeconfigTokens implements TokenStore {
   readonly #file: string
   readonly #user: string
   readonly #issuer: string
@@ -59,7 +63,7 @@ export class KubeconfigTokens implements TokenKeeper {
     const source = await readFile(file, 'utf8')
     const found = this.#find(source)
     if (found === undefined) return false
-    const edited = withYamlTexts(source, [
+    const edited = setYamlStrings(source, [
       { path: [...found.path, 'id-token'], value: idToken },
       { path: [...found.path, 'refresh-token'], value: refreshToken },
     ])

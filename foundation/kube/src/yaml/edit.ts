@@ -1,20 +1,19 @@
-// Changing single texts in a YAML or JSON file of somebody else's: everything around them stays byte for byte.
-import { createRequire } from 'node:module'
-import type * as Yaml from 'yaml'
+// Edits of single strings in a YAML or JSON file of a user: everything else stays byte for byte.
 import type { Document, Node } from 'yaml'
+import { yamlLibrary } from './library.ts'
 
-/** A text to put at a path of keys and positions. Maps on the way must be there; the last key need not. */
+/** A string to set at a path of keys and indices. Maps on the path must exist; the last key need not. */
 export interface YamlEdit {
   readonly path: readonly (string | number)[]
   readonly value: string
 }
 
 /**
- * The source with texts put in. Comments, order, quoting and spacing of all else stay. Undefined where a path cannot be followed: a map on the way is not
- * there, is an alias, or is empty. The source must be one document that parses.
+ * Returns the source with the strings set. Comments, order, quoting and spacing of the rest stay. Undefined when a map
+ * on a path is missing, an alias or empty. The source must be one document that parses.
  */
-export function withYamlTexts(source: string, edits: readonly YamlEdit[]): string | undefined {
-  const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof Yaml
+export function setYamlStrings(source: string, edits: readonly YamlEdit[]): string | undefined {
+  const { parseDocument } = yamlLibrary()
   let text = source
   for (const edit of edits) {
     const replacement = replacementFor(parseDocument(text), text, edit)
@@ -29,7 +28,7 @@ function replacementFor(
   source: string,
   { path, value }: YamlEdit,
 ): { from: number; to: number; text: string } | undefined {
-  // JSON's quoting is YAML's, too, and leaves no doubt about the type.
+  // JSON quoting is valid YAML and makes the type unambiguous.
   const text = JSON.stringify(value)
   const present = rangeOf(document.getIn(path, true), source)
   if (present !== undefined) return { ...present, text }
@@ -39,13 +38,13 @@ function replacementFor(
     | undefined
   const first = rangeOf(map?.items?.[0]?.key, source)
   if (map === undefined || first === undefined) return undefined
-  // Before the first key, which tells the indentation.
+  // Inserted before the first key, whose indentation it takes.
   const line = source.lastIndexOf('\n', first.from - 1) + 1
   const separator = map.flow === true ? ', ' : `\n${' '.repeat(first.from - line)}`
   return { from: first.from, to: first.from, text: `${JSON.stringify(path.at(-1))}: ${text}${separator}` }
 }
 
-/** Where a scalar stands; the line break at the end of a block is not part of it. */
+/** Returns the range of a scalar without the line break at the end of a block. */
 function rangeOf(node: unknown, source: string): { from: number; to: number } | undefined {
   if (typeof node !== 'object' || node === null || !('value' in node)) return undefined
   const { range } = node as Node

@@ -1,10 +1,11 @@
-// A copy of a scope's state with what changed: the reflector's protocol turned into changes, and those into an async iterable.
+// A copy of a scope's state with what changed: the reflector's protocol turned into changes, and those into an async
+// iterable.
 import type { KubeObject } from '@fairlead/kube'
 import type { Reflector } from './reflector.ts'
-import type { InterruptionReason, ViewEvent } from './view-event.ts'
+import type { InterruptionReason, ReflectorEvent } from './reflector-event.ts'
 
 /** What changed, and what to do about it. */
-export type ViewChange<T extends KubeObject> =
+export type WatchChange<T extends KubeObject> =
   /** The object is new, or new to you. */
   | { readonly type: 'added'; readonly object: T }
   /** The object took the place of `previous`. */
@@ -17,24 +18,24 @@ export type ViewChange<T extends KubeObject> =
   | { readonly type: 'interrupted'; readonly reason: InterruptionReason; readonly error: unknown }
 
 /** Key of an object in the maps of views and caches: `namespace/name`, or `name`. */
-export function viewKey(object: KubeObject): string {
+export function objectKey(object: KubeObject): string {
   const { namespace, name } = object.metadata
   return namespace ? `${namespace}/${name}` : name!
 }
 
 /** Keeps the copy and computes the changes. A relist gives only the differences, told by resourceVersion. */
-export class View<T extends KubeObject> {
+export class WatchCache<T extends KubeObject> {
   readonly objects: Map<string, T> = new Map()
   /** Keys that a list under way has named, where there may be others to take out after it. */
   #listed: Set<string> | undefined
-  readonly #changed: (change: ViewChange<T>) => void
+  readonly #changed: (change: WatchChange<T>) => void
 
-  constructor(changed: (change: ViewChange<T>) => void) {
+  constructor(changed: (change: WatchChange<T>) => void) {
     this.#changed = changed
   }
 
   /** Takes one event of a reflector. */
-  take(event: ViewEvent<T>): void {
+  take(event: ReflectorEvent<T>): void {
     switch (event.type) {
       case 'listing':
         this.#listed = this.objects.size === 0 ? undefined : new Set()
@@ -44,9 +45,9 @@ export class View<T extends KubeObject> {
       case 'replaced':
         return this.#replace(event.objects, event.resourceVersion)
       case 'set':
-        return this.#set(viewKey(event.object), event.object)
-      case 'gone':
-        return this.#remove(viewKey(event.object), event.object)
+        return this.#set(objectKey(event.object), event.object)
+      case 'deleted':
+        return this.#remove(objectKey(event.object), event.object)
       case 'interrupted':
         return this.#changed(event)
       case 'resumed':
@@ -77,7 +78,7 @@ export class View<T extends KubeObject> {
 
   #list(objects: readonly T[]): void {
     for (const object of objects) {
-      const key = viewKey(object)
+      const key = objectKey(object)
       this.#listed?.add(key)
       this.#set(key, object)
     }
@@ -101,20 +102,20 @@ export function isSameVersion(one: KubeObject, other: KubeObject): boolean {
 }
 
 /** Runs a reflector for as long as someone takes its changes. */
-export async function* watchView<T extends KubeObject>(
-  reflector: (listener: (event: ViewEvent<T>) => void) => Reflector<T>,
+export async function* watchChanges<T extends KubeObject>(
+  reflector: (listener: (event: ReflectorEvent<T>) => void) => Reflector<T>,
   signal?: AbortSignal,
-): AsyncGenerator<ViewChange<T>, void, undefined> {
+): AsyncGenerator<WatchChange<T>, void, undefined> {
   const stop = new AbortController()
   const abort = (): void => stop.abort(signal?.reason)
   if (signal?.aborted) return
   let waiting: (() => void) | undefined
-  let changes: ViewChange<T>[] = []
+  let changes: WatchChange<T>[] = []
   const wake = (): void => {
     waiting?.()
     waiting = undefined
   }
-  const view = new View<T>((change) => {
+  const view = new WatchCache<T>((change) => {
     changes.push(change)
     wake()
   })

@@ -1,5 +1,5 @@
-// Workers over a queue: takes items, runs them, retries, remembers what they read and wrote. Controllers of one kind (controller.ts) are made
-// of one; capabilities whose items are not objects (a parent and a key of it) use it directly.
+// Workers over a queue: takes items, runs them, retries, remembers what they read and wrote. Controllers of one kind
+// (controller.ts) are made of one; capabilities whose items are not objects (a parent and a key of it) use it directly.
 import { CollisionError, kindOfObject } from '@fairlead/client'
 import type { Client, Kind, KindLike, WriteObserver } from '@fairlead/client'
 import { formatKey, keyOf } from '@fairlead/kube'
@@ -8,14 +8,14 @@ import type { Informer, InformerScope, ObjectChange } from '../informer/informer
 import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
 import type { Logger } from '../logger.ts'
 import type { ControllerMetrics } from '../metrics.ts'
-import type { Endpoints } from '../queue/endpoints.ts'
+import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 import { retryPolicyFor } from '../queue/retry-policy.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { Priority } from '../queue/work-queue.ts'
 import { TerminalError } from '../result.ts'
 import type { Result } from '../result.ts'
 import { Dependencies } from './dependencies.ts'
-import { HeardKinds } from './heard-kinds.ts'
+import { WatchedKinds } from './watched-kinds.ts'
 import { OwnWrites, objectId } from './own-writes.ts'
 import { ReadCaches } from './read-caches.ts'
 import { RecordingReader } from './reader.ts'
@@ -39,7 +39,10 @@ export interface WorkLoopOptions<T> {
   readonly name: string
   /** Items of one id are the same work. */
   readonly id: (item: T) => string
-  /** The namespace whose shard the item belongs to; shard 0 when left out, as for cluster-scoped objects (design decision 11). */
+  /**
+   * The namespace whose shard the item belongs to; shard 0 when left out, as for cluster-scoped objects (design
+   * decision 11).
+   */
   readonly namespaceOf?: (item: T) => string | undefined
   /** Every replica works on every item, whatever its shards: for items that other work of the process hangs on. */
   readonly everywhere?: boolean
@@ -61,7 +64,7 @@ export interface WorkLoopOptions<T> {
 export interface WorkLoopHost {
   readonly client: Client
   readonly informers: InformerPool
-  readonly endpoints: Endpoints
+  readonly endpoints: EndpointWaiters
   readonly clock: Clock
   readonly random: () => number
   readonly log: Logger
@@ -78,7 +81,9 @@ export interface ShardGate {
   signalOf(shard: number): AbortSignal | undefined
 }
 
-/** Which items a change concerns. Called for the object as it is, and for `previous`, so that old and new owners wake. */
+/**
+ * Which items a change concerns. Called for the object as it is, and for `previous`, so that old and new owners wake.
+ */
 export type ItemsOf<T, O extends KubeObject = KubeObject> = (object: O) => Iterable<T>
 
 /** How {@link WorkLoop.watch} listens. */
@@ -106,7 +111,7 @@ export class WorkLoop<T> implements AsyncDisposable {
   readonly #log: Logger
   readonly #own = new OwnWrites()
   readonly #dependencies = new Dependencies()
-  readonly #heard = new HeardKinds()
+  readonly #heard = new WatchedKinds()
   readonly #caches: ReadCaches
   readonly #watches = new Set<Watch<T>>()
   /** Items by id, as long as they read something: dependencies know ids only. */
@@ -164,8 +169,8 @@ export class WorkLoop<T> implements AsyncDisposable {
   }
 
   /**
-   * Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change itself. Until the loop stops, or
-   * what it returns is disposed.
+   * Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change
+   * itself. Until the loop stops, or what it returns is disposed.
    */
   watch<O extends KubeObject>(
     like: KindLike<O>,
@@ -225,7 +230,7 @@ export class WorkLoop<T> implements AsyncDisposable {
 
   /** Resolves when every kind that is watched has been listed, or cannot be. */
   async synced(signal?: AbortSignal): Promise<void> {
-    await Promise.all(this.#heard.all().map((informer) => informer.settled(signal)))
+    await Promise.all(this.#heard.all().map((informer) => informer.waitForState(signal)))
   }
 
   /** Stops to listen, lets work in progress end within `grace` milliseconds (30,000 when left out), then aborts it. */
@@ -248,7 +253,7 @@ export class WorkLoop<T> implements AsyncDisposable {
     await Promise.all(this.#workers)
     this.#caches[Symbol.dispose]()
     this.#host.endpoints.forget(`${this.name}|`)
-    this.#host.metrics.gone()
+    this.#host.metrics.unregister()
     for (const run of this.#onStopped) run()
   }
 
@@ -274,7 +279,10 @@ export class WorkLoop<T> implements AsyncDisposable {
     }
   }
 
-  /** Visits the objects of a cache; large ones piece by piece, with a turn for others in between. What changes meanwhile comes by its event. */
+  /**
+   * Visits the objects of a cache; large ones piece by piece, with a turn for others in between. What changes meanwhile
+   * comes by its event.
+   */
   #inPieces<O extends KubeObject>(watch: Watch<T>, informer: Informer<O>, visit: (object: O) => void): void {
     const keys = informer.objects.keys()
     const visitSome = (): void => {
@@ -390,7 +398,7 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.#told.add(id)
     const { object } = change
     const seen = { type: change.type, resourceVersion: object.metadata.resourceVersion ?? '' }
-    if (this.#own.size > 0 && this.#own.silences(objectId(kind, keyText(object)), id, seen, this.#heard.count(kind)))
+    if (this.#own.size > 0 && this.#own.suppresses(objectId(kind, keyText(object)), id, seen, this.#heard.count(kind)))
       return
     this.queue.add(item, change.initial ? 'low' : 'normal')
   }

@@ -53,7 +53,9 @@ export class Dependencies {
     return [...(this.#reads.get(item)?.values() ?? [])]
   }
 
-  /** The items that a change concerns: readers of the key, and of selectors that match the object as it is or as it was. */
+  /**
+   * The items that a change concerns: readers of the key, and of selectors that match the object as it is or as it was.
+   */
   readers(kind: Kind, object: KubeObject, previous: KubeObject | undefined): ReadonlySet<string> {
     const readers = new Set<string>()
     const of = this.#kinds.get(kindId(kind))

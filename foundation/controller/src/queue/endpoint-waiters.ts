@@ -1,7 +1,7 @@
 // Who waits for which endpoint: a success at one wakes all whose last attempt failed there (design decision 14).
 
-/** Endpoints that failed, and those who wait for them. */
-export class Endpoints {
+/** EndpointWaiters that failed, and those who wait for them. */
+export class EndpointWaiters {
   readonly #waiting = new Map<string, Map<string, () => void>>()
 
   /** `wake` is called once, at the next success of the endpoint. `waiter` names who waits; it waits only once. */

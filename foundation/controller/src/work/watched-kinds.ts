@@ -1,4 +1,5 @@
-// Which kinds one loop hears of, through which caches: only writes of such kinds cause events that may have to be dropped.
+// Which kinds one loop hears of, through which caches: only writes of such kinds cause events that may have to be
+// dropped.
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import type { Informer } from '../informer/informer.ts'
@@ -6,7 +7,7 @@ import type { Informer } from '../informer/informer.ts'
 type GroupKind = { readonly group: string; readonly kind: string }
 
 /** Subscriptions of a loop, by group and kind. */
-export class HeardKinds {
+export class WatchedKinds {
   readonly #informers = new Map<string, readonly Informer[]>()
 
   add(informer: Informer): void {

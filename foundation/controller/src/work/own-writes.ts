@@ -1,4 +1,5 @@
-// Telling our own writes from those of others, so that they do not wake the item that made them (specs/foundation.md §3).
+// Telling our own writes from those of others, so that they do not wake the item that made them (specs/foundation.md
+// §3).
 
 /** One object, by group, kind and key. */
 export function objectId(of: { readonly group: string; readonly kind: string }, key: string): string {
@@ -6,7 +7,7 @@ export function objectId(of: { readonly group: string; readonly kind: string }, 
 }
 
 /** A change as the watch tells it. */
-export interface SeenChange {
+export interface ObservedChange {
   readonly type: 'added' | 'changed' | 'removed'
   readonly resourceVersion: string
 }
@@ -15,7 +16,7 @@ interface Writing {
   /** Writes of this item to this object whose answers are not here yet. */
   inFlight: number
   /** Changes that came meanwhile. */
-  held: SeenChange[]
+  held: ObservedChange[]
   /** Revisions of our writes whose events are still to come, with how often each has come already. */
   expected: Map<string, number>
   /** We deleted the object: how often its removal has come already; undefined when none is still to come. */
@@ -23,8 +24,9 @@ interface Writing {
 }
 
 /**
- * While an item writes an object, changes of that object wait; with the answer, the one change that the write caused is dropped and all
- * others wake. A change whose event comes after the answer is dropped then. Others than the writing item are never held back.
+ * While an item writes an object, changes of that object wait; with the answer, the one change that the write caused is
+ * dropped and all others wake. A change whose event comes after the answer is dropped then. Others than the writing
+ * item are never held back.
  *
  * `times` says how many caches may tell the item of one change: each of them is silenced.
  */
@@ -46,8 +48,9 @@ export class OwnWrites {
   }
 
   /**
-   * The write was answered: `resourceVersion` is the object's now, undefined when it is gone. `cached` is the version in the cache, if any: a
-   * write that changed nothing causes no event. Returns whether a change by others came meanwhile, which must wake the item.
+   * The write was answered: `resourceVersion` is the object's now, undefined when it is gone. `cached` is the version
+   * in the cache, if any: a write that changed nothing causes no event. Returns whether a change by others came
+   * meanwhile, which must wake the item.
    */
   wrote(
     object: string,
@@ -59,7 +62,7 @@ export class OwnWrites {
     const writing = this.#writing.get(object)?.get(item)
     if (writing === undefined) return false
     writing.inFlight--
-    const isOurs = (change: SeenChange): boolean =>
+    const isOurs = (change: ObservedChange): boolean =>
       resourceVersion === undefined ? change.type === 'removed' : change.resourceVersion === resourceVersion
     const seen = writing.held.filter(isOurs).length
     writing.held = writing.held.filter((change) => !isOurs(change))
@@ -79,7 +82,7 @@ export class OwnWrites {
   }
 
   /** Whether a change of `object` must not wake `item`: it is the item's own, or waits for an answer. */
-  silences(object: string, item: string, change: SeenChange, times: number = 1): boolean {
+  suppresses(object: string, item: string, change: ObservedChange, times: number = 1): boolean {
     const writing = this.#writing.get(object)?.get(item)
     if (writing === undefined) return false
     if (takeExpected(writing, change, times)) {
@@ -122,7 +125,7 @@ export class OwnWrites {
 }
 
 /** The change is one of ours; it counts as told once more. */
-function takeExpected(writing: Writing, change: SeenChange, times: number): boolean {
+function takeExpected(writing: Writing, change: ObservedChange, times: number): boolean {
   const seen = writing.expected.get(change.resourceVersion)
   if (seen !== undefined) {
     if (seen + 1 < times) writing.expected.set(change.resourceVersion, seen + 1)

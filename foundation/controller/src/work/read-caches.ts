@@ -1,17 +1,18 @@
-// The caches that items of a loop read from: used while some item reads the kind, and listened to on behalf of its readers.
+// The caches that items of a loop read from: used while some item reads the kind, and listened to on behalf of its
+// readers.
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import type { Informer, ObjectChange } from '../informer/informer.ts'
 import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
 import { kindId } from './dependencies.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { HeardKinds } from './heard-kinds.ts'
+import type { WatchedKinds } from './watched-kinds.ts'
 
 /** What a {@link ReadCaches} lives on. */
 export interface ReadCachesHost {
   readonly informers: InformerPool
   readonly dependencies: Dependencies
-  readonly heard: HeardKinds
+  readonly heard: WatchedKinds
   /** An object that these items read has changed. */
   changed(kind: Kind, readers: Iterable<string>, change: ObjectChange): void
   /** What is known of a kind that these items read is another thing now. */
@@ -85,7 +86,8 @@ export class ReadCaches implements Disposable {
         if (!change.initial)
           this.#host.changed(kind, dependencies.readers(kind, change.object, change.previous), change)
       },
-      // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the kind, are woken.
+      // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the
+      // kind, are woken.
       state: (state: Informer['state']): void => {
         this.#host.wake(before === 'Synced' ? dependencies.readersOfKind(kind) : [...blocked])
         blocked.clear()

@@ -28,13 +28,16 @@ export class KindUnavailable extends Error {
 }
 
 /**
- * Reads that wake. Whatever a reconcile reads here, found or not, wakes its item when it changes; the set is replaced by each run.
- * All reads throw {@link KindUnavailable} while the kind is not synced, and wake when that changes.
+ * Reads that wake. Whatever a reconcile reads here, found or not, wakes its item when it changes; the set is replaced
+ * by each run. All reads throw {@link KindUnavailable} while the kind is not synced, and wake when that changes.
  */
 export interface Reader {
   /** The object of a key; undefined when it certainly does not exist. */
   get<T extends KubeObject>(kind: KindLike<T>, key: KeyLike): Promise<T | undefined>
-  /** The objects of a namespace (or all) that a label selector matches. Throws SelectorError for a selector that makes no sense. */
+  /**
+   * The objects of a namespace (or all) that a label selector matches. Throws SelectorError for a selector that makes
+   * no sense.
+   */
   list<T extends KubeObject>(kind: KindLike<T>, filter?: ObjectFilter): Promise<readonly T[]>
   /** What is known of a kind; never throws. */
   state(kind: KindLike): Promise<InformerState>
@@ -80,7 +83,7 @@ export class RecordingReader implements Reader {
   async state(like: KindLike): Promise<InformerState> {
     const kind = toKind(like)
     this.#record({ kind, key: { namespace: '', name: '' } })
-    const state = await this.#settled(this.#host.informer(kind))
+    const state = await this.#waitForState(this.#host.informer(kind))
     if (state !== 'Synced') this.#host.blocked(kind)
     return state
   }
@@ -92,20 +95,20 @@ export class RecordingReader implements Reader {
 
   async #synced<T extends KubeObject>(kind: Kind<T>): Promise<Informer<T>> {
     const informer = this.#host.informer(kind)
-    const state = await this.#settled(informer)
+    const state = await this.#waitForState(informer)
     if (state === 'Synced') return informer
     this.#host.blocked(kind)
     throw new KindUnavailable(kind, state, informer.error)
   }
 
-  async #settled<T extends KubeObject>(informer: Informer<T>): Promise<InformerState> {
+  async #waitForState<T extends KubeObject>(informer: Informer<T>): Promise<InformerState> {
     if (informer.state !== 'Syncing') return informer.state
     const patience = new AbortController()
     const end = (): void => patience.abort()
     using _timer = this.#host.clock.timer(syncPatience, end)
     this.#host.signal.addEventListener('abort', end, { once: true })
     try {
-      return await informer.settled(patience.signal)
+      return await informer.waitForState(patience.signal)
     } catch {
       this.#host.signal.throwIfAborted()
       return 'Syncing'

@@ -1,0 +1,61 @@
+// The runs of a resource or of a Runnable over the Cluster port: one is created for each change of the desired object, and those beyond the
+// retention policy are deleted (originals/cartographer.md §2.7).
+import type { KubeObject } from '@fairlead/kube'
+import type { RetentionPolicy } from '../../api.ts'
+import type { Cluster } from '../cluster.ts'
+import type { Verdict } from '../condition.ts'
+import { runOrder } from './run-number.ts'
+import { defaultRetention, runsToPrune } from './runs.ts'
+import type { Run } from './runs.ts'
+
+/** A run with its object and its health. */
+export interface ObservedRun extends Run {
+  readonly object: KubeObject
+  readonly verdict: Verdict
+}
+
+/** The runs of one resource. */
+export interface RunHistory {
+  /** The run of the desired object. */
+  readonly current: KubeObject
+  /** All runs, `current` among them, in no particular order. */
+  readonly runs: readonly ObservedRun[]
+}
+
+/**
+ * Creates the run of `desired` unless it exists, and deletes the runs that `retention` does not keep; the current run is never deleted.
+ * `labels` select the runs of the same resource. Throws ApplyError.
+ */
+export async function reconcileRuns(
+  cluster: Cluster,
+  desired: KubeObject,
+  options: {
+    readonly labels: Readonly<Record<string, string>>
+    readonly retention: RetentionPolicy | undefined
+    readonly healthOf: (object: KubeObject) => Promise<Verdict> | Verdict
+  },
+): Promise<RunHistory> {
+  const { labels, retention = defaultRetention, healthOf } = options
+  const current = await cluster.ensureRun(desired)
+  const owned = await cluster.ownedObjects(current, labels)
+  // The cache may not have the run that was just created.
+  const objects = owned.some((object) => isSame(object, current)) ? owned : [...owned, current]
+  const runs = await Promise.all(
+    objects.map(async (object): Promise<ObservedRun> => {
+      const verdict = await healthOf(object)
+      return {
+        name: object.metadata.name ?? '',
+        created: runOrder(object),
+        health: verdict.status,
+        verdict,
+        object,
+      }
+    }),
+  )
+  for (const { object } of runsToPrune(runs, retention)) if (!isSame(object, current)) await cluster.deleteRun(object)
+  return { current, runs }
+}
+
+function isSame(left: KubeObject, right: KubeObject): boolean {
+  return left.metadata.uid === right.metadata.uid
+}

@@ -1,0 +1,138 @@
+// The edges of supply chains in the graph of derived objects. Start with relationsOf.
+import type { CacheReader, ObjectReference, Relation, RelationType } from '@fairlead/controller'
+import { controllerOf, parseApiVersion } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { apiGroup, apiVersion } from '../api.ts'
+import type { Blueprint, Owner, Runnable, StatusReference } from '../api.ts'
+import { stampLabel } from '../engine/templates/stamp.ts'
+import { templateNames } from '../engine/templates/template-choice.ts'
+import { deliveries, supplyChains } from './chain-kinds.ts'
+import type { ChainKinds } from './chain-kinds.ts'
+import { runnableKind } from './kinds.ts'
+
+/**
+ * Returns the edges that begin or end at an object, as far as labels, owner references, status and the caches show them:
+ * - a stamped object is made from its owner and from its template, a run from its Runnable and from its ClusterRunTemplate;
+ * - an owner is input of its blueprint;
+ * - a blueprint refers to its templates, a Runnable to its ClusterRunTemplate.
+ */
+export function relationsOf(object: KubeObject, reader: CacheReader): readonly Relation[] {
+  const ofStamped = stampedRelations(object)
+  if (parseApiVersion(object.apiVersion).group !== apiGroup) return ofStamped
+  const chain = [supplyChains, deliveries].find(({ ownerKind }) => ownerKind === object.kind)
+  if (chain !== undefined) return [...ofStamped, ...ownerRelations(object as Owner, chain)]
+  const used = [supplyChains, deliveries].find(({ blueprintKind }) => blueprintKind === object.kind)
+  if (used !== undefined) return blueprintRelations(object as Blueprint, used, reader)
+  if (object.kind === 'Runnable') return [...ofStamped, runnableRelation(object as Runnable)]
+  return object.kind.endsWith('Template') ? templateRelations(object, reader) : ofStamped
+}
+
+/** Edges of an object that an owner or a Runnable stamped, by its labels. */
+function stampedRelations(object: KubeObject): Relation[] {
+  const owner = controllerOf(object)
+  if (owner === undefined || parseApiVersion(owner.apiVersion).group !== apiGroup) return []
+  const from = referenceTo(object)
+  const { namespace } = object.metadata
+  const { apiVersion: version, kind, name, uid } = owner
+  const templateName = labelOf(object, stampLabel.templateName)
+  const templateKind = labelOf(object, stampLabel.templateKind)
+  const runTemplate = labelOf(object, stampLabel.runTemplate)
+  return [
+    edge('made-from', from, { apiVersion: version, kind, ...(namespace ? { namespace } : {}), name, uid }),
+    ...(templateName === undefined || templateKind === undefined
+      ? []
+      : [edge('made-from', from, { apiVersion, kind: templateKind, name: templateName })]),
+    ...(runTemplate === undefined
+      ? []
+      : [edge('made-from', from, { apiVersion, kind: 'ClusterRunTemplate', name: runTemplate })]),
+  ]
+}
+
+function ownerRelations(owner: Owner, chain: ChainKinds): Relation[] {
+  const blueprint = owner.status?.[chain.reference]?.name
+  return [
+    ...(blueprint === undefined ? [] : [inputOf(owner, chain, blueprint)]),
+    ...(owner.status?.resources ?? []).flatMap(({ stampedRef }) => {
+      const from = fromStatus(stampedRef)
+      return from === undefined ? [] : [edge('made-from', from, referenceTo(owner))]
+    }),
+  ]
+}
+
+function blueprintRelations(blueprint: Blueprint, chain: ChainKinds, reader: CacheReader): Relation[] {
+  const { name = '' } = blueprint.metadata
+  const owners = known(reader.list<Owner>(chain.owner)).filter(({ status }) => status?.[chain.reference]?.name === name)
+  const templates = blueprint.spec.resources.flatMap((resource) =>
+    templateNames(resource).map((template) => ({ apiVersion, kind: resource.templateRef.kind, name: template })),
+  )
+  return [
+    ...owners.map((owner) => inputOf(owner, chain, name)),
+    ...templates.map((template) => edge('refers-to', referenceTo(blueprint), template)),
+  ]
+}
+
+function runnableRelation(runnable: Runnable): Relation {
+  const { name } = runnable.spec.runTemplateRef
+  return edge('refers-to', referenceTo(runnable), { apiVersion, kind: 'ClusterRunTemplate', name })
+}
+
+/** Edges that end at a template: from the objects in the status of owners, from blueprints, from Runnables. */
+function templateRelations(template: KubeObject, reader: CacheReader): Relation[] {
+  const to = referenceTo(template)
+  const { kind } = template
+  const { name = '' } = template.metadata
+  if (kind === 'ClusterRunTemplate')
+    return known(reader.list<Runnable>(runnableKind))
+      .filter(({ spec }) => spec.runTemplateRef.name === name)
+      .map((runnable) => edge('refers-to', referenceTo(runnable), to))
+  return [supplyChains, deliveries].flatMap((chain) => [
+    ...known(reader.list<Blueprint>(chain.blueprint))
+      .filter(({ spec }) =>
+        spec.resources.some((resource) => resource.templateRef.kind === kind && templateNames(resource).includes(name)),
+      )
+      .map((blueprint) => edge('refers-to', referenceTo(blueprint), to)),
+    ...known(reader.list<Owner>(chain.owner))
+      .flatMap(({ status }) => status?.resources ?? [])
+      .filter(({ templateRef }) => templateRef?.kind === kind && templateRef.name === name)
+      .flatMap(({ stampedRef }) => {
+        const from = fromStatus(stampedRef)
+        return from === undefined ? [] : [edge('made-from', from, to)]
+      }),
+  ])
+}
+
+function inputOf(owner: Owner, { blueprintKind }: ChainKinds, name: string): Relation {
+  return edge('input-of', referenceTo(owner), { apiVersion, kind: blueprintKind, name })
+}
+
+function edge(type: RelationType, from: ObjectReference, to: ObjectReference): Relation {
+  return { type, from, to }
+}
+
+/** The objects of a list; none while the cache is not synced. */
+function known<T extends KubeObject>(objects: readonly T[] | 'unknown'): readonly T[] {
+  return objects === 'unknown' ? [] : objects
+}
+
+/** The value of a label; the annotation of the same key has the value that was too long for a label. */
+function labelOf({ metadata }: KubeObject, key: string): string | undefined {
+  const label = metadata.labels?.[key]
+  return label === undefined ? undefined : (metadata.annotations?.[key] ?? label)
+}
+
+function referenceTo({ apiVersion: version, kind, metadata }: KubeObject): ObjectReference {
+  const { namespace, name = '', uid } = metadata
+  return {
+    apiVersion: version,
+    kind,
+    ...(namespace ? { namespace } : {}),
+    name,
+    ...(uid !== undefined && { uid }),
+  }
+}
+
+function fromStatus(reference: StatusReference | undefined): ObjectReference | undefined {
+  const { apiVersion: version, kind, namespace, name } = reference ?? {}
+  if (version === undefined || kind === undefined || name === undefined) return undefined
+  return { apiVersion: version, kind, ...(namespace ? { namespace } : {}), name }
+}

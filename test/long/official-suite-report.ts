@@ -1,0 +1,65 @@
+// Which specs of the official end-to-end suite are skipped, and what its JUnit report says of the others.
+import { readFileSync } from 'node:fs'
+
+/** A spec of a report. Anything but `passed` and `skipped` is a failure: `failed`, `timedout`, `panicked`, `interrupted`, `aborted`. */
+export interface ReportedSpec {
+  readonly name: string
+  readonly status: string
+}
+
+/** The specs of a JUnit report of Ginkgo, without those of set-up and reporting. */
+export function specsOf(junit: string): ReportedSpec[] {
+  return [...junit.matchAll(/<testcase name="([^"]*)"[^>]*? status="([a-z]+)"/g)].flatMap(
+    ([, name = '', status = '']) =>
+      name.startsWith('[It] ') && status !== 'pending'
+        ? [{ name: unescapeXml(name.slice('[It] '.length)), status }]
+        : [],
+  )
+}
+
+const entities: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' }
+
+function unescapeXml(value: string): string {
+  return value.replaceAll(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (whole, decimal, hex, entity) => {
+    if (decimal !== undefined) return String.fromCodePoint(Number(decimal))
+    if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex as string, 16))
+    return entities[entity as string] ?? whole
+  })
+}
+
+/** Specs that are not run, each with its reason. */
+export interface SkippedSpecs {
+  /** A regular expression (RE2) that matches exactly these specs, for `--ginkgo.skip` and `--ginkgo.focus`. */
+  readonly pattern: string
+  /** Returns the entries that match none of the specs of a suite. */
+  unknownTo(specs: readonly string[]): string[]
+}
+
+/**
+ * Reads a list of skipped specs. `specs` maps full names to reasons; `containers` maps the beginnings of names, for optional features whose
+ * specs all need the same.
+ */
+export function readSkippedSpecs(path: URL): SkippedSpecs {
+  const { specs, containers } = JSON.parse(readFileSync(path, 'utf8')) as {
+    specs: Record<string, string>
+    containers: Record<string, string>
+  }
+  // Ginkgo matches against the description of the suite, a space and the name.
+  const pattern = [
+    ...Object.keys(specs).map((name) => `${escapeRe2(name)}$`),
+    ...Object.keys(containers).map((name) => `${escapeRe2(name)}( |$)`),
+  ].join('|')
+  return {
+    pattern,
+    unknownTo: (names) => [
+      ...Object.keys(specs).filter((name) => !names.includes(name)),
+      ...Object.keys(containers).filter(
+        (start) => !names.some((name) => name === start || name.startsWith(`${start} `)),
+      ),
+    ],
+  }
+}
+
+function escapeRe2(name: string): string {
+  return name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
+}

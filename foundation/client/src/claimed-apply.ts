@@ -1,12 +1,12 @@
 // Applying objects that must be ours: design decision 5, step by step.
 import { asJson, controllerOf, formatKey, jsonEqual, ownerReferenceTo } from '@fairlead/kube'
-import type { KubeObject, OwnerReference } from '@fairlead/kube'
+import type { KubeObject, ObjectKey, OwnerReference } from '@fairlead/kube'
 import { isApplied } from './applied-configuration.ts'
-import type { Client } from './client.ts'
 import { ClientError } from './client-error.ts'
 import { kindOfObject } from './kind.ts'
+import type { Kind } from './kind.ts'
 import { withoutUndefined } from './request-body.ts'
-import type { ApplyOptions } from './options.ts'
+import type { ApplyOptions, CallOptions } from './options.ts'
 
 /** An object of that name exists and is not ours. `live` is it; `raced` when it appeared while we created ours. */
 export class CollisionError extends ClientError {
@@ -19,6 +19,17 @@ export class CollisionError extends ClientError {
     this.live = live
     this.raced = raced
   }
+}
+
+/** The part of a client that applies objects. */
+export interface ApplyClient {
+  readonly manager: string
+  keyOf(object: KubeObject): Promise<ObjectKey>
+  find<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, options: CallOptions): Promise<T | undefined>
+  applyRaw<T extends KubeObject>(
+    object: T,
+    options: ApplyOptions,
+  ): Promise<{ readonly object: T; readonly created: boolean }>
 }
 
 interface UnchangedApply {
@@ -37,7 +48,11 @@ const unchangedApplies = new WeakMap<KubeObject, readonly UnchangedApply[]>()
  * Applies `object` if nothing of that name exists or what exists is ours. Sends nothing when it already is as stated.
  * Throws ClientError `Collision` (a {@link CollisionError}).
  */
-export async function applyClaimed<T extends KubeObject>(client: Client, object: T, options: ApplyOptions): Promise<T> {
+export async function applyClaimed<T extends KubeObject>(
+  client: ApplyClient,
+  object: T,
+  options: ApplyOptions,
+): Promise<T> {
   const configuration = withoutUndefined(options.owner === undefined ? object : withOwner(object, options.owner))
   const isOurs = options.isOurs ?? ((live: KubeObject) => controllerOf(live)?.uid === options.owner?.metadata.uid)
   const live =
@@ -55,7 +70,7 @@ export function withOwner<T extends KubeObject>(object: T, owner: KubeObject): T
 }
 
 async function createClaimed<T extends KubeObject>(
-  client: Client,
+  client: ApplyClient,
   configuration: T,
   options: ApplyOptions,
 ): Promise<T> {
@@ -73,7 +88,7 @@ async function createClaimed<T extends KubeObject>(
 }
 
 async function changeClaimed<T extends KubeObject>(
-  client: Client,
+  client: ApplyClient,
   configuration: T,
   live: T,
   isOurs: (live: KubeObject) => boolean,

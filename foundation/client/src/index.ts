@@ -1,5 +1,5 @@
-// The door of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and `kind()` to name what you
-// speak of.
+// Public API of @fairlead/client. Start with `connect()` or `new Client({ transport })`, and with `kind()` to declare
+// kinds.
 export { connect, findConnection } from './connect.ts'
 export type { ConnectOptions } from './connect.ts'
 export { Client } from './client.ts'
@@ -25,6 +25,7 @@ export type { ApiResource, ResourcePath } from './discovery.ts'
 export { withoutUndefined } from './request-body.ts'
 export { collectionPath, formatLabelSelector, objectPath, scopeQuery } from './request-path.ts'
 export type * from './transport.ts'
+export { chunkSize, yieldToEventLoop } from './event-loop.ts'
 export { systemClock } from './system-clock.ts'
 
 // watching

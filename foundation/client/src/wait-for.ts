@@ -1,12 +1,21 @@
 // Waiting until an object is as it should be, by watching it.
 import { formatKey } from '@fairlead/kube'
-import type { Condition, KubeObject } from '@fairlead/kube'
-import type { Client } from './client.ts'
+import type { Clock, Condition, KubeObject } from '@fairlead/kube'
 import { ClientError } from './client-error.ts'
 import { toKey } from './kind.ts'
 import type { KeyLike, KindLike } from './kind.ts'
-import type { CallOptions } from './options.ts'
+import type { ResourcePath } from './discovery.ts'
+import type { CallOptions, ListOptions } from './options.ts'
 import { keepAlive } from './system-clock.ts'
+import type { WatchChange } from './watch/watch-cache.ts'
+
+/** The part of a client that watches. */
+export interface WatchClient {
+  readonly clock: Clock
+  readonly namespace: string
+  readonly discovery: { resource(kind: KindLike): Promise<ResourcePath> }
+  watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions): AsyncIterable<WatchChange<T>>
+}
 
 /** How long to wait. */
 export interface WaitOptions extends CallOptions {
@@ -16,7 +25,7 @@ export interface WaitOptions extends CallOptions {
 
 /** See {@link Client.waitFor}. */
 export async function waitFor<T extends KubeObject>(
-  client: Client,
+  client: WatchClient,
   kind: KindLike<T>,
   like: KeyLike,
   predicate: (object: T) => boolean,
@@ -35,7 +44,7 @@ export async function waitFor<T extends KubeObject>(
 
 /** See {@link Client.waitForDeletion}. */
 export async function waitForDeletion(
-  client: Client,
+  client: WatchClient,
   kind: KindLike,
   like: KeyLike,
   options: WaitOptions,
@@ -44,7 +53,7 @@ export async function waitForDeletion(
 }
 
 async function follow<T extends KubeObject>(
-  client: Client,
+  client: WatchClient,
   kind: KindLike<T>,
   like: KeyLike,
   options: WaitOptions,
@@ -88,7 +97,7 @@ async function follow<T extends KubeObject>(
 }
 
 /** The client's namespace for kinds that live in one. A kind that is not served yet is looked for everywhere. */
-async function ownNamespace(client: Client, kind: KindLike): Promise<string | undefined> {
+async function ownNamespace(client: WatchClient, kind: KindLike): Promise<string | undefined> {
   const resource = await client.discovery.resource(kind).catch(() => undefined)
   return resource?.namespaced ? client.namespace : undefined
 }

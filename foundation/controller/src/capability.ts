@@ -2,12 +2,13 @@
 // server, the command line and the console implement their side of it.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { Client } from '@fairlead/client'
 import type { Command } from './command.ts'
 import type { CacheReader } from './informer/cache-reader.ts'
 import type { Manager } from './manager.ts'
 import type { ResourceStorage } from './resource-storage.ts'
+import type { Validator } from './validator.ts'
 
 /** A rule of a Role or ClusterRole, as rbac.authorization.k8s.io/v1 writes it. */
 export interface PolicyRule {
@@ -16,14 +17,6 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[]
   readonly nonResourceURLs?: readonly string[]
   readonly verbs: readonly string[]
-}
-
-/** Validates objects of some kinds before they are stored: in process when embedded, a webhook in a cluster. Pure. */
-export interface Validator {
-  readonly group: string
-  readonly resources: readonly string[]
-  /** Returns the errors of a created or updated object, `old` undefined on create; none when it is valid. */
-  validate(object: KubeObject, old: KubeObject | undefined): readonly FieldError[]
 }
 
 /** Options that every capability is set up with. */

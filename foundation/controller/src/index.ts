@@ -1,4 +1,4 @@
-// The door of @fairlead/controller. Start with `Manager.start` and `manager.controller(name)`.
+// Public API of @fairlead/controller. Start with `Manager.start` and `manager.controller(name)`.
 export { Manager } from './manager.ts'
 export type { ActAs, ManagerOptions } from './manager.ts'
 export { after, terminal, TerminalError } from './result.ts'
@@ -6,6 +6,7 @@ export type { After, Result } from './result.ts'
 
 // capabilities
 export type * from './capability.ts'
+export type { Validator } from './validator.ts'
 export type * from './resource-storage.ts'
 export { command } from './command.ts'
 export type {
@@ -38,14 +39,15 @@ export type { StatusFields, StatusWriter } from './reconcile/status-writer.ts'
 
 // what controllers are made of
 export { WorkLoop } from './work/work-loop.ts'
-export type { ItemsOf, ShardGate, WatchOptions, WorkContext, WorkLoopHost, WorkLoopOptions } from './work/work-loop.ts'
+export type { ItemsOf, WatchOptions, WorkContext, WorkLoopHost, WorkLoopOptions } from './work/work-loop-options.ts'
+export type { ShardGate } from './work/shard-runs.ts'
 export { KindUnavailable } from './work/reader.ts'
 export type { KindUnavailableCode, Reader } from './work/reader.ts'
-export { Dependencies, kindId } from './work/dependencies.ts'
+export { Dependencies } from './work/dependencies.ts'
 export type { Read } from './work/dependencies.ts'
-export { OwnWrites, objectId } from './work/own-writes.ts'
+export { OwnWrites } from './work/own-writes.ts'
 export type { ObservedChange } from './work/own-writes.ts'
-export { Informer, formatScope, toSelector } from './informer/informer.ts'
+export { Informer } from './informer/informer.ts'
 export type { InformerListener, InformerScope, InformerState, ObjectChange, ObjectFilter } from './informer/informer.ts'
 export { cacheReader } from './informer/cache-reader.ts'
 export type { CacheReader } from './informer/cache-reader.ts'
@@ -55,7 +57,7 @@ export { ObjectIndex } from './informer/object-index.ts'
 export type { IndexFunction } from './informer/object-index.ts'
 export { WorkQueue } from './queue/work-queue.ts'
 export type { Priority, QueueObserver, WorkQueueOptions } from './queue/work-queue.ts'
-export { RemoteError, localRetry, remoteRetry, retryPolicyFor } from './queue/retry-policy.ts'
+export { RemoteError, localRetry, remoteRetry } from './queue/retry-policy.ts'
 export type { RetryPolicy } from './queue/retry-policy.ts'
 export { EndpointWaiters } from './queue/endpoint-waiters.ts'
 
@@ -77,7 +79,7 @@ export { Metrics } from './metrics.ts'
 export type { ControllerMetrics, ReconcileResult } from './metrics.ts'
 
 // hooks of users
-export { HookClient, HookError, endpointName } from './hooks/hook-client.ts'
+export { HookClient, HookError } from './hooks/hook-client.ts'
 export type {
   HookResponse,
   HookAuthorization,

@@ -1,14 +1,14 @@
 // Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its
 // place.
 import { asJson } from '@fairlead/kube'
-import type { JsonObject, KubeObject, StatusError } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, StatusError } from '@fairlead/kube'
 import { statusErrorOf } from '../response.ts'
-import type { Client } from '../client.ts'
 import { ClientError } from '../client-error.ts'
+import type { ResourcePath } from '../discovery.ts'
 import type { KindLike } from '../kind.ts'
 import type { ListOptions, ListPage } from '../options.ts'
 import { collectionPath, scopeQuery } from '../request-path.ts'
-import type { ApiRequest, WatchEvent } from '../transport.ts'
+import type { ApiRequest, Transport, WatchEvent } from '../transport.ts'
 
 /** A page that is asked for. */
 export interface PageRequest {
@@ -34,6 +34,13 @@ export interface ListWatch<T extends KubeObject> {
   watch(request: WatchRequest, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>>
 }
 
+/** The part of a client that lists and watches. */
+export interface ListClient {
+  readonly discovery: { resource(kind: KindLike): Promise<ResourcePath> }
+  readonly transport: Pick<Transport, 'watch'>
+  send(request: ApiRequest): Promise<JsonValue>
+}
+
 const metadataTypes = {
   list: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json',
   watch: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json',
@@ -41,7 +48,7 @@ const metadataTypes = {
 
 /** The {@link ListWatch} of a kind and scope over a client. */
 export function listWatchOf<T extends KubeObject>(
-  client: Client,
+  client: ListClient,
   kind: KindLike<T>,
   options: ListOptions,
 ): ListWatch<T> {

@@ -1,7 +1,7 @@
 // Admission webhooks: an AdmissionReview in, the validators' verdict out. Pure.
 import { StatusError, badRequest, invalid } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import type { Validator } from '../capability.ts'
+import type { Validator } from '../validator.ts'
 
 interface AdmissionRequest {
   readonly uid: string

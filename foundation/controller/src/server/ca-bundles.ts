@@ -3,7 +3,8 @@
 import { CustomResourceDefinition, kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import type { WorkContext, WorkLoop, WorkLoopOptions } from '../work/work-loop.ts'
+import type { WorkContext, WorkLoopOptions } from '../work/work-loop-options.ts'
+import type { WorkLoop } from '../work/work-loop.ts'
 
 /** An object that holds a caBundle of ours. */
 export interface CaBundleTarget {

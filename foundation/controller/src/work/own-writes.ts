@@ -100,14 +100,6 @@ export class OwnWrites {
     return false
   }
 
-  /** `item` is not worked on by us any more. */
-  forget(item: string): void {
-    for (const [object, items] of this.#writing) {
-      items.delete(item)
-      if (items.size === 0) this.#writing.delete(object)
-    }
-  }
-
   #settle(object: string, item: string, writing: Writing): boolean {
     if (writing.inFlight > 0) return false
     const foreign = writing.held.length > 0

@@ -12,7 +12,7 @@ import type { WatchedKinds } from './watched-kinds.ts'
 export interface ReadCachesHost {
   readonly informers: InformerPool
   readonly dependencies: Dependencies
-  readonly heard: WatchedKinds
+  readonly watched: WatchedKinds
   /** An object that these items read has changed. */
   changed(kind: Kind, readers: Iterable<string>, change: ObjectChange): void
   /** What is known of a kind that these items read is another thing now. */
@@ -60,7 +60,7 @@ export class ReadCaches implements Disposable {
   }
 
   #release({ use, listening }: ReadCache): void {
-    this.#host.heard.remove(use.informer)
+    this.#host.watched.remove(use.informer)
     listening[Symbol.dispose]()
     use[Symbol.dispose]()
   }
@@ -71,7 +71,7 @@ export class ReadCaches implements Disposable {
     const use = this.#host.informers.use(kind as unknown as Kind)
     const blocked = new Set<string>()
     const cache: ReadCache = { use, blocked, listening: this.#listen(use.informer, blocked) }
-    this.#host.heard.add(use.informer)
+    this.#host.watched.add(use.informer)
     this.#caches.set(kindId(kind), cache)
     return cache
   }

@@ -1,107 +1,26 @@
-// Workers over a queue: takes items, runs them, retries, remembers what they read and wrote. Controllers of one kind
-// (controller.ts) are made of one; capabilities whose items are not objects (a parent and a key of it) use it directly.
+// Workers over a queue: take items, run them, retry them, and remember what they read. Controllers of one kind
+// (controller.ts) consist of one loop; capabilities whose items are not objects (a parent and a key of it) use it
+// directly.
 import { CollisionError, kindOfObject } from '@fairlead/client'
-import type { Client, Kind, KindLike, WriteObserver } from '@fairlead/client'
+import type { Client, KindLike } from '@fairlead/client'
 import { formatKey, keyOf } from '@fairlead/kube'
-import type { Clock, KubeObject } from '@fairlead/kube'
-import type { Informer, InformerScope, ObjectChange } from '../informer/informer.ts'
-import type { InformerPool, InformerUse } from '../informer/informer-pool.ts'
+import type { KubeObject } from '@fairlead/kube'
+import type { InformerUse } from '../informer/informer-pool.ts'
 import type { Logger } from '../logger.ts'
-import type { ControllerMetrics } from '../metrics.ts'
-import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 import { retryPolicyFor } from '../queue/retry-policy.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { Priority } from '../queue/work-queue.ts'
 import { TerminalError } from '../result.ts'
-import type { Result } from '../result.ts'
+import { ChangeFilter } from './change-filter.ts'
 import { Dependencies } from './dependencies.ts'
-import { WatchedKinds } from './watched-kinds.ts'
-import { OwnWrites, objectId } from './own-writes.ts'
+import { ObjectWatches } from './object-watches.ts'
 import { ReadCaches } from './read-caches.ts'
 import { RecordingReader } from './reader.ts'
-import type { Reader } from './reader.ts'
+import { ShardRuns } from './shard-runs.ts'
+import { WatchedKinds } from './watched-kinds.ts'
+import type { ItemsOf, WatchOptions, WorkContext, WorkLoopHost, WorkLoopOptions } from './work-loop-options.ts'
 
-/** What a run works with. */
-export interface WorkContext {
-  /** Writes as the controller; what it writes does not wake the item. */
-  readonly client: Client
-  /** Reads from shared caches; what it reads wakes the item. */
-  readonly read: Reader
-  readonly log: Logger
-  /** Aborts when the controller stops in a hurry. */
-  readonly signal: AbortSignal
-  readonly clock: Clock
-}
-
-/** What a loop does. */
-export interface WorkLoopOptions<T> {
-  /** Name of the controller in metrics, logs and field managers. */
-  readonly name: string
-  /** Items of one id are the same work. */
-  readonly id: (item: T) => string
-  /**
-   * The namespace whose shard the item belongs to; shard 0 when left out, as for cluster-scoped objects (design
-   * decision 11).
-   */
-  readonly namespaceOf?: (item: T) => string | undefined
-  /** Every replica works on every item, whatever its shards: for items that other work of the process hangs on. */
-  readonly everywhere?: boolean
-  /** A shard is ours now: asks for its items. Left out, those that watched objects concern are asked for. */
-  shardGained?(shard: number): void
-  /** Groups are served in turn. */
-  readonly group?: (item: T) => string
-  /** Items at work at a time; 1 when left out. */
-  readonly concurrency?: number
-  /** Field manager; `fairlead-<name>` when left out. */
-  readonly manager?: string
-  run(item: T, context: WorkContext): Promise<Result> | Result
-  /** Told of every failure, before the retry is planned. */
-  failed?(item: T, error: unknown, context: WorkContext): Promise<void> | void
-  readonly logFields?: (item: T) => Readonly<Record<string, unknown>>
-}
-
-/** What a loop lives on; the manager gives it. */
-export interface WorkLoopHost {
-  readonly client: Client
-  readonly informers: InformerPool
-  readonly endpoints: EndpointWaiters
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
-  readonly metrics: ControllerMetrics
-  /** Which items are ours, where replicas share the work. */
-  readonly shards?: ShardGate
-}
-
-/** Tells which shards this replica works on. */
-export interface ShardGate {
-  shardOf(namespace: string | undefined): number
-  owns(shard: number): boolean
-  /** Aborts when the shard is lost. */
-  signalOf(shard: number): AbortSignal | undefined
-}
-
-/**
- * Which items a change concerns. Called for the object as it is, and for `previous`, so that old and new owners wake.
- */
-export type ItemsOf<T, O extends KubeObject = KubeObject> = (object: O) => Iterable<T>
-
-/** How {@link WorkLoop.watch} listens. */
-export interface WatchOptions<O extends KubeObject> extends InformerScope {
-  /** Changes that do not pass wake nobody. */
-  readonly when?: (change: ObjectChange<O>) => boolean
-}
-
-interface Watch<T> extends Disposable {
-  disposed: boolean
-  /** Asks again for the items that the watched objects concern and that are wanted. */
-  replay(wanted: (item: T) => boolean): void
-}
-
-/** Objects that are looked at in one go. */
-const piece = 500
-
-/** The loop. Make it with {@link Manager.loop}. */
+/** The loop. Create it with {@link Manager.loop}. */
 export class WorkLoop<T> implements AsyncDisposable {
   readonly name: string
   readonly queue: WorkQueue<T>
@@ -109,20 +28,16 @@ export class WorkLoop<T> implements AsyncDisposable {
   readonly #options: WorkLoopOptions<T>
   readonly #host: WorkLoopHost
   readonly #log: Logger
-  readonly #own = new OwnWrites()
   readonly #dependencies = new Dependencies()
-  readonly #heard = new WatchedKinds()
+  readonly #watched = new WatchedKinds()
+  readonly #filter: ChangeFilter = new ChangeFilter(this.#watched)
   readonly #caches: ReadCaches
-  readonly #watches = new Set<Watch<T>>()
+  readonly #watches: ObjectWatches<T>
+  readonly #shardRuns: ShardRuns | undefined
   /** Items by id, as long as they read something: dependencies know ids only. */
   readonly #items = new Map<string, T>()
   readonly #abort = new AbortController()
   readonly #onStopped: (() => void)[] = []
-  /** The change that is being told, and the items that have heard it. */
-  #lastChange: ObjectChange | undefined
-  readonly #told = new Set<string>()
-  /** Runs under way, by shard. */
-  readonly #underWay = new Map<number, Set<Promise<void>>>()
   #workers: Promise<void>[] = []
   #active = 0
   #stopping: Promise<void> | undefined
@@ -143,14 +58,24 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.client = host.client.with({
       manager: options.manager ?? `fairlead-${options.name}`,
       force: true,
-      cached: (kind, key) => this.#heard.cached(kind, formatKey(key)),
+      cached: (kind, key) => this.#watched.cached(kind, formatKey(key)),
+    })
+    this.#shardRuns = host.shards === undefined || options.everywhere ? undefined : new ShardRuns(host.shards)
+    this.#watches = new ObjectWatches<T>({
+      informers: host.informers,
+      watched: this.#watched,
+      id: options.id,
+      changed: (kind, item, id, change) => {
+        if (this.#filter.passes(kind, id, change)) this.queue.add(item, change.initial ? 'low' : 'normal')
+      },
+      enqueue: (item) => this.queue.add(item, 'low'),
     })
     this.#caches = new ReadCaches({
       informers: host.informers,
       dependencies: this.#dependencies,
-      heard: this.#heard,
+      watched: this.#watched,
       changed: (kind, readers, change) => {
-        for (const id of readers) this.#wake(kind, this.#items.get(id)!, id, change)
+        for (const id of readers) if (this.#filter.passes(kind, id, change)) this.queue.add(this.#items.get(id)!)
       },
       wake: (readers) => {
         for (const id of readers) if (this.#items.has(id)) this.queue.add(this.#items.get(id)!)
@@ -158,82 +83,51 @@ export class WorkLoop<T> implements AsyncDisposable {
     })
   }
 
-  /** Workers at work now. */
+  /** Number of items that run now. */
   get active(): number {
     return this.#active
   }
 
-  /** Asks for an item. */
+  /** Enqueues an item. */
   add(item: T, priority: Priority = 'normal'): void {
     this.queue.add(item, priority)
   }
 
   /**
-   * Wakes the items that `itemsOf` names whenever an object of the kind changes, except an item that made the change
-   * itself. Until the loop stops, or what it returns is disposed.
+   * Wakes the items that `itemsOf` returns whenever an object of the kind changes, except an item that made the change
+   * itself. Ends when the loop stops or when the returned value is disposed.
    */
   watch<O extends KubeObject>(
     like: KindLike<O>,
     itemsOf: ItemsOf<T, O>,
     options: WatchOptions<O> = {},
   ): InformerUse<O> {
-    const { when, ...scope } = options
-    const use = this.#host.informers.use(like, scope)
-    const { informer } = use
-    const hear = (change: ObjectChange<O>): void => {
-      if (when !== undefined && !when(change)) return
-      const items = new Map<string, T>()
-      for (const item of itemsOf(change.object)) items.set(this.#options.id(item), item)
-      if (change.previous !== undefined && change.previous !== change.object) {
-        for (const item of itemsOf(change.previous)) items.set(this.#options.id(item), item)
-      }
-      for (const [id, item] of items) this.#wake(informer.kind, item, id, change)
-    }
-    const watch: Watch<T> = {
-      disposed: false,
-      replay: (wanted) =>
-        this.#inPieces(watch, informer, (object) => {
-          for (const item of itemsOf(object)) if (wanted(item)) this.queue.add(item, 'low')
-        }),
-      [Symbol.dispose]: () => {
-        if (watch.disposed) return
-        watch.disposed = true
-        this.#watches.delete(watch)
-        listening[Symbol.dispose]()
-        this.#heard.remove(informer as unknown as Informer)
-        use[Symbol.dispose]()
-      },
-    }
-    this.#watches.add(watch)
-    this.#heard.add(informer as unknown as Informer)
-    const listening = informer.subscribe({ changed: hear }, { replay: false })
-    this.#inPieces(watch, informer, (object) => hear({ type: 'added', object, previous: undefined, initial: true }))
-    return { informer, [Symbol.dispose]: () => watch[Symbol.dispose]() }
+    return this.#watches.add(like, itemsOf, options)
   }
 
-  /** The shard is ours now: asks for all its items that watched objects concern. */
+  /** Enqueues the items of a shard that was acquired. */
   shardGained(shard: number): void {
     if (this.#options.shardGained !== undefined) return this.#options.shardGained(shard)
-    for (const watch of this.#watches) watch.replay((item) => this.#shardOf(item) === shard)
+    this.#watches.replay((item) => this.#shardOf(item) === shard)
   }
 
-  /** Resolves when no item of the shard is at work. */
+  /** Resolves when no item of the shard runs. */
   async shardLeft(shard: number): Promise<void> {
-    for (const running of this.#underWay.get(shard) ?? []) await running
+    await this.#shardRuns?.finished(shard)
   }
 
-  /** Begins to work. */
+  /** Starts the workers. */
   start(): void {
     if (this.#workers.length > 0) return
     this.#workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work())
   }
 
-  /** Resolves when every kind that is watched has been listed, or cannot be. */
+  /** Resolves when every watched kind has been listed, or cannot be. */
   async synced(signal?: AbortSignal): Promise<void> {
-    await Promise.all(this.#heard.all().map((informer) => informer.waitForState(signal)))
+    await Promise.all(this.#watched.all().map((informer) => informer.waitForState(signal)))
   }
 
-  /** Stops to listen, lets work in progress end within `grace` milliseconds (30,000 when left out), then aborts it. */
+  /** Stops watching, lets runs in progress end within `grace` milliseconds (30,000 when left out), then aborts them. */
   stop(grace: number = 30_000): Promise<void> {
     this.#stopping ??= this.#end(grace)
     return this.#stopping
@@ -244,8 +138,20 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.#onStopped.push(run)
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** Forgets an item that is no longer worked on: what it read and its failures wake it no more. */
+  forget(item: T): void {
+    const id = this.#options.id(item)
+    this.#dependencies.replace(id, [])
+    this.#items.delete(id)
+    this.queue.forget(item)
+  }
+
   async #end(grace: number): Promise<void> {
-    for (const watch of [...this.#watches].toReversed()) watch[Symbol.dispose]()
+    this.#watches[Symbol.dispose]()
     using _timer = this.#host.clock.timer(grace, () =>
       this.#abort.abort(new DOMException(`Controller ${this.name} was stopped`, 'AbortError')),
     )
@@ -257,84 +163,36 @@ export class WorkLoop<T> implements AsyncDisposable {
     for (const run of this.#onStopped) run()
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
-  }
-
-  /** An item is gone for good: nothing wakes it any more by what it once read or failed at. */
-  forget(item: T): void {
-    const id = this.#options.id(item)
-    this.#dependencies.replace(id, [])
-    this.#items.delete(id)
-    this.queue.forget(item)
-  }
-
   async #work(): Promise<void> {
     for (let item = await this.queue.take(); item !== undefined; item = await this.queue.take()) {
       try {
-        await this.#runIfOurs(item)
+        await this.#runIfOwned(item)
       } finally {
         this.queue.done(item)
       }
     }
   }
 
-  /**
-   * Visits the objects of a cache; large ones piece by piece, with a turn for others in between. What changes meanwhile
-   * comes by its event.
-   */
-  #inPieces<O extends KubeObject>(watch: Watch<T>, informer: Informer<O>, visit: (object: O) => void): void {
-    const keys = informer.objects.keys()
-    const visitSome = (): void => {
-      for (let visited = 0; visited < piece && !watch.disposed; visited++) {
-        const { value: key, done } = keys.next()
-        if (done) return
-        const object = informer.get(key)
-        if (object !== undefined) visit(object)
-      }
-      if (!watch.disposed) setImmediate(visitSome)
-    }
-    visitSome()
-  }
-
   #shardOf(item: T): number {
     return this.#host.shards?.shardOf(this.#options.namespaceOf?.(item)) ?? 0
   }
 
-  /** What belongs to another replica is dropped; it comes again with its shard. */
-  async #runIfOurs(item: T): Promise<void> {
-    const { shards } = this.#host
-    if (shards === undefined || this.#options.everywhere) return this.#runOne(item, this.#abort.signal)
-    const shard = this.#shardOf(item)
-    const gone = shards.signalOf(shard)
-    if (gone === undefined || !shards.owns(shard)) return this.forget(item)
-    const running = this.#runOne(item, AbortSignal.any([this.#abort.signal, gone]))
-    let underWay = this.#underWay.get(shard)
-    if (underWay === undefined) this.#underWay.set(shard, (underWay = new Set()))
-    underWay.add(running)
-    try {
-      await running
-    } finally {
-      underWay.delete(running)
-    }
+  /** Drops an item whose shard belongs to another replica; it is enqueued again when the shard is acquired. */
+  async #runIfOwned(item: T): Promise<void> {
+    if (this.#shardRuns === undefined) return this.#run(item, this.#abort.signal)
+    const hasRun = await this.#shardRuns.run(this.#shardOf(item), (lost) =>
+      this.#run(item, AbortSignal.any([this.#abort.signal, lost])),
+    )
+    if (!hasRun) this.forget(item)
   }
 
-  async #runOne(item: T, signal: AbortSignal): Promise<void> {
+  async #run(item: T, signal: AbortSignal): Promise<void> {
     const { clock, metrics } = this.#host
     const id = this.#options.id(item)
     const started = clock.monotonic()
-    const reader = new RecordingReader({
-      informer: (kind) => this.#caches.informer(kind),
-      recorded: (read) => {
-        this.#items.set(id, item)
-        this.#dependencies.add(id, read)
-      },
-      blocked: (kind) => this.#caches.block(kind, id),
-      clock,
-      signal,
-    })
+    const reader = this.#readerFor(item, id, signal)
     const context: WorkContext = {
-      client: this.client.with({ observer: this.#observer(item, id), signal }),
+      client: this.client.with({ observer: this.#filter.observer(id, () => this.queue.add(item)), signal }),
       read: reader,
       log: this.#options.logFields === undefined ? this.#log : this.#log.child(this.#options.logFields(item)),
       signal,
@@ -348,7 +206,7 @@ export class WorkLoop<T> implements AsyncDisposable {
       if (result) this.queue.addAfter(item, 'at' in result ? result.at - clock.now() : result.after)
       metrics.reconciled(result ? 'requeue_after' : 'success', (clock.monotonic() - started) / 1000)
     } catch (error) {
-      // A run that broke off has read less than it needs: what it read before stays as well.
+      // A run that failed has read less than it needs: its earlier reads are kept as well.
       await this.#failed(item, id, error, context)
       metrics.reconciled(
         error instanceof TerminalError ? 'terminal_error' : 'error',
@@ -356,15 +214,28 @@ export class WorkLoop<T> implements AsyncDisposable {
       )
     } finally {
       if (this.#dependencies.readsOf(id).length === 0) this.#items.delete(id)
-      // Runs in progress may hold caches that they have only begun to read.
+      // Runs in progress may use caches that they have only begun to read.
       if (this.#active === 1) this.#caches.dropUnread()
       metrics.active(--this.#active)
     }
   }
 
+  #readerFor(item: T, id: string, signal: AbortSignal): RecordingReader {
+    return new RecordingReader({
+      informer: (kind) => this.#caches.informer(kind),
+      recorded: (read) => {
+        this.#items.set(id, item)
+        this.#dependencies.add(id, read)
+      },
+      blocked: (kind) => this.#caches.block(kind, id),
+      clock: this.#host.clock,
+      signal,
+    })
+  }
+
   async #failed(item: T, id: string, error: unknown, context: WorkContext): Promise<void> {
     if (context.signal.aborted) return
-    // When the stranger's object goes, or changes hands, the name may be ours.
+    // When the foreign object is deleted or changes owner, the name may become available.
     if (error instanceof CollisionError) this.#dependOn(item, id, error.live)
     try {
       await this.#options.failed?.(item, error, context)
@@ -389,44 +260,4 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.#items.set(id, item)
     this.#dependencies.add(id, { kind, key: keyOf(object) })
   }
-
-  #wake(kind: Kind, item: T, id: string, change: ObjectChange): void {
-    // One cache may tell an item twice, as one that it watches and one that it reads.
-    if (change !== this.#lastChange) this.#told.clear()
-    this.#lastChange = change
-    if (this.#told.has(id)) return
-    this.#told.add(id)
-    const { object } = change
-    const seen = { type: change.type, resourceVersion: object.metadata.resourceVersion ?? '' }
-    if (this.#own.size > 0 && this.#own.suppresses(objectId(kind, keyText(object)), id, seen, this.#heard.count(kind)))
-      return
-    this.queue.add(item, change.initial ? 'low' : 'normal')
-  }
-
-  #observer(item: T, id: string): WriteObserver {
-    return {
-      begin: (kind, key) => {
-        if (this.#heard.count(kind) === 0) return ignored
-        const name = formatKey(key)
-        const object = objectId(kind, name)
-        this.#own.begin(object, id)
-        const settle = (foreign: boolean): void => {
-          if (foreign) this.queue.add(item)
-        }
-        return {
-          wrote: (written) => {
-            const cached = this.#heard.cachedVersion(kind, name)
-            settle(this.#own.wrote(object, id, written?.metadata.resourceVersion, cached, this.#heard.count(kind)))
-          },
-          failed: () => settle(this.#own.failed(object, id)),
-        }
-      },
-    }
-  }
-}
-
-const ignored = { wrote: (): void => {}, failed: (): void => {} }
-
-function keyText(object: KubeObject): string {
-  return object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name!
 }

@@ -6,6 +6,7 @@ import type { ApiResponse, Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { Command } from '@fairlead/controller'
 import { isConditionTrue } from '@fairlead/kube'
+import { CommandError } from '@fairlead/offline'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { manifests } from '../stage.ts'
@@ -55,7 +56,7 @@ async function call(client: Client, method: 'GET' | 'POST', path: string, body?:
   })
 }
 
-/** Runs `fairlead actions …` and gives its exit code and what it printed. */
+/** Runs `fairlead actions …` and returns its exit code and output. */
 async function fairlead(
   name: string,
   args: readonly (string | readonly string[] | undefined)[],
@@ -64,7 +65,7 @@ async function fairlead(
   const command = (await actions.commands!()).find((one) => one.name === name) as Command
   const out: string[] = []
   const err: string[] = []
-  const code = await command.run({
+  const running = command.run({
     arguments: args,
     options,
     stdin: async () => '',
@@ -72,6 +73,11 @@ async function fairlead(
     err: (text) => void err.push(text),
     client: async () => admin,
     signal: new AbortController().signal,
+  })
+  // As the program does.
+  const code = await running.catch((error: Error) => {
+    err.push(error.message)
+    return error instanceof CommandError ? error.exitCode : 1
   })
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
@@ -99,7 +105,7 @@ describe('the actions example', () => {
     expect(came).toBe(
       '\nurl klog: from stocktrader/stocktrader.actions.deployment-liberty.trader, instead of appsody/appsody.actions.deployment\nurl appsody-action: from appsody/appsody.actions.deployment\ncmd trace: from stocktrader/stocktrader.actions.deployment-liberty.trader'.trim(),
     )
-    expect(err).toContain('this is the one in stocktrader')
+    expect(err).toContain('using the one in stocktrader')
     expect(code).toBe(0)
   })
 

@@ -1,9 +1,9 @@
-// How commands reach actions: the endpoints of the server where it serves them, else the same service in this process
-// with the user's own rights.
+// Access of commands to actions: the HTTP endpoints if the server has them, else the same service in this process with
+// the rights of the user.
 import type { Client } from '@fairlead/client'
 import { StatusError, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { ActionError } from '../engine/action-error.ts'
+import { ActionError, asActionError } from '../engine/action-error.ts'
 import type { ActionErrorKind } from '../engine/action-error.ts'
 import { Sandbox } from '../sandbox/sandbox.ts'
 import { ActionService } from '../runtime/action-service.ts'
@@ -15,7 +15,7 @@ import type { Menu, Why } from '../engine/menu.ts'
 import { Rights } from '../runtime/rights.ts'
 import type { Caller } from '../runtime/rights.ts'
 
-/** What commands ask for. */
+/** The requests of commands. */
 export interface ActionsClient extends AsyncDisposable {
   menu(ref: ResourceRef): Promise<Menu>
   why(ref: ResourceRef): Promise<Why>
@@ -24,16 +24,16 @@ export interface ActionsClient extends AsyncDisposable {
   history(filter: RunFilter): Promise<readonly Run[]>
 }
 
-/** Finds out whether the server serves actions, and speaks to it or works here. */
+/** Connects to the endpoints of the server, or starts the service here. */
 export async function actionsClient(client: Client): Promise<ActionsClient> {
   const { status, body } = await client.sendRaw({ method: 'GET', path: '/api/actions' })
-  // A server that serves actions asks for the kind; any other knows no such path.
+  // The endpoint requires a kind; a server without the endpoint responds with 404.
   return status === 400 && isJsonObject(body) && body['error'] === 'input-error'
-    ? new Remote(client)
-    : Local.start(client)
+    ? new RemoteActions(client)
+    : LocalActions.start(client)
 }
 
-class Remote implements ActionsClient {
+class RemoteActions implements ActionsClient {
   readonly #client: Client
 
   constructor(client: Client) {
@@ -53,8 +53,8 @@ class Remote implements ActionsClient {
   }
 
   async run(ref: ResourceRef, action: string, inputs: JsonObject): Promise<readonly KubeObject[]> {
-    const answer = await this.#send('POST', `/${encodeURIComponent(action)}/run`, { ...ref }, { inputs })
-    return answer['jobs'] as unknown as readonly KubeObject[]
+    const { jobs } = await this.#send('POST', `/${encodeURIComponent(action)}/run`, { ...ref }, { inputs })
+    return jobs as unknown as readonly KubeObject[]
   }
 
   async history(filter: RunFilter): Promise<readonly Run[]> {
@@ -73,27 +73,27 @@ class Remote implements ActionsClient {
     query: Readonly<Record<string, string | undefined>>,
     body?: JsonObject,
   ): Promise<JsonObject> {
-    const answer = await this.#client.sendRaw({
+    const response = await this.#client.sendRaw({
       method,
       path: `/api/actions${path}`,
       query,
       ...(body === undefined ? {} : { body }),
     })
-    const value = answer.body
-    if (answer.status < 400) return value as JsonObject
+    const { status, body: value } = response
+    if (status < 400) return value as JsonObject
     if (isJsonObject(value) && typeof value['error'] === 'string') {
       const kind = value['error'] as ActionErrorKind
-      throw new ActionError(answer.status, kind, String(value['message']).replace(`${kind}: `, ''))
+      throw new ActionError(status, kind, String(value['message']).replace(`${kind}: `, ''))
     }
     throw new ActionError(
-      answer.status,
-      answer.status === 403 ? 'forbidden' : 'internal-error',
+      status,
+      status === 403 ? 'forbidden' : 'internal-error',
       isJsonObject(value) ? String(value['message']) : String(value as JsonValue),
     )
   }
 }
 
-class Local implements ActionsClient {
+class LocalActions implements ActionsClient {
   readonly #service: ActionService
   readonly #caller: Caller
   readonly #sandbox: Sandbox
@@ -104,7 +104,7 @@ class Local implements ActionsClient {
     this.#sandbox = sandbox
   }
 
-  static async start(client: Client): Promise<Local> {
+  static async start(client: Client): Promise<LocalActions> {
     const sandbox = new Sandbox()
     const service = new ActionService({
       source: await listCatalog(client),
@@ -113,31 +113,40 @@ class Local implements ActionsClient {
       runSnippet: sandbox.run,
       clock: client.clock,
     })
-    return new Local(service, { client, user: { name: await ownName(client), groups: [] } }, sandbox)
+    return new LocalActions(service, { client, user: { name: await ownName(client), groups: [] } }, sandbox)
   }
 
   menu(ref: ResourceRef): Promise<Menu> {
-    return this.#service.menu(this.#caller, ref)
+    return withActionErrors(() => this.#service.menu(this.#caller, ref))
   }
 
   why(ref: ResourceRef): Promise<Why> {
-    return this.#service.why(this.#caller, ref)
+    return withActionErrors(() => this.#service.why(this.#caller, ref))
   }
 
-  async url(ref: ResourceRef, action: string): Promise<string> {
-    return (await this.#service.url(this.#caller, ref, action)).url
+  url(ref: ResourceRef, action: string): Promise<string> {
+    return withActionErrors(async () => (await this.#service.url(this.#caller, ref, action)).url)
   }
 
   run(ref: ResourceRef, action: string, inputs: JsonObject): Promise<readonly KubeObject[]> {
-    return this.#service.run(this.#caller, ref, action, { inputs })
+    return withActionErrors(() => this.#service.run(this.#caller, ref, action, { inputs }))
   }
 
   history(filter: RunFilter): Promise<readonly Run[]> {
-    return this.#service.history(this.#caller, filter)
+    return withActionErrors(() => this.#service.history(this.#caller, filter))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#sandbox[Symbol.asyncDispose]()
+  }
+}
+
+/** Throws the ActionErrors that the endpoints would respond with. */
+async function withActionErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw asActionError(error) ?? error
   }
 }
 

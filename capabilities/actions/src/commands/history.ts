@@ -1,47 +1,36 @@
-// `fairlead actions history`: runs of command actions.
-import type { CommandContext } from '@fairlead/controller'
+// `fairlead actions history`: prints runs of command actions.
+import type { CommandContext } from '@fairlead/controller/command'
 import { stringifyJson } from '@fairlead/kube'
+import { exitCode } from '@fairlead/offline/command-error'
+import type { Run } from '../engine/runs/run.ts'
 import { actionsClient } from './actions-client.ts'
-import { parseResource, reported, table } from './resource-argument.ts'
+import { parseResource } from './resource-argument.ts'
+import { formatTable } from './table.ts'
+
+type Context = CommandContext<
+  {
+    readonly namespace: string | undefined
+    readonly action: string | undefined
+    readonly user: string | undefined
+    readonly output: 'table' | 'json'
+  },
+  { readonly resource: string | undefined }
+>
 
 /** Prints runs, newest first: of all resources, or of one. */
-export function run(context: CommandContext): Promise<number> {
-  return reported(context, () => answer(context))
-}
-
-async function answer(context: CommandContext): Promise<number> {
-  const { namespace, action, user, output } = context.options as {
-    namespace?: string
-    action?: string
-    user?: string
-    output?: string
-  }
-  const client = await context.client()
-  const given = context.arguments[0]
-  const ref = given === undefined ? undefined : parseResource(String(given), namespace)
-  if (given !== undefined && ref === undefined) {
-    context.err(`"${String(given)}" is no resource; write KIND/NAME, for example Deployment/trader`)
-    return 2
-  }
-  await using actions = await actionsClient(client)
+export async function run({ arguments: { resource }, options, out, err, client }: Context): Promise<number> {
+  const { namespace, action, user, output } = options
+  const ref = resource === undefined ? undefined : parseResource(resource, namespace)
+  await using actions = await actionsClient(await client())
   const runs = (await actions.history({ namespace, name: ref?.name, action, user })).filter(
     ({ target }) => ref === undefined || target.kind.toLowerCase() === ref.kind.toLowerCase(),
   )
-  if (output === 'json') context.out(stringifyJson({ runs }))
-  else if (runs.length === 0) context.err('There are no runs')
-  else
-    context.out(
-      table([
-        ['STATE', 'ACTION', 'TARGET', 'USER', 'CREATED', 'JOB'],
-        ...runs.map(({ state, action: name, target, user: by, created, namespace: where, job }) => [
-          state,
-          name,
-          `${target.kind} ${target.namespace}/${target.name}`,
-          by,
-          created,
-          `${where}/${job}`,
-        ]),
-      ]),
-    )
-  return 0
+  if (output === 'json') out(stringifyJson({ runs }))
+  else if (runs.length === 0) err('There are no runs')
+  else out(formatTable(['STATE', 'ACTION', 'TARGET', 'USER', 'CREATED', 'JOB'], runs.map(rowOf)))
+  return exitCode.ok
+}
+
+function rowOf({ state, action, target, user, created, namespace, job }: Run): readonly string[] {
+  return [state, action, `${target.kind} ${target.namespace}/${target.name}`, user, created, `${namespace}/${job}`]
 }

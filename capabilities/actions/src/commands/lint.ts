@@ -1,79 +1,18 @@
-// `fairlead actions lint`: what is wrong with mappings and maps in files, without a cluster.
-import type { CommandContext } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
-import { kamDefsKey } from '../engine/embedded-mapping.ts'
-import { mapTypeLabel } from '../engine/maps/action-map.ts'
-import { mapProblems } from '../engine/map-problems.ts'
-import { parseMapping } from '../engine/mapping/mapping.ts'
-import type { Problem } from '../engine/data/problem.ts'
-import { DocumentError, filesOf, readDocuments } from './documents.ts'
+// `fairlead actions lint`: checks mappings and maps in files, without a cluster.
+import type { CommandContext } from '@fairlead/controller/command'
+import { exitCode } from '@fairlead/offline'
+import { lint } from '../offline/lint.ts'
 
-/**
- * Prints one line per mistake and exits with 1 when something cannot work; what strict JSON would refuse is only told.
- */
-export async function run(context: CommandContext): Promise<number> {
-  const paths = context.arguments[0] as readonly string[]
-  let checked = 0
-  let mistakes = 0
-  let warnings = 0
-  for (const path of paths) {
-    try {
-      for (const file of path === '-' ? ['-'] : filesOf(path)) {
-        try {
-          for (const { object } of await readDocuments([file], context.stdin)) {
-            const problems = problemsOf(object)
-            if (problems === undefined) continue
-            checked++
-            for (const problem of problems) {
-              const isWarning = problem.code === 'LenientJson'
-              if (isWarning) warnings++
-              else mistakes++
-              context.out(
-                `${file}: ${object.kind} ${object.metadata.name ?? ''}: ${isWarning ? 'warning' : 'error'}: ${problem.field}: ${problem.message}`,
-              )
-            }
-          }
-        } catch (error) {
-          mistakes += report(context, error)
-        }
-      }
-    } catch (error) {
-      mistakes += report(context, error)
-    }
-  }
-  context.err(`${checked} objects checked: ${mistakes} errors, ${warnings} warnings`)
-  return mistakes > 0 ? 1 : 0
-}
-
-/** A file that cannot be read does not keep others from being checked. */
-function report(context: CommandContext, error: unknown): number {
-  if (!(error instanceof DocumentError)) throw error
-  context.out(error.message)
-  return 1
-}
-
-const mapKeys = [
-  'url-actions',
-  'cmd-actions',
-  'function-actions',
-  'inputs',
-  'variables',
-  'snippets',
-  'exists',
-  'jsonpath',
-  'algorithm',
-  'sections',
-  'section-datasources',
-  kamDefsKey,
-]
-
-/** Undefined for objects that are neither mapping nor map. */
-function problemsOf(object: KubeObject): readonly Problem[] | undefined {
-  if (object.kind === 'KindActionMapping') return parseMapping(object).problems
-  const data = object.data
-  if (object.kind !== 'ConfigMap') return undefined
-  const isMap =
-    object.metadata.labels?.[mapTypeLabel] !== undefined ||
-    (typeof data === 'object' && data !== null && mapKeys.some((key) => Object.hasOwn(data, key)))
-  return isMap ? mapProblems(object) : undefined
+/** Prints one line per finding. Exit code 1 when there are errors; deviations from strict JSON are warnings. */
+export async function run({
+  arguments: { files },
+  stdin,
+  out,
+  err,
+}: CommandContext<object, { readonly files: readonly string[] }>): Promise<number> {
+  const { objects, findings } = await lint(files, stdin)
+  for (const { message } of findings) out(message)
+  const errors = findings.filter(({ isWarning }) => !isWarning).length
+  err(`${objects} objects checked: ${errors} errors, ${findings.length - errors} warnings`)
+  return errors > 0 ? exitCode.error : exitCode.ok
 }

@@ -1,51 +1,50 @@
-// `fairlead actions list`: the menu of a resource.
-import type { CommandContext } from '@fairlead/controller'
+// `fairlead actions list`: prints the menu of a resource.
+import type { CommandContext } from '@fairlead/controller/command'
 import { stringifyJson, stringifyYaml } from '@fairlead/kube'
+import { exitCode } from '@fairlead/offline/command-error'
 import type { MenuItem } from '../engine/menu.ts'
 import { actionsClient } from './actions-client.ts'
-import { located, parseResource, reported, table } from './resource-argument.ts'
+import { locate, parseResource } from './resource-argument.ts'
+import { formatTable } from './table.ts'
 
-/** Prints one line per action; those that do not fit the resource only with --all. */
-export function run(context: CommandContext): Promise<number> {
-  return reported(context, () => answer(context))
-}
+type Context = CommandContext<
+  {
+    readonly namespace: string | undefined
+    readonly all: boolean
+    readonly output: 'table' | 'json' | 'yaml'
+  },
+  { readonly resource: string }
+>
 
-async function answer(context: CommandContext): Promise<number> {
-  const { namespace, all, output } = context.options as { namespace?: string; all?: boolean; output?: string }
-  if (output !== undefined && !['table', 'json', 'yaml'].includes(output)) {
-    context.err(`There is no output format ${output}; there are table, json and yaml`)
-    return 2
-  }
-  const client = await context.client()
-  const ref = parseResource(String(context.arguments[0]), namespace ?? client.namespace)
-  if (ref === undefined) {
-    context.err(`"${String(context.arguments[0])}" is no resource; write TYPE/NAME, for example deployment/trader`)
-    return 2
-  }
+/** Prints one line per action; with --all also those that are not offered or not allowed. */
+export async function run({ arguments: { resource }, options, out, err, client: connect }: Context): Promise<number> {
+  const { namespace, all, output } = options
+  const client = await connect()
+  const ref = parseResource(resource, namespace ?? client.namespace)
   await using actions = await actionsClient(client)
-  const menu = await actions.menu(await located(context, client, ref))
-  if (output === 'json' || output === 'yaml') {
-    context.out(output === 'json' ? stringifyJson(menu) : stringifyYaml(menu))
-    return 0
+  const menu = await actions.menu(namespace === undefined ? await locate(client, ref, err) : ref)
+  if (output !== 'table') {
+    out(output === 'json' ? stringifyJson(menu) : stringifyYaml(menu))
+    return exitCode.ok
   }
-  const shown = menu.actions.filter(({ isEnabled, isAllowed }) => all === true || (isEnabled && isAllowed))
-  if (shown.length === 0)
-    context.err(
-      `${menu.resource.kind} ${menu.resource.namespace}/${menu.resource.name} has no actions here; "fairlead actions why" tells which maps were looked for`,
-    )
-  else
-    context.out(
-      table([
-        ['TYPE', 'NAME', 'TEXT', 'MAP', ...(all === true ? ['NOTE'] : [])],
-        ...shown.map((item) => rowOf(item, all === true)),
-      ]),
-    )
-  return 0
+  const shown = menu.actions.filter(({ isEnabled, isAllowed }) => all || (isEnabled && isAllowed))
+  if (shown.length > 0)
+    out(formatTable(['TYPE', 'NAME', 'TEXT', 'MAP', ...(all ? ['NOTE'] : [])], shown.map(all ? rowWithNote : rowOf)))
+  else {
+    const { kind, namespace: where, name } = menu.resource
+    err(`${kind} ${where}/${name} has no actions for you; "fairlead actions why" lists the maps that were looked up`)
+  }
+  return exitCode.ok
 }
 
-function rowOf(item: MenuItem, withNote: boolean): readonly string[] {
-  const note = [item.isEnabled ? [] : [item.reason ?? 'not offered'], item.isAllowed ? [] : ['you may not run it']]
-    .flat()
-    .join('; ')
-  return [item.type, item.name, item.text, item.map, ...(withNote ? [note] : [])]
+function rowOf({ type, name, text, map }: MenuItem): readonly string[] {
+  return [type, name, text, map]
+}
+
+function rowWithNote(item: MenuItem): readonly string[] {
+  const notes = [
+    ...(item.isEnabled ? [] : [item.reason ?? 'not offered']),
+    ...(item.isAllowed ? [] : ['you may not run it']),
+  ]
+  return [...rowOf(item), notes.join('; ')]
 }

@@ -1,24 +1,17 @@
-// `fairlead actions logs`: what the pods of a run printed.
-import type { CommandContext } from '@fairlead/controller'
+// `fairlead actions logs`: prints the logs of the pods of a run.
+import type { CommandContext } from '@fairlead/controller/command'
+import { CommandError, exitCode } from '@fairlead/offline/command-error'
 import { kappnavNamespace } from '../engine/runs/settings.ts'
-import { reported } from './resource-argument.ts'
-import { printLogs } from './run.ts'
+import { printLogs } from './pod-logs.ts'
 
-/** Prints the logs of a Job, given as NAMESPACE/NAME (as history shows it) or NAME. */
-export function run(context: CommandContext): Promise<number> {
-  return reported(context, () => answer(context))
-}
+type Context = CommandContext<{ readonly namespace: string | undefined }, { readonly job: string }>
 
-async function answer(context: CommandContext): Promise<number> {
-  const { namespace } = context.options as { namespace?: string }
-  const client = await context.client()
-  const text = String(context.arguments[0]).replace(/^job(s|\.batch)?\//, '')
-  const slash = text.indexOf('/')
-  const key =
-    slash < 0
-      ? { namespace: namespace ?? kappnavNamespace, name: text }
-      : { namespace: text.slice(0, slash), name: text.slice(slash + 1) }
-  if ((await printLogs(context, client, key)) > 0) return 0
-  context.err(`Job ${key.namespace}/${key.name} has no pods; nothing runs it, or they are gone`)
-  return 1
+/** Prints the logs of a Job, given as NAMESPACE/NAME (as in the output of history) or NAME. */
+export async function run({ arguments: { job }, options, out, client }: Context): Promise<number> {
+  const reference = job.replace(/^job(s|\.batch)?\//, '')
+  const slash = reference.indexOf('/')
+  const namespace = slash < 0 ? (options.namespace ?? kappnavNamespace) : reference.slice(0, slash)
+  const name = reference.slice(slash + 1)
+  if ((await printLogs(await client(), { namespace, name }, out)) > 0) return exitCode.ok
+  throw new CommandError(`Job ${namespace}/${name} has no pods: nothing runs it, or they were deleted`)
 }

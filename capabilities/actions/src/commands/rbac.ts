@@ -1,14 +1,15 @@
-// `fairlead actions rbac`: the roles that people need to see and run actions, ready for kubectl apply.
-import type { CommandContext } from '@fairlead/controller'
+// `fairlead actions rbac`: prints the roles that users need to see and run actions, for kubectl apply.
+import type { CommandContext } from '@fairlead/controller/command'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { exitCode } from '@fairlead/offline/command-error'
 import { apiGroup } from '../api.ts'
 
 const rbac = 'rbac.authorization.k8s.io'
 
 const viewLabels = Object.fromEntries(['view', 'edit', 'admin'].map((role) => [`${rbac}/aggregate-to-${role}`, 'true']))
 
-/** Everyone who is known may call the endpoints: what they answer depends on the caller's other rights. */
+/** Roles for the HTTP endpoints: every authenticated user may call them, and sees what its other rights allow. */
 export const endpointRoles: readonly KubeObject[] = [
   {
     apiVersion: `${rbac}/v1`,
@@ -26,8 +27,8 @@ export const endpointRoles: readonly KubeObject[] = [
 ]
 
 /**
- * Whoever may edit in a namespace may run actions there; whoever may view sees mappings. Jobs are made with the user's
- * rights, too.
+ * Roles for actions: those who may edit in a namespace may run actions there, those who may view see mappings. Jobs are
+ * created with the rights of the user as well.
  */
 export const actionRoles: readonly KubeObject[] = [
   {
@@ -51,7 +52,7 @@ export const actionRoles: readonly KubeObject[] = [
 ]
 
 /** Prints the roles. */
-export async function run(context: CommandContext): Promise<number> {
-  context.out(stringifyYamlDocuments([...endpointRoles, ...actionRoles]))
-  return 0
+export async function run({ out }: Pick<CommandContext, 'out'>): Promise<number> {
+  out(stringifyYamlDocuments([...endpointRoles, ...actionRoles]))
+  return exitCode.ok
 }

@@ -1,29 +1,26 @@
-// `deployment/trader`, `pod.v1/x`, or two words: a resource as kubectl names it.
-import type { CommandContext } from '@fairlead/controller'
-import { isClientError } from '@fairlead/client'
+// Resources on the command line: `deployment/trader`, `pod.v1/x`.
 import type { Client } from '@fairlead/client'
-import { StatusError, isForbidden } from '@fairlead/kube'
+import { isForbidden } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { asActionError } from '../engine/action-error.ts'
+import { usageError } from '@fairlead/offline/command-error'
 import type { ResourceRef } from '../runtime/action-service.ts'
 import { KindTable } from '../runtime/kind-table.ts'
 
-/** Reads `TYPE/NAME`; undefined when it is none. */
-export function parseResource(text: string, namespace: string | undefined): ResourceRef | undefined {
-  const [kind, name, ...more] = text.split('/')
-  if (kind === undefined || kind === '' || name === undefined || name === '' || more.length > 0) return undefined
+/** Parses `TYPE/NAME`. Throws CommandError (usage) for any other string. */
+export function parseResource(argument: string, namespace: string | undefined): ResourceRef {
+  const [kind = '', name = '', ...more] = argument.split('/')
+  if (kind === '' || name === '' || more.length > 0)
+    throw usageError(`"${argument}" is not a resource; write TYPE/NAME, for example deployment/trader`)
   return { kind, name, namespace }
 }
 
 /**
- * Where a resource is that was named without a namespace: in the kubeconfig's, else in the only other one that has one
- * of this kind and name, which is said. For commands that only look.
+ * Returns the reference with the namespace of the resource: its own if the resource exists there, else the only other
+ * namespace with a resource of this kind and name, which is reported to `err`. For read-only commands without --namespace.
  */
-export async function located(context: CommandContext, client: Client, ref: ResourceRef): Promise<ResourceRef> {
-  if (context.options['namespace'] !== undefined) return ref
+export async function locate(client: Client, ref: ResourceRef, err: (text: string) => void): Promise<ResourceRef> {
   const kind = await new KindTable(client).kindOf(ref.kind)
   if (kind === undefined || !kind.namespaced) return ref
-  // The table's entry is no Kind of the client: it has no version.
   const like = { apiVersion: kind.apiVersion, kind: kind.kind }
   if ((await client.find(like, { namespace: ref.namespace!, name: ref.name })) !== undefined) return ref
   let found: readonly KubeObject[]
@@ -35,33 +32,6 @@ export async function located(context: CommandContext, client: Client, ref: Reso
   }
   const [only, ...more] = found.map(({ metadata }) => metadata.namespace!)
   if (only === undefined || more.length > 0) return ref
-  context.err(
-    `There is no ${ref.kind}/${ref.name} in ${ref.namespace!}; this is the one in ${only} (say so with -n ${only})`,
-  )
+  err(`There is no ${ref.kind}/${ref.name} in ${ref.namespace!}; using the one in ${only} (pass -n ${only})`)
   return { ...ref, namespace: only }
-}
-
-/** Says why something cannot be had and gives the exit code; errors of ours go on. */
-export async function reported(context: CommandContext, run: () => Promise<number>): Promise<number> {
-  try {
-    return await run()
-  } catch (error) {
-    const refusal = asActionError(error)
-    if (refusal === undefined && !(error instanceof StatusError) && !isClientError(error)) throw error
-    context.err(refusal?.message ?? (error as Error).message)
-    return 1
-  }
-}
-
-/** A table with aligned columns. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column]! + 3)))
-        .join('')
-        .trimEnd(),
-    )
-    .join('\n')
 }

@@ -1,26 +1,27 @@
 // A Cluster of objects from files.
-import { builtinKinds } from '@fairlead/client'
 import { parseFieldSelector, parseApiVersion, parseLabelSelector, selectorFrom } from '@fairlead/kube'
 import type { JsonValue, KubeObject, ObjectKey, Selector } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
+import { KindCatalog, UnknownKindError } from '@fairlead/offline'
 import type { Cluster, ListScope, ResourceKind } from '../engine/cluster.ts'
 
 /** Reads a list of objects. */
 export class FileCluster implements Cluster {
   readonly #objects: readonly KubeObject[]
-  readonly #kinds: readonly ResourceKind[]
+  readonly #kinds: KindCatalog
 
   constructor(objects: readonly KubeObject[]) {
     this.#objects = objects
-    this.#kinds = kindsOf(objects)
+    this.#kinds = new KindCatalog(objects)
   }
 
   async kindOf(type: string): Promise<ResourceKind | undefined> {
-    const [name = '', ...rest] = type.toLowerCase().split('.')
-    const group = rest.join('.')
-    return this.#kinds.find(
-      (kind) => [kind.kind.toLowerCase(), kind.plural].includes(name) && (group === '' || kind.group === group),
-    )
+    try {
+      return this.#kinds.byName(type)
+    } catch (error) {
+      if (error instanceof UnknownKindError) return undefined
+      throw error
+    }
   }
 
   async find(
@@ -68,24 +69,6 @@ function stringAt(object: KubeObject, path: string): string {
       object as unknown as JsonValue,
     )
   return value === undefined || value === null || typeof value === 'object' ? '' : String(value)
-}
-
-function kindsOf(objects: readonly KubeObject[]): readonly ResourceKind[] {
-  const known = builtinKinds.map((kind): ResourceKind => ({
-    apiVersion: kind.apiVersion,
-    kind: kind.kind,
-    group: kind.group,
-    plural: kind.plural ?? `${kind.kind.toLowerCase()}s`,
-    namespaced: kind.namespaced ?? true,
-  }))
-  const seen = objects.map((object): ResourceKind => ({
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    group: parseApiVersion(object.apiVersion ?? '').group,
-    plural: `${(object.kind ?? '').toLowerCase()}s`,
-    namespaced: object.metadata.namespace !== undefined,
-  }))
-  return [...known, ...seen]
 }
 
 function byKey(a: KubeObject, b: KubeObject): number {

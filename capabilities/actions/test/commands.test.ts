@@ -1,0 +1,152 @@
+// Commands that work on files: lint and why.
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { commands } from '@fairlead/actions/commands'
+import { CommandError } from '@fairlead/offline'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fairlead-actions-'))
+  const files: Readonly<Record<string, string>> = {
+    'trader.yaml': `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: trader, namespace: stocktrader}
+`,
+    'good.yaml': `
+apiVersion: actions.kappnav.io/v1
+kind: KindActionMapping
+metadata: {name: good, namespace: kappnav}
+spec:
+  mappings:
+    - {apiVersion: '*/*', kind: Deployment, mapname: 'kappnav.actions.\${kind}'}
+`,
+    'schema.yaml': `apiVersion: v1
+kind: List
+items:
+  - apiVersion: actions.kappnav.io/v1
+    kind: KindActionMapping
+    metadata: {name: schema, namespace: kappnav}
+    spec:
+      precedence: 10
+      mappings:
+        - {apiVersion: apps/v1, kind: Deployment, mapname: '\${nope}'}
+        - {apiVersion: apps/v1, kind: Deployment, mapnam: x}
+`,
+    'map.yaml': `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: unrelated}
+data: {key: value}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kappnav.actions.deployment, namespace: kappnav}
+data:
+  url-actions: '[{name: "home", "url-pattern": "https://x"}]'
+  variables: '{"a": "\${input.x"}'
+`,
+    'wildcard.yaml': `apiVersion: actions.kappnav.io/v1
+kind: KindActionMapping
+metadata: {name: w}
+spec:
+  mappings:
+    - apiVersion: */*
+`,
+  }
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
+})
+
+interface Output {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function fairlead(
+  name: string,
+  args: readonly (string | readonly string[] | undefined)[],
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<Output> {
+  const out: string[] = []
+  const err: string[] = []
+  const command = commands.find((one) => one.name === name)!
+  const running = command.run({
+    arguments: args,
+    options,
+    stdin: async () => '',
+    out: (line) => void out.push(line),
+    err: (line) => void err.push(line),
+    client: async () => Promise.reject(new Error('no cluster')),
+    signal: new AbortController().signal,
+  })
+  const code = await running.catch((error: unknown) => {
+    if (!(error instanceof CommandError)) throw error
+    err.push(error.message)
+    return error.exitCode
+  })
+  const print = (lines: readonly string[]): string => lines.join('\n').replaceAll(`${folder}/`, '')
+  return { code, out: print(out), err: print(err) }
+}
+
+const path = (name: string): string => join(folder, name)
+
+describe('actions lint', () => {
+  test('reports file, line and field of every mistake, and checks the other files after an unreadable one', async () => {
+    const { code, out, err } = await fairlead('lint', [[folder, path('missing.yaml')]])
+    expect(out.split('\n')).toEqual([
+      'map.yaml:7: ConfigMap kappnav.actions.deployment: warning: data.url-actions: not strict JSON: a name without quotes (line 1)',
+      'map.yaml:7: ConfigMap kappnav.actions.deployment: error: data.variables[a]: "${input.x" has no closing "}"; write $$ for a literal "$"',
+      expect.stringMatching(/^schema\.yaml:1: KindActionMapping schema: error: spec\.mappings\[1\]\.mapnam: .*unknown/),
+      expect.stringMatching(/^schema\.yaml:1: KindActionMapping schema: error: spec\.precedence: Invalid value: 10: /),
+      expect.stringMatching(/^schema\.yaml:1: KindActionMapping schema: error: spec\.mappings\[1\]\.mapname: Required/),
+      expect.stringMatching(/^schema\.yaml:1: .*spec\.mappings\[0\]\.mapname: unknown variable \$\{nope\} in mapname/),
+      expect.stringMatching(/^wildcard\.yaml:6: .*; quote wildcards: apiVersion: '\*\/\*'$/),
+      'missing.yaml: there is no such file or folder; check the path, or write - for standard input',
+    ])
+    expect({ code, err }).toEqual({ code: 1, err: '3 objects checked: 7 errors, 1 warnings' })
+  })
+
+  test('exits with 0 when there are only warnings or nothing to report', async () => {
+    expect(await fairlead('lint', [[path('good.yaml')]])).toEqual({
+      code: 0,
+      out: '',
+      err: '1 objects checked: 0 errors, 0 warnings',
+    })
+  })
+})
+
+describe('actions why on files', () => {
+  test('prints candidates and the resulting actions', async () => {
+    expect(
+      await fairlead('why', [undefined], {
+        filename: [path('trader.yaml')],
+        kam: [path('good.yaml')],
+        maps: [path('map.yaml')],
+      }),
+    ).toEqual({
+      code: 0,
+      out: [
+        'kappnav.actions.deployment (kind specific, precedence 1) in kappnav, by kappnav/good spec.mappings[0]: merged',
+        '',
+        'url home: from kappnav/kappnav.actions.deployment',
+      ].join('\n'),
+      err: 'ConfigMap kappnav/kappnav.actions.deployment: data.url-actions: not strict JSON: a name without quotes (line 1)',
+    })
+  })
+
+  test.each([
+    [{ filename: [] }, 2, /^Name one resource: TYPE\/NAME in a cluster, or a file with -f$/],
+    [{ filename: ['good.yaml'] }, 1, /^There is no resource in good\.yaml$/],
+    [{ filename: ['trader.yaml'], kam: ['wildcard.yaml'] }, 1, /^wildcard\.yaml:6: .*quote wildcards/],
+    [{ filename: ['trader.yaml'], kam: ['schema.yaml'] }, 1, /^schema\.yaml:1: KindActionMapping schema: spec\./],
+  ])('refuses %j with exit code %i', async (files, code, message) => {
+    const options = Object.fromEntries(Object.entries(files).map(([key, names]) => [key, names.map(path)]))
+    const result = await fairlead('why', [undefined], options)
+    expect(result).toMatchObject({ code, out: '' })
+    expect(result.err).toMatch(message)
+  })
+})

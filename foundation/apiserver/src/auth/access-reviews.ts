@@ -1,9 +1,9 @@
-// Questions about permissions (authorization.k8s.io): a review object in, the same object with its status out.
+// Access reviews (authorization.k8s.io): takes a review object and returns it with its status.
 import { badRequest, fieldErrors, invalid } from '@fairlead/kube'
 import type { FieldError, JsonValue, KubeObject, MutableJsonObject, UserInfo } from '@fairlead/kube'
 import type { Attributes, Authorizer } from '../identity/authorizer.ts'
 
-/** Who asks whom. */
+/** The context of an access review. */
 export interface AccessReviewContext {
   readonly user: UserInfo
   readonly authorizer: Authorizer
@@ -11,7 +11,7 @@ export interface AccessReviewContext {
   readonly namespace: string
 }
 
-/** Answers one kind of review. Throws a StatusError 422 or 400 for a question that makes no sense. */
+/** Answers one kind of review. Throws a StatusError 422 or 400 for an invalid review. */
 export type AccessReview = (object: KubeObject, context: AccessReviewContext) => KubeObject
 
 interface SelectorAttributes {
@@ -51,19 +51,19 @@ const group = 'authorization.k8s.io'
 export const accessReviews: Readonly<Record<string, AccessReview>> = {
   SelfSubjectAccessReview: (object, { user, authorizer }) => {
     const spec = specOf(object)
-    refuse([...metadataErrors(object, false), ...specErrors(spec)])
+    throwInvalid([...metadataErrors(object, false), ...specErrors(spec)])
     return withDecision(object, spec, user, authorizer)
   },
 
   SubjectAccessReview: (object, { authorizer }) => {
     const spec = specOf(object)
-    refuse([...metadataErrors(object, false), ...specErrors(spec), ...subjectErrors(spec)])
+    throwInvalid([...metadataErrors(object, false), ...specErrors(spec), ...subjectErrors(spec)])
     return withDecision(object, spec, subjectOf(spec), authorizer)
   },
 
   LocalSubjectAccessReview: (object, { authorizer, namespace }) => {
     const spec = specOf(object)
-    refuse([
+    throwInvalid([
       ...specErrors(spec),
       ...subjectErrors(spec),
       ...metadataErrors(object, true),
@@ -106,8 +106,8 @@ function subjectOf({ user = '', uid, groups, extra }: ReviewSpec): UserInfo {
   }
 }
 
-/** Reviews are questions without a name: the message begins with the group alone. */
-function refuse(errors: readonly FieldError[]): void {
+/** Throws a StatusError 422 for errors. Reviews have no name, so the message begins with the group alone. */
+function throwInvalid(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group, kind: '' }, '', errors)
 }
 
@@ -160,9 +160,9 @@ function subjectErrors({ user = '', groups }: ReviewSpec): FieldError[] {
 
 function localErrors({ resourceAttributes, nonResourceAttributes }: ReviewSpec, namespace: string): FieldError[] {
   const errors: FieldError[] = []
-  const asked = resourceAttributes?.namespace ?? ''
-  if (resourceAttributes !== undefined && resourceAttributes !== null && asked !== namespace) {
-    errors.push(fieldErrors.invalid('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace'))
+  const requested = resourceAttributes?.namespace ?? ''
+  if (resourceAttributes !== undefined && resourceAttributes !== null && requested !== namespace) {
+    errors.push(fieldErrors.invalid('spec.resourceAttributes.namespace', requested, 'must match metadata.namespace'))
   }
   if (nonResourceAttributes !== undefined && nonResourceAttributes !== null) {
     errors.push(
@@ -176,7 +176,9 @@ function localErrors({ resourceAttributes, nonResourceAttributes }: ReviewSpec, 
   return errors
 }
 
-/** Only managed fields, and where it is local the namespace, may stand in the metadata of a question. */
+/**
+ * Returns an error unless the metadata of a review is empty but for managedFields, and for the namespace when `local`.
+ */
 function metadataErrors({ metadata }: KubeObject, local: boolean): FieldError[] {
   const { managedFields: _managedFields, namespace, ...rest } = metadata ?? {}
   const filled = Object.values(local ? rest : { ...rest, namespace }).some(
@@ -188,10 +190,10 @@ function metadataErrors({ metadata }: KubeObject, local: boolean): FieldError[] 
   ]
 }
 
-/** Messages show these values with the names of Go's fields. */
+/** Returns a value with the field names of Go, as messages contain them. */
 function goStruct(value: object): JsonValue {
   const out: MutableJsonObject = {}
-  for (const [key, member] of Object.entries(value) as [string, JsonValue][])
-    out[key.charAt(0).toUpperCase() + key.slice(1)] = member
+  for (const [key, field] of Object.entries(value) as [string, JsonValue][])
+    out[key.charAt(0).toUpperCase() + key.slice(1)] = field
   return out
 }

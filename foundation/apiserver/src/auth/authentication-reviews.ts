@@ -1,20 +1,20 @@
-// Questions about identity (authentication.k8s.io): who am I, and whose token is this.
+// Authentication reviews (authentication.k8s.io): SelfSubjectReview and TokenReview.
 import { badRequest } from '@fairlead/kube'
 import type { JsonObject, KubeObject, UserInfo } from '@fairlead/kube'
 import { authenticate, withAuthenticatedGroup } from './authenticators.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 import type { Authenticator } from '../identity/credentials.ts'
 
-/** What TokenReview asks. */
+/** The context of a TokenReview. */
 export interface TokenReviewContext {
   readonly authenticators: readonly Authenticator[]
-  /** Checked for the audiences that a review names; without it only this server's are known. */
+  /** Verifies tokens for the audiences of a review; without it only the server's own audiences are known. */
   readonly tokens: ServiceAccountTokens | undefined
   /** Audiences of this server. */
   readonly audiences: readonly string[]
 }
 
-/** SelfSubjectReview: the caller as the server sees them. `now` is milliseconds since the epoch. */
+/** Answers a SelfSubjectReview with the user of the request. `now` is milliseconds since the epoch. */
 export function reviewSelf(object: KubeObject, user: UserInfo, now: number): KubeObject {
   return {
     apiVersion: object.apiVersion,
@@ -24,16 +24,16 @@ export function reviewSelf(object: KubeObject, user: UserInfo, now: number): Kub
   }
 }
 
-/** TokenReview: the user of a token. Throws 400 when there is none to look at. */
+/** Answers a TokenReview with the user of the token. Throws a StatusError 400 without a token. */
 export async function reviewToken(object: KubeObject, context: TokenReviewContext): Promise<KubeObject> {
   const { token = '', audiences } = (object.spec ?? {}) as { token?: string; audiences?: readonly string[] | null }
   if (token === '') throw badRequest('token is required for TokenReview in authentication')
   const wanted = audiences === undefined || audiences === null || audiences.length === 0 ? context.audiences : audiences
   const found = await findUser(token, wanted, context)
-  const why = found === undefined ? await context.tokens?.refusal(token, wanted) : undefined
+  const reason = found === undefined ? await context.tokens?.invalidReason(token, wanted) : undefined
   const status: JsonObject =
     found === undefined
-      ? { user: {}, error: why === undefined ? 'invalid bearer token' : `[invalid bearer token, ${why}]` }
+      ? { user: {}, error: reason === undefined ? 'invalid bearer token' : `[invalid bearer token, ${reason}]` }
       : { authenticated: true, user: userInfo(found.user), audiences: [...found.audiences] }
   return { ...object, status }
 }
@@ -55,7 +55,7 @@ async function findUser(
   return user === undefined ? undefined : { user, audiences: common }
 }
 
-/** The form that reviews and admission requests show a user in; what is empty is left out. */
+/** Returns a user as reviews and admission requests contain it, without empty fields. */
 export function userInfo({ name, uid, groups, extra }: UserInfo): JsonObject {
   return {
     username: name,

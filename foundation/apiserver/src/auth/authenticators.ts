@@ -1,36 +1,40 @@
-// Who asks: a chain of authenticators, the first that knows the credentials decides. Bad credentials are refused, none at all are anonymous.
+// Authentication of requests: a union of authenticators; the first that recognizes the credentials decides. Invalid
+// credentials are rejected, requests without credentials are anonymous.
 import { timingSafeEqual } from 'node:crypto'
 import type { Authenticator, Credentials } from '../identity/credentials.ts'
 import type { UserInfo } from '@fairlead/kube'
 import { anonymous, authenticatedGroup, credentialIdKey, unauthenticatedGroup } from '../identity/well-known-users.ts'
 
-/** A user who comes with a fixed bearer token. */
+/** A user with a fixed bearer token. */
 export interface StaticToken {
   readonly token: string
   readonly user: UserInfo
 }
 
 /**
- * Asks every link in turn. Undefined means 401. A user gets the group of those who were authenticated; with `allowAnonymous`, someone without
- * credentials is `system:anonymous`, but a bad bearer token never is.
+ * Tries the authenticators in order. Returns undefined for a 401. A user gets the group `system:authenticated`; with
+ * `allowAnonymous` a request without credentials is of `system:anonymous`, one with an invalid bearer token never.
  */
 export async function authenticate(
-  chain: readonly Authenticator[],
+  authenticators: readonly Authenticator[],
   credentials: Credentials,
   allowAnonymous: boolean = true,
 ): Promise<UserInfo | undefined> {
-  const user = await authenticatorChain(chain).authenticate(credentials)
+  const user = await authenticatorUnion(authenticators).authenticate(credentials)
   if (user === 'invalid') return undefined
   return user ?? (allowAnonymous ? anonymous : undefined)
 }
 
-/** Several authenticators as one: the first that knows the credentials decides; credentials that nobody knows are invalid. */
-export function authenticatorChain(links: readonly Authenticator[]): Authenticator {
+/**
+ * Combines authenticators: the first that recognizes the credentials decides; credentials that none recognizes are
+ * invalid.
+ */
+export function authenticatorUnion(authenticators: readonly Authenticator[]): Authenticator {
   return {
-    name: 'chain',
+    name: 'union',
     authenticate: async (credentials) => {
-      for (const link of links) {
-        const user = await link.authenticate(credentials)
+      for (const authenticator of authenticators) {
+        const user = await authenticator.authenticate(credentials)
         if (user === 'invalid') return 'invalid'
         if (user !== undefined) return withAuthenticatedGroup(user)
       }
@@ -39,7 +43,7 @@ export function authenticatorChain(links: readonly Authenticator[]): Authenticat
   }
 }
 
-/** The user with `system:authenticated` as the last group. */
+/** Returns the user with `system:authenticated` as the last group. */
 export function withAuthenticatedGroup(user: UserInfo): UserInfo {
   let completed = completedUsers.get(user)
   if (completed === undefined) {
@@ -50,17 +54,20 @@ export function withAuthenticatedGroup(user: UserInfo): UserInfo {
   return completed
 }
 
-/** Users of static tokens come with every request. */
+/** Caches the completed users of static tokens, which are the same for every request. */
 const completedUsers = new WeakMap<UserInfo, UserInfo>()
 
-/** The token of an `Authorization: Bearer` header; undefined for other schemes and for an empty token. */
+/** Returns the token of an `Authorization: Bearer` header; undefined for other schemes and for an empty token. */
 export function bearerToken({ authorization }: Credentials): string | undefined {
   const parts = authorization?.trim().split(' ') ?? []
   if (parts.length < 2 || parts[0]!.toLowerCase() !== 'bearer') return undefined
   return parts[1] === '' ? undefined : parts[1]
 }
 
-/** Client certificates that the TLS layer has verified: the common name is the user, organizations are the groups. */
+/**
+ * Authenticates client certificates that the TLS layer has verified: the common name is the user, organizations are the
+ * groups.
+ */
 export const certificateAuthenticator: Authenticator = {
   name: 'client-certificate',
   authenticate: ({ certificate }) => {
@@ -74,7 +81,7 @@ export const certificateAuthenticator: Authenticator = {
   },
 }
 
-/** Tokens that were given out by hand, as `--token-auth-file` does. */
+/** Authenticates static tokens, as `--token-auth-file` does. */
 export function staticTokens(tokens: Iterable<StaticToken>): Authenticator {
   const known = [...tokens].map(({ token, user }) => ({ bytes: Buffer.from(token), user }))
   return {

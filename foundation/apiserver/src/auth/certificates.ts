@@ -1,4 +1,4 @@
-// The server's own certificate authority: made once, kept in the data folder. P-256 throughout.
+// The server's own certificate authority: created once, stored in the data folder. All keys are P-256.
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -9,7 +9,10 @@ import { readText, writePrivate } from './private-file.ts'
 
 export type { KeyPair }
 
-/** Everything a server needs to be spoken to over TLS, and to know its administrator. */
+/**
+ * The certificates of a server: its authority, its serving certificate, and the client certificate of its
+ * administrator.
+ */
 export interface Certificates {
   readonly ca: KeyPair
   readonly server: KeyPair
@@ -17,7 +20,7 @@ export interface Certificates {
   readonly admin: KeyPair
 }
 
-/** For whom and how long certificates are made. */
+/** Options for creating certificates. */
 export interface CertificateOptions {
   readonly clock: Pick<Clock, 'now'>
   /** Names and addresses besides those of every local server. */
@@ -26,9 +29,9 @@ export interface CertificateOptions {
 
 const day = 24 * 60 * 60_000
 const lifetime = 3650 * day
-/** Certificates of a folder are made anew when they have less left. */
+/** Stored certificates are renewed when less time is left. */
 const renewBefore = 30 * day
-/** Clocks of clients may be slow. */
+/** Tolerates slow clocks of clients. */
 const backdate = 60 * 60_000
 
 const names = ['ca', 'server', 'admin'] as const
@@ -40,7 +43,7 @@ const adminName: Subject = [
   ['CN', 'kubernetes-admin'],
 ]
 
-/** Under which every local server is reached, from outside and from within. */
+/** Names and addresses of every local server, from outside and from within the cluster. */
 const localHosts: readonly string[] = [
   'localhost',
   'kubernetes',
@@ -51,35 +54,36 @@ const localHosts: readonly string[] = [
   '::1',
 ]
 
-/** Makes all of it, in memory. */
+/** Creates certificates in memory. */
 export function makeCertificates(options: CertificateOptions): Promise<Certificates> {
   return completed({}, options)
 }
 
 /**
- * The certificates of a folder, which are made when they are missing. The authority stays for good; the others are made anew when a host is
- * missing or they run out. Files are readable by their owner only. Nothing is written before `held`: until then the folder may be another's.
+ * Loads the certificates of a folder and creates the missing ones. The authority is never replaced while valid; the
+ * others are renewed when a host is missing or they expire. Files are readable by their owner only. Nothing is written
+ * before `locked` resolves: until then another process may use the folder.
  */
 export async function loadCertificates(
   folder: string,
   options: CertificateOptions,
-  held: Promise<unknown> = Promise.resolve(),
+  locked: Promise<unknown> = Promise.resolve(),
 ): Promise<Certificates> {
-  // It may fail while nobody waits for it yet.
-  held.catch(() => undefined)
+  // It may reject before it is awaited below.
+  locked.catch(() => undefined)
   const kept = await readCertificates(folder)
   const wanted = await completed(kept, options)
   const made = names.filter((name) => wanted[name] !== kept[name])
   if (made.length === 0) return wanted
-  await held
+  await locked
   const now = await readCertificates(folder)
-  // Who held the folder before us has made some meanwhile.
+  // The previous holder of the lock has created some meanwhile.
   if (names.some((name) => now[name]?.cert !== kept[name]?.cert)) return loadCertificates(folder, options)
   for (const name of made) writePair(folder, name, wanted[name])
   return wanted
 }
 
-/** What is good of the certificates there are, and new ones in place of the rest. */
+/** Returns the valid ones of the stored certificates, and new ones in place of the rest. */
 async function completed(kept: Partial<Certificates>, options: CertificateOptions): Promise<Certificates> {
   const hosts = hostsOf(options)
   const isGood = (pair: KeyPair | undefined): pair is KeyPair => pair !== undefined && isFresh(pair, options)
@@ -109,7 +113,7 @@ function hostsOf({ hosts = [] }: CertificateOptions): readonly string[] {
   return [...new Set([...localHosts, ...hosts])]
 }
 
-/** Has time left, and is that of its key. */
+/** Returns true when the certificate is not about to expire and matches its key. */
 function isFresh({ cert, key }: KeyPair, { clock }: CertificateOptions): boolean {
   const certificate = new X509Certificate(cert)
   return (
@@ -137,7 +141,7 @@ async function readCertificates(folder: string): Promise<Partial<Certificates>> 
   return Object.fromEntries(pairs.filter((pair) => pair !== undefined))
 }
 
-/** The key comes first: without its certificate it is made anew, as is one that does not fit. */
+/** Writes the key first: a key without a certificate is replaced, as is one that does not match. */
 function writePair(folder: string, name: string, { key, cert }: KeyPair): void {
   writePrivate(join(folder, `${name}.key`), key)
   writePrivate(join(folder, `${name}.crt`), cert)

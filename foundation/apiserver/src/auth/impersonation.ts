@@ -1,4 +1,4 @@
-// Acting as someone else: the Impersonate-* headers, each allowed by a rule of its own.
+// Impersonation: the Impersonate-* headers, each authorized separately.
 import { badRequest } from '@fairlead/kube'
 import type { StatusError, UserInfo } from '@fairlead/kube'
 import { forbiddenRequest } from './forbidden.ts'
@@ -12,7 +12,7 @@ import {
   unauthenticatedGroup,
 } from '../identity/well-known-users.ts'
 
-/** Whom the caller wants to be. */
+/** The user that a request impersonates. */
 export interface ImpersonationRequest {
   readonly user: string
   readonly uid: string
@@ -25,7 +25,7 @@ const uidHeader = 'impersonate-uid'
 const groupHeader = 'impersonate-group'
 const extraPrefix = 'impersonate-extra-'
 
-/** What the headers ask for; undefined when they ask for nothing. Repeated headers must come as lists. */
+/** Reads the headers; returns undefined without any. Repeated headers must be lists. */
 export function readImpersonation(headers: Credentials['headers']): ImpersonationRequest | undefined {
   const extra = new Map<string, readonly string[]>()
   for (const [name, value] of Object.entries(headers)) {
@@ -39,7 +39,7 @@ export function readImpersonation(headers: Credentials['headers']): Impersonatio
   return { user, uid, groups, extra }
 }
 
-/** The user that the caller becomes, or the error: 403 naming the first thing that is not allowed, 400 when no user is named. */
+/** Returns the impersonated user, or the error: 403 for the first denied attribute, 400 without a user. */
 export async function impersonate(
   requester: UserInfo,
   wanted: ImpersonationRequest,
@@ -59,7 +59,10 @@ export async function impersonate(
   }
 }
 
-/** What is asked for, as Go prints references to objects: kind, namespace, name, uid, version, revision and field. */
+/**
+ * Yields the requested attributes, as Go prints object references: kind, namespace, name, uid, version, revision and
+ * field.
+ */
 function* requested({ groups, extra, uid }: ImpersonationRequest): Generator<string> {
   for (const name of groups) yield `{Group  ${name}    }`
   for (const [key, values] of extra)
@@ -67,7 +70,7 @@ function* requested({ groups, extra, uid }: ImpersonationRequest): Generator<str
   if (uid !== '') yield `{UID  ${uid}  authentication.k8s.io/v1  }`
 }
 
-/** Everything that has to be allowed, in the order in which the API server asks. */
+/** Yields the attributes to authorize, in the order of the API server. */
 function* attempts(user: UserInfo, wanted: ImpersonationRequest): Generator<Attributes> {
   const base = { user, verb: 'impersonate', version: 'v1' }
   const account = parseServiceAccountName(wanted.user)
@@ -94,11 +97,11 @@ function valuesOf(header: string | readonly string[] | undefined): readonly stri
   return typeof header === 'string' ? [header] : header
 }
 
-/** Keys of extra fields are percent-encoded in header names; what is no escape stays as it is. */
-function decodeKey(text: string): string {
+/** Decodes the key of an extra field, which is percent-encoded in header names; invalid escapes stay as they are. */
+function decodeKey(encoded: string): string {
   try {
-    return decodeURIComponent(text)
+    return decodeURIComponent(encoded)
   } catch {
-    return text
+    return encoded
   }
 }

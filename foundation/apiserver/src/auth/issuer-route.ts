@@ -1,4 +1,5 @@
-// What others need to check tokens of this server: the issuer's OpenID configuration and its keys. RBAC decides who may read them.
+// The documents for verifying tokens of this server elsewhere: the issuer's OpenID configuration and its keys. RBAC
+// decides who may read them.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../http/route.ts'
@@ -29,7 +30,7 @@ const documents: Readonly<Record<string, (tokens: ServiceAccountTokens) => Serve
     'openid/v1/jwks': async (tokens) => publicDocument(await tokens.keySet(), 'application/jwk-set+json'),
   }
 
-/** Cacheable for an hour, as the real server has it. */
+/** Returns a document that may be cached for an hour, like the real server's. */
 function publicDocument(value: JsonObject, contentType: string): ServerResponse {
   return {
     status: 200,

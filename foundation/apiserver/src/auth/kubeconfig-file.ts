@@ -1,10 +1,10 @@
-// A kubeconfig for whoever wants to speak to this server with kubectl.
+// Kubeconfigs for clients of this server.
 import { stringifyYaml } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { KeyPair } from './certificates.ts'
 import { writePrivate } from './private-file.ts'
 
-/** What stands in a kubeconfig with one cluster and one user. */
+/** The contents of a kubeconfig with one cluster and one user. */
 export interface KubeconfigContent {
   /** Name of cluster and context. */
   readonly name: string
@@ -16,7 +16,7 @@ export interface KubeconfigContent {
   readonly namespace?: string
 }
 
-/** The text of a kubeconfig; certificates stand in it, so that it works wherever it is copied to. */
+/** Returns a kubeconfig as YAML; certificates are embedded, so that it works wherever it is copied. */
 export function kubeconfigText({ name, server, ca, user, namespace }: KubeconfigContent): string {
   const credentials: JsonObject =
     'token' in user

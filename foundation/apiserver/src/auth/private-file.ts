@@ -1,9 +1,9 @@
-// Files that hold secrets: readable by their owner only, written all or not at all.
+// Files with secrets: readable by their owner only, written atomically.
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** The text of a file; undefined when there is none. */
+/** Returns the contents of a file; undefined when it does not exist. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -14,8 +14,8 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a file of mode 0600, in a folder that is made with 0700 when it is missing. All at once: what a start writes are a few hundred bytes into
- * the system's cache, and a turn of the event loop for each step takes many times as long.
+ * Writes a file of mode 0600 atomically, and creates its folder with mode 0700. Synchronous: at start it writes a few
+ * hundred bytes into the page cache, and an iteration of the event loop for each step would take many times as long.
  */
 export function writePrivate(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -25,11 +25,11 @@ export function writePrivate(path: string, text: string): void {
   renameSync(temporary, path)
 }
 
-/** What a file holds; it is made when it is missing. */
-export async function keptFile(path: string, make: () => string | Promise<string>): Promise<string> {
-  const kept = await readText(path)
-  if (kept !== undefined) return kept
-  const made = await make()
-  writePrivate(path, made)
-  return made
+/** Returns the contents of a file; creates it with `make` when it does not exist. */
+export async function readOrCreate(path: string, make: () => string | Promise<string>): Promise<string> {
+  const stored = await readText(path)
+  if (stored !== undefined) return stored
+  const created = await make()
+  writePrivate(path, created)
+  return created
 }

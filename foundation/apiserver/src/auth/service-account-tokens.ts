@@ -1,4 +1,4 @@
-// Tokens of service accounts: signed by the server, valid while the account (and the object they are bound to) lives.
+// Tokens of service accounts: signed by the server, valid while the account (and the object they are bound to) exists.
 import { createPublicKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { JWK, JWTPayload } from 'jose'
@@ -9,20 +9,20 @@ import { bearerToken } from './authenticators.ts'
 import type { Authenticator } from '../identity/credentials.ts'
 import { credentialIdKey, serviceAccountGroups, serviceAccountName } from '../identity/well-known-users.ts'
 
-/** What tokens are made and checked with. */
+/** Options of {@link ServiceAccountTokens}. */
 export interface TokenOptions {
   /** P-256 private key. */
   readonly key: KeyObject
   /** `iss` of every token. */
   readonly issuer: string
-  /** Audiences that this server answers to; the first ones of a token that asks for none. */
+  /** Audiences of this server; the default audiences of a token. */
   readonly audiences: readonly string[]
   readonly clock: Pick<Clock, 'now'>
   readonly store: Pick<Store, 'get'>
   readonly newUid: () => string
 }
 
-/** An object that a token lives and dies with. */
+/** An object that a token is bound to. */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node'
   readonly name: string
@@ -31,7 +31,7 @@ export interface BoundObject {
   readonly node?: { readonly name: string; readonly uid?: string }
 }
 
-/** What a token is issued for. */
+/** The subject, audiences and lifetime of a token to issue. */
 export interface TokenGrant {
   readonly namespace: string
   readonly name: string
@@ -41,10 +41,10 @@ export interface TokenGrant {
   readonly bound: BoundObject | undefined
 }
 
-/** A token that was found good. */
+/** A valid token. */
 export interface VerifiedToken {
   readonly user: UserInfo
-  /** Those of the asked audiences that the token is for. */
+  /** The requested audiences that the token is valid for. */
   readonly audiences: readonly string[]
 }
 
@@ -62,14 +62,14 @@ interface KubernetesClaim {
   readonly node?: { readonly name: string; readonly uid?: string }
 }
 
-/** Clocks of others may differ by this much; go-jose's default. */
+/** Tolerated clock skew; go-jose's default. */
 const leewaySeconds = 60
-/** Signatures that were checked are remembered, the newest so many. */
-const rememberedSignatures = 1000
+/** Size of the cache of verified signatures. */
+const cachedSignatures = 1000
 const algorithm = 'ES256'
 const extraPrefix = 'authentication.kubernetes.io/'
 
-/** Makes and checks tokens. */
+/** Issues and verifies tokens. */
 export class ServiceAccountTokens {
   readonly #options: TokenOptions
   readonly #publicKey: KeyObject
@@ -81,12 +81,12 @@ export class ServiceAccountTokens {
     this.#publicKey = createPublicKey(options.key)
   }
 
-  /** Audiences that this server answers to. */
+  /** Audiences of this server. */
   get audiences(): readonly string[] {
     return this.#options.audiences
   }
 
-  /** A signed token. */
+  /** Returns a signed token. */
   async issue(grant: TokenGrant): Promise<string> {
     const { SignJWT } = await import('jose')
     const { key, issuer, clock, newUid } = this.#options
@@ -103,29 +103,38 @@ export class ServiceAccountTokens {
       .sign(key)
   }
 
-  /** The user of a token that is meant for one of `audiences`; undefined when it is forged, expired, for others, or its account is gone. */
+  /**
+   * Returns the user of a token for one of `audiences`; undefined when it is forged, expired, for other audiences, or
+   * its account does not exist.
+   */
   async verify(
     token: string,
     audiences: readonly string[] = this.#options.audiences,
   ): Promise<VerifiedToken | undefined> {
     const payload = await this.#payload(token)
     if (payload === undefined || !this.#isInTime(payload)) return undefined
-    const meant = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
-    const common = audiences.filter((audience) => meant.includes(audience))
+    const issuedFor = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
+    const common = audiences.filter((audience) => issuedFor.includes(audience))
     if (common.length === 0) return undefined
     const claim = payload['kubernetes.io'] as KubernetesClaim | undefined
     if (claim === undefined || !(await this.#isAlive(claim))) return undefined
     return { user: userOf(claim, payload.jti), audiences: common }
   }
 
-  /** Why {@link verify} refuses a token of this issuer, as a TokenReview tells it; undefined for tokens of nobody or ones that are fine. */
-  async refusal(token: string, audiences: readonly string[] = this.#options.audiences): Promise<string | undefined> {
+  /**
+   * Returns the reason why {@link verify} rejects a token of this issuer, in the words of a TokenReview; undefined for
+   * other tokens and valid ones.
+   */
+  async invalidReason(
+    token: string,
+    audiences: readonly string[] = this.#options.audiences,
+  ): Promise<string | undefined> {
     const payload = await this.#payload(token)
     if (payload === undefined) return undefined
     if (!this.#isInTime(payload)) return 'service account token has expired'
-    const meant = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
-    if (!audiences.some((audience) => meant.includes(audience)))
-      return `token audiences ${quotedList(meant)} is invalid for the target audiences ${quotedList(audiences)}`
+    const issuedFor = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
+    if (!audiences.some((audience) => issuedFor.includes(audience)))
+      return `token audiences ${quotedList(issuedFor)} is invalid for the target audiences ${quotedList(audiences)}`
     const claim = payload['kubernetes.io'] as KubernetesClaim | undefined
     if (claim === undefined || (await this.#isAlive(claim))) return undefined
     const { name } = claim.serviceaccount
@@ -135,7 +144,7 @@ export class ServiceAccountTokens {
       : 'service account token has been invalidated'
   }
 
-  /** The authenticator for bearer tokens of this issuer. */
+  /** Returns the authenticator for bearer tokens of this issuer. */
   authenticator(): Authenticator {
     return {
       name: 'service-account-token',
@@ -146,7 +155,7 @@ export class ServiceAccountTokens {
     }
   }
 
-  /** `/.well-known/openid-configuration`. */
+  /** Returns the document `/.well-known/openid-configuration`. */
   discoveryDocument(): JsonObject {
     const { issuer } = this.#options
     return {
@@ -158,7 +167,7 @@ export class ServiceAccountTokens {
     }
   }
 
-  /** `/openid/v1/jwks`. */
+  /** Returns the document `/openid/v1/jwks`. */
   async keySet(): Promise<JsonObject> {
     const { kty, crv, x, y } = this.#publicKey.export({ format: 'jwk' })
     return { keys: [{ use: 'sig', kty: kty!, kid: await this.#kid(), alg: algorithm, crv: crv!, x: x!, y: y! }] }
@@ -171,7 +180,7 @@ export class ServiceAccountTokens {
     return this.#keyId
   }
 
-  /** The claims of a token that we signed, whatever its times. */
+  /** Returns the claims of a token with a valid signature, expired or not. */
   async #payload(token: string): Promise<JWTPayload | undefined> {
     const known = this.#verified.get(token)
     if (known !== undefined) return known
@@ -180,11 +189,11 @@ export class ServiceAccountTokens {
       const { payload } = await compactVerify(token, this.#publicKey, { algorithms: [algorithm] })
       const claims = JSON.parse(new TextDecoder().decode(payload)) as JWTPayload
       if (claims.iss !== this.#options.issuer) return undefined
-      if (this.#verified.size >= rememberedSignatures) this.#verified.delete(this.#verified.keys().next().value!)
+      if (this.#verified.size >= cachedSignatures) this.#verified.delete(this.#verified.keys().next().value!)
       this.#verified.set(token, claims)
       return claims
     } catch {
-      // Not a token, not ours, or changed on the way: they are all the same to us.
+      // Not a token, of another issuer, or forged: all are rejected alike.
       return undefined
     }
   }
@@ -200,20 +209,20 @@ export class ServiceAccountTokens {
     ]
     if (pod !== undefined) bound.push(['pods.', `${namespace}/${pod.name}`, pod])
     if (secret !== undefined) bound.push(['secrets.', `${namespace}/${secret.name}`, secret])
-    // A Pod's token only tells its node; a token that is bound to nothing but a node needs it.
+    // A Pod's token only contains its node; a token that is bound to a node alone requires it to exist.
     if (node?.uid !== undefined && pod === undefined)
       bound.push(['nodes.', node.name, { name: node.name, uid: node.uid }])
     for (const [resource, key, claim] of bound) {
       const entry = await this.#options.store.get(resource, key)
       if (entry === undefined) return false
       const metadata = entry.object.metadata as { uid?: string; deletionTimestamp?: string }
-      if (metadata.uid !== claim.uid || this.#isLongGone(metadata.deletionTimestamp)) return false
+      if (metadata.uid !== claim.uid || this.#isLongTerminating(metadata.deletionTimestamp)) return false
     }
     return true
   }
 
-  /** What is being deleted keeps its tokens for a minute. */
-  #isLongGone(deletionTimestamp: string | undefined): boolean {
+  /** Returns true when deletion began more than a minute ago: tokens of terminating objects stay valid until then. */
+  #isLongTerminating(deletionTimestamp: string | undefined): boolean {
     return (
       deletionTimestamp !== undefined &&
       Date.parse(deletionTimestamp) + leewaySeconds * 1000 < this.#options.clock.now()
@@ -254,6 +263,6 @@ function userOf({ namespace, serviceaccount, pod, node }: KubernetesClaim, id: s
   }
 }
 
-function quotedList(texts: readonly string[]): string {
-  return `[${texts.map(goQuote).join(' ')}]`
+function quotedList(strings: readonly string[]): string {
+  return `[${strings.map(goQuote).join(' ')}]`
 }

@@ -1,10 +1,10 @@
-// `serviceaccounts/NAME/token`: checks a TokenRequest and answers it with a token.
+// `serviceaccounts/NAME/token`: validates a TokenRequest and issues the token.
 import { badRequest, conflict, fieldErrors, invalid, notFound, parseApiVersion } from '@fairlead/kube'
 import type { FieldError, KubeObject } from '@fairlead/kube'
 import type { Store } from '../storage/store.ts'
 import type { BoundObject, ServiceAccountTokens } from './service-account-tokens.ts'
 
-/** Where and when a TokenRequest is answered. */
+/** The context of a TokenRequest. */
 export interface TokenRequestContext {
   /** Of the service account, from the path. */
   readonly namespace: string
@@ -33,7 +33,7 @@ const defaultSeconds = 3600
 const leastSeconds = 600
 const mostSeconds = 2 ** 32
 
-/** The spec of a TokenRequest with its default lifetime, as the endpoint's managed fields should see it. */
+/** Returns a TokenRequest with its default lifetime, which its managedFields include. */
 export function defaultTokenRequest(object: KubeObject): KubeObject {
   const spec = (object.spec ?? {}) as TokenRequestSpec
   return spec.expirationSeconds === undefined || spec.expirationSeconds === null
@@ -42,8 +42,8 @@ export function defaultTokenRequest(object: KubeObject): KubeObject {
 }
 
 /**
- * Answers a TokenRequest. Throws a StatusError: 404 for a missing account or bound object, 422 for a bad spec, 400 for kinds that cannot be bound,
- * 409 for a bound object of another uid.
+ * Answers a TokenRequest with a token. Throws a StatusError: 404 for a missing account or bound object, 422 for an
+ * invalid spec, 400 for kinds that cannot be bound, 409 for a bound object of another uid.
  */
 export async function answerTokenRequest(request: KubeObject, context: TokenRequestContext): Promise<KubeObject> {
   const { namespace, name, tokens, store, now } = context
@@ -63,7 +63,7 @@ export async function answerTokenRequest(request: KubeObject, context: TokenRequ
   if (errors.length > 0) throw invalid(kind, '', errors)
   const reference = spec.boundObjectRef ?? undefined
   const bound = reference === undefined ? undefined : await findBoundObject(reference, context)
-  // A dry run gives a token, too: nothing is stored either way.
+  // A dry run issues a token, too: nothing is stored either way.
   const token = await tokens.issue({ namespace, name, uid, audiences, expirationSeconds, bound })
   return {
     apiVersion: object.apiVersion,

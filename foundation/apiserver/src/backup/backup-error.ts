@@ -1,11 +1,11 @@
-// Why a backup cannot be used.
+// Errors of backups that cannot be restored.
 
 /**
- * Why a backup is refused; nothing has been restored:
- * - `NotABackup`: the file is something else.
+ * Reasons to reject a backup; nothing has been restored:
+ * - `NotABackup`: the file is not a backup.
  * - `BackupTooNew`: a newer version wrote it.
  * - `BackupTruncated`: its end is missing.
- * - `BackupDamaged`: it was changed, or written wrongly.
+ * - `BackupDamaged`: it is corrupt.
  */
 export type BackupErrorCode = 'NotABackup' | 'BackupTooNew' | 'BackupTruncated' | 'BackupDamaged'
 

@@ -1,5 +1,6 @@
-// The form of a backup: gzip of lines of JSON. The first line says what it is, then one line per object in the order of their keys, the last line
-// says how many there were and what the lines before it add up to. Start with `writeBackup` and `readBackup`.
+// The format of a backup: gzipped JSON lines. The first line is the header, then one line per object in key order; the
+// last line has the number of objects and the checksum of the lines before it. Start with `writeBackup` and
+// `readBackup`.
 import { createHash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
@@ -9,46 +10,46 @@ import { decodeObject, encodeObject } from '../storage/object-text.ts'
 import type { Entry, Store } from '../storage/store.ts'
 import { BackupError } from './backup-error.ts'
 
-/** The newest form that this version writes, and reads with all before it. */
+/** The format that this version writes; it reads this one and all before it. */
 export const backupFormat = 1
 
-/** What a backup says of itself. */
+/** The header of a backup. */
 export interface BackupHeader {
-  /** Number of the form. */
+  /** Version of the format. */
   readonly format: number
-  /** The revision that all its objects were read at. */
+  /** The revision at which its objects were read. */
   readonly revision: number
-  /** When, in RFC 3339. */
+  /** Time of the backup, RFC 3339. */
   readonly createdAt: string
   /** The version of the server that wrote it. */
   readonly server: string
 }
 
-/** A backup that was read whole and found sound. */
+/** A complete, verified backup. */
 export interface Backup {
   readonly header: BackupHeader
-  /** Objects as stored, frozen; `revision` is the one that they had. */
+  /** Objects as stored, frozen; `revision` is their revision at that time. */
   readonly entries: readonly Entry[]
 }
 
 const product = 'fairlead'
-/** Lines are handed to the compressor in pieces of about so many characters. */
-const pieceLength = 64 * 1024
-/** No stored object comes near this. */
+/** Approximate length of the chunks passed to the compressor, in characters. */
+const chunkLength = 64 * 1024
+/** Maximum length of a line in bytes; no stored object comes near it. */
 const maxLine = 64 * 1024 * 1024
 
-/** The bytes of a backup of everything that a store holds now. Leaving the loop stops the work. */
+/** Yields the bytes of a backup of all objects of a store. Leaving the loop cancels it. */
 export function writeBackup(
   store: Pick<Store, 'snapshot' | 'revision'>,
   about: { readonly now: number; readonly server: string },
 ): AsyncIterable<Uint8Array> {
   const gzip = createGzip()
   // Errors reach the reader through the compressor, which the pipeline destroys with them.
-  pipeline(Readable.from(pieces(store, about), { objectMode: true }), gzip, () => undefined)
+  pipeline(Readable.from(chunks(store, about), { objectMode: true }), gzip, () => undefined)
   return gzip as AsyncIterable<Uint8Array>
 }
 
-async function* pieces(
+async function* chunks(
   store: Pick<Store, 'snapshot' | 'revision'>,
   { now, server }: { readonly now: number; readonly server: string },
 ): AsyncGenerator<string> {
@@ -56,20 +57,20 @@ async function* pieces(
   const snapshot = store.snapshot()[Symbol.asyncIterator]()
   const first = snapshot.next()
   const { revision } = store
-  let piece = lineOf({ product, format: backupFormat, revision, createdAt: new Date(now).toISOString(), server })
+  let chunk = lineOf({ product, format: backupFormat, revision, createdAt: new Date(now).toISOString(), server })
   let entries = 0
   for (let next = await first; next.done !== true; next = await snapshot.next()) {
     const { resource, key, revision: at, object } = next.value
     const head = JSON.stringify({ resource, key, revision: at })
-    piece += `${head.slice(0, -1)},"object":${encodeObject(object)}}\n`
+    chunk += `${head.slice(0, -1)},"object":${encodeObject(object)}}\n`
     entries++
-    if (piece.length < pieceLength) continue
-    hash.update(piece)
-    yield piece
-    piece = ''
+    if (chunk.length < chunkLength) continue
+    hash.update(chunk)
+    yield chunk
+    chunk = ''
   }
-  hash.update(piece)
-  yield piece + lineOf({ end: true, entries, sha256: hash.digest('hex') })
+  hash.update(chunk)
+  yield chunk + lineOf({ end: true, entries, sha256: hash.digest('hex') })
 }
 
 function lineOf(value: JsonObject): string {
@@ -77,8 +78,8 @@ function lineOf(value: JsonObject): string {
 }
 
 /**
- * Reads a whole backup and checks it: nothing of it should be used before this has resolved.
- * @throws BackupError `NotABackup`, `BackupTooNew`, `BackupTruncated`, `BackupDamaged`; what `bytes` throws
+ * Reads a whole backup and verifies it.
+ * @throws BackupError `NotABackup`, `BackupTooNew`, `BackupTruncated`, `BackupDamaged`; the errors of `bytes`
  */
 export async function readBackup(bytes: AsyncIterable<Uint8Array>): Promise<Backup> {
   const hash = createHash('sha256')
@@ -109,7 +110,7 @@ function parsedLine(line: Buffer, isFirst: boolean): JsonObject {
     const value = decodeObject(line.toString('utf8'))
     if (isJsonObject(value)) return value
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw isFirst
     ? new BackupError('NotABackup', 'it does not begin as one')
@@ -146,7 +147,7 @@ function checkEnd({ entries, sha256 }: JsonObject, count: number, digest: string
   if (sha256 !== digest) throw new BackupError('BackupDamaged', 'its checksum does not match')
 }
 
-/** The lines of compressed text, without their ends. */
+/** Yields the lines of a compressed file, without line ends. */
 async function* lines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let length = 0
@@ -178,7 +179,7 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
   }
 }
 
-/** What the decompressor complains of, in terms of the backup; other errors are the source's own. */
+/** Converts an error of the decompressor to a BackupError; other errors are those of the source. */
 function unpackError(first: Error & { code?: string }, seen: Error & { code?: string }): Error {
   const error = seen.code?.startsWith('Z_') ? seen : first
   switch (error.code) {

@@ -1,4 +1,5 @@
-// `/fairlead/backup`: GET streams a backup of everything, POST restores one. For administrators only: a backup holds every Secret.
+// `/fairlead/backup`: GET streams a backup of all objects, POST restores one. For administrators only: a backup
+// contains every Secret.
 import { badRequest, failure, forbidden, methodNotAllowed } from '@fairlead/kube'
 import type { Clock, JsonObject, UserInfo } from '@fairlead/kube'
 import type { Authorizer } from '../identity/authorizer.ts'
@@ -14,21 +15,21 @@ import type { Backup } from './backup-file.ts'
 import { prepareRestore, RestoreRefused } from './restore.ts'
 import type { Restore } from './restore.ts'
 
-/** Where the route is. */
+/** The path of the route. */
 export const backupPath = '/fairlead/backup'
 
-/** What the route works with. */
+/** The dependencies of the route. */
 export interface BackupParts {
   readonly store: Store
   readonly clock: Clock
   readonly authorizer: Authorizer
-  /** The version that backups name. */
+  /** The server version in the header of backups. */
   readonly server: string
-  /** Called when a restore has been committed, before its caller is told: makes again what this server needs. */
+  /** Called after the commit of a restore, before the response ends: recreates the objects that this server needs. */
   readonly restored: () => Promise<void>
 }
 
-/** The route. */
+/** Returns the route. */
 export function backupRoute(parts: BackupParts): Route {
   return {
     bodyLimit: (path) => (path === backupPath ? 'stream' : undefined),
@@ -47,7 +48,7 @@ export function backupRoute(parts: BackupParts): Route {
   }
 }
 
-/** A right to the path alone is not enough. @throws StatusError 403 */
+/** Checks that the user has all permissions: access to the path alone is not enough. @throws StatusError 403 */
 function requireAdministrator(authorizer: Authorizer, user: UserInfo): void {
   const { allowed } = authorizer.authorize({ user, verb: '*', group: '*', resource: '*' })
   if (!allowed) throw forbidden({ group: '', plural: 'backups' }, '', `User "${user.name}" is not an administrator`)
@@ -61,7 +62,7 @@ function answerBackup({ store, clock, server }: BackupParts): ServerResponse {
   }
 }
 
-/** Lines of JSON: `{"plan": counts}` before anything is changed, then `{"restored": {…}}` or `{"failed": reason}`. */
+/** Responds with JSON lines: `{"plan": counts}` before any change, then `{"restored": {…}}` or `{"failed": reason}`. */
 async function answerRestore(parts: BackupParts, request: ServerRequest): Promise<ServerResponse> {
   const force = booleanParameter(request.query, 'force') ?? false
   const dryRun = booleanParameter(request.query, 'dryRun') ?? false

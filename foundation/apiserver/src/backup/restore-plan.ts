@@ -1,11 +1,11 @@
-// What restoring does to a store: decided from what is there and what the backup holds. Pure.
+// The plan of a restore, computed from the current objects and those of the backup. Pure.
 import { isJsonObject, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { systemNamespaces } from '../objects/namespace-rules.ts'
 import type { Entry, Write } from '../storage/store.ts'
 import type { Backup } from './backup-file.ts'
 
-/** How many objects a restore creates, replaces, deletes and leaves as they are. */
+/** The number of objects that a restore creates, replaces, deletes and keeps. */
 export interface RestoreCounts {
   readonly create: number
   readonly replace: number
@@ -13,16 +13,16 @@ export interface RestoreCounts {
   readonly keep: number
 }
 
-/** What a restore would do. */
+/** The plan of a restore. */
 export interface RestorePlan {
-  /** In the order in which they are to be taken: deletions, definitions and namespaces, everything else. */
+  /** The writes in order: deletions, then CRDs and namespaces, then the rest. */
   readonly writes: readonly Write[]
   readonly counts: RestoreCounts
-  /** Objects that are there already and that neither the server nor its controllers made; events do not count. */
+  /** Existing objects that neither the server nor its controllers created; Events are not counted. */
   readonly foreign: readonly Entry[]
 }
 
-/** What sets a server up makes these, on every start: they are no reason to refuse, and stay where the backup lacks them. */
+/** Field managers of the objects that every start creates: these neither block a restore nor are deleted by one. */
 const installers: ReadonlySet<string> = new Set([
   'kube-apiserver',
   'kube-controller-manager',
@@ -31,22 +31,22 @@ const installers: ReadonlySet<string> = new Set([
   'fairlead-crds',
   'fairlead-defaults',
 ])
-/** Field managers of controllers of ours. */
+/** Prefix of the field managers of our controllers. */
 const ownPrefix = 'fairlead-'
 const events: ReadonlySet<string> = new Set(['events.', 'events.events.k8s.io'])
-/** Kinds that others are found by. */
+/** Resources that other objects depend on. */
 const first: readonly string[] = ['customresourcedefinitions.apiextensions.k8s.io', 'namespaces.']
 
-/** Decides. Afterwards the store holds what the backup holds, and what its server made for itself. */
+/** Plans a restore. Its result is the objects of the backup and those that the server creates for itself. */
 export function planRestore(current: readonly Entry[], backup: Backup): RestorePlan {
   const wanted = new Map(backup.entries.map((entry) => [idOf(entry), entry]))
-  const there = new Map(current.map((entry) => [idOf(entry), entry]))
-  const stays = staysFor(wanted, current)
+  const existing = new Map(current.map((entry) => [idOf(entry), entry]))
+  const isKept = keptFor(wanted, current)
   const deletions: Write[] = []
   const kept = { keep: 0, delete: 0, create: 0, replace: 0 }
   for (const entry of current) {
     if (wanted.has(idOf(entry))) continue
-    if (stays(entry)) {
+    if (isKept(entry)) {
       kept.keep++
       continue
     }
@@ -56,7 +56,7 @@ export function planRestore(current: readonly Entry[], backup: Backup): RestoreP
   const puts: Write[] = []
   for (const entry of inOrder(backup.entries)) {
     const { resource, key, object } = entry
-    const old = there.get(idOf(entry))
+    const old = existing.get(idOf(entry))
     if (old === undefined) {
       kept.create++
       puts.push({ resource, key, expected: 0, object })
@@ -64,7 +64,7 @@ export function planRestore(current: readonly Entry[], backup: Backup): RestoreP
       kept.keep++
     } else {
       kept.replace++
-      // Another uid is another object: whoever watches has to see the old one go.
+      // Another uid is another object: watchers must receive a DELETED event for the old one.
       const isSame = uidOf(old.object) === uidOf(object)
       if (!isSame) puts.push(deletionOf(old))
       puts.push({ resource, key, expected: isSame ? old.revision : 0, object })
@@ -84,8 +84,11 @@ function inOrder(entries: readonly Entry[]): readonly Entry[] {
   ]
 }
 
-/** Which objects stay though the backup lacks them: the server's own, unless their namespace goes. */
-function staysFor(wanted: ReadonlyMap<string, Entry>, current: readonly Entry[]): (entry: Entry) => boolean {
+/**
+ * Returns the predicate for objects that are kept although the backup lacks them: the server's own, unless their
+ * namespace is deleted.
+ */
+function keptFor(wanted: ReadonlyMap<string, Entry>, current: readonly Entry[]): (entry: Entry) => boolean {
   const namespaces = new Set(
     [...wanted.values(), ...current.filter(isInstalled)].flatMap(({ resource, key }) =>
       resource === 'namespaces.' ? [key] : [],
@@ -100,7 +103,7 @@ function staysFor(wanted: ReadonlyMap<string, Entry>, current: readonly Entry[])
 function isInstalled({ resource, key, object }: Entry): boolean {
   const managers = managersOf(object)
   if (managers.length > 0) return managers.every((manager) => installers.has(manager))
-  // Nobody is a manager of an object without fields.
+  // An object without fields has no managers.
   if (resource === 'namespaces.') return systemNamespaces.includes(key)
   if (resource === 'serviceaccounts.') return key.endsWith('/default')
   return labelsOf(object)['kubernetes.io/bootstrapping'] !== undefined
@@ -109,7 +112,7 @@ function isInstalled({ resource, key, object }: Entry): boolean {
 function isForeign(entry: Entry): boolean {
   if (events.has(entry.resource) || isInstalled(entry)) return false
   const managers = managersOf(entry.object)
-  // A namespace without fields is no loss; what is in it speaks for itself.
+  // A namespace without fields may be lost; the objects in it are judged themselves.
   if (managers.length === 0) return entry.resource !== 'namespaces.'
   return !managers.every((name) => installers.has(name) || name.startsWith(ownPrefix))
 }
@@ -132,7 +135,7 @@ function labelsOf(object: JsonObject): JsonObject {
   return isJsonObject(labels) ? labels : {}
 }
 
-/** Who made an object; who reports in its status does not count. */
+/** Returns the field managers of an object, without those of subresources. */
 function managersOf(object: JsonObject): readonly string[] {
   const { managedFields } = metadataOf(object)
   if (!Array.isArray(managedFields)) return []

@@ -1,10 +1,10 @@
-// Carries out a restore: all of it in one commit, or nothing.
+// Executes a restore: in one commit, or not at all.
 import type { Entry, Store } from '../storage/store.ts'
 import type { Backup } from './backup-file.ts'
 import { planRestore } from './restore-plan.ts'
 import type { RestorePlan } from './restore-plan.ts'
 
-/** The store holds objects that a restore would replace or delete, and nobody said that it may. */
+/** The store contains objects of users that a restore would replace or delete, and `force` was not set. */
 export class RestoreRefused extends Error {
   override readonly name = 'RestoreRefused'
   readonly code = 'NotEmpty'
@@ -19,22 +19,26 @@ export class RestoreRefused extends Error {
   }
 }
 
-/** How to restore. */
+/** Options of a restore. */
 export interface RestoreOptions {
-  /** Also into a store that holds objects of users. */
+  /** Restores into a store with objects of users, too. */
   readonly force?: boolean
 }
 
-/** A restore that has been decided and not been done yet. */
+/** A planned restore. */
 export interface Restore {
   readonly plan: RestorePlan
-  /** Does it, in one commit. Throws StoreError `Conflict` when the store has changed since, `CommitFailed` when it could not be written. */
+  /**
+   * Executes the plan in one commit. Throws StoreError `Conflict` when the store has changed since, `CommitFailed` when
+   * it could not be written.
+   */
   run(): Promise<void>
 }
 
 /**
- * Decides on a restore. Objects keep their uid and creationTimestamp; their resourceVersions are new and above those of the backup.
- * @throws RestoreRefused when the store holds objects of users and force was not given
+ * Plans a restore. Objects keep their uid and creationTimestamp; their resourceVersions are new and above those of the
+ * backup.
+ * @throws RestoreRefused when the store contains objects of users and `force` is not set
  */
 export async function prepareRestore(store: Store, backup: Backup, options: RestoreOptions = {}): Promise<Restore> {
   const current: Entry[] = []

@@ -1,9 +1,9 @@
-// x-kubernetes-validations run by CEL: what fills the seam of validation-rules.ts.
+// The CEL engine for x-kubernetes-validations: implements the interface in validation-rules.ts.
 import { celDefinitionRules } from '@fairlead/builtin-kinds'
 import { hasRules, validateRules } from '@fairlead/kube/cel'
 import type { RuleEngine } from './validation-rules.ts'
 
-/** The engine that servers use. */
+/** The default engine. */
 export const celRules: RuleEngine = {
   ...celDefinitionRules,
   rulesOf: (schema) =>

@@ -1,5 +1,5 @@
-// Conversion of custom resources by the webhook that their definition names: ConversionReview, in batches, with the checks of the real server. A webhook
-// converts fields; of metadata it may change labels and annotations only.
+// Conversion of custom resources by the webhook of their CRD: ConversionReviews, in batches, with the checks of the
+// real server. A webhook converts fields; in metadata it may change labels and annotations only.
 import {
   asCustomResourceDefinition,
   asJson,
@@ -15,7 +15,7 @@ import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { WebhookError } from '../webhooks/webhook-client.ts'
 import type { WebhookClient } from '../webhooks/webhook-client.ts'
 
-/** What conversion webhooks are asked with. */
+/** The dependencies of conversion webhooks. */
 export interface ConversionSource {
   readonly client: WebhookClient
   readonly newUid: () => string
@@ -28,7 +28,7 @@ const timeoutSeconds = 30
 /** Objects per call. */
 const batchSize = 500
 
-/** How a definition's objects get from one version to another; undefined where they differ by apiVersion alone. */
+/** Returns the conversion function of a CRD; undefined when versions differ by apiVersion alone. */
 export function conversionOf(crd: KubeObject, source: ConversionSource | undefined): Convert | undefined {
   const { strategy, webhook } = asCustomResourceDefinition(crd).spec.conversion ?? {}
   if (strategy !== 'Webhook' || source === undefined) return undefined
@@ -42,7 +42,7 @@ class WebhookConverter {
   readonly #source: ConversionSource
   readonly #config: Parameters<WebhookClient['post']>[0]['config']
   readonly #version: 'v1' | 'v1beta1' | undefined
-  /** Conversions of single objects that are under way: all watchers of a change wait for one. */
+  /** Running conversions of single objects, shared by all watchers of a change. */
   readonly #pending = new Map<string, Map<KubeObject, Promise<readonly KubeObject[]>>>()
 
   constructor(
@@ -73,8 +73,8 @@ class WebhookConverter {
     const converted = new Map<KubeObject, KubeObject>()
     for (let start = 0; start < others.length; start += batchSize) {
       const batch = others.slice(start, start + batchSize)
-      const answers = await this.#batch(batch, apiVersion)
-      for (const [index, original] of batch.entries()) converted.set(original, answers[index]!)
+      const results = await this.#batch(batch, apiVersion)
+      for (const [index, original] of batch.entries()) converted.set(original, results[index]!)
     }
     return objects.map((object) => converted.get(object) ?? object)
   }
@@ -84,27 +84,27 @@ class WebhookConverter {
     if (this.#version === undefined) {
       throw unknownError('no supported conversion review versions')
     }
-    let answers: readonly JsonValue[]
+    let results: readonly JsonValue[]
     try {
-      answers = await this.#ask(objects, apiVersion, this.#version)
+      results = await this.#call(objects, apiVersion, this.#version)
     } catch (error) {
-      if (error instanceof WebhookError || error instanceof Refused)
+      if (error instanceof WebhookError || error instanceof ConversionError)
         throw unknownError(`${subject} failed: ${error.message}`)
       throw error
     }
-    if (answers.length !== objects.length)
-      throw unknownError(`${subject} returned ${answers.length} objects, expected ${objects.length}`)
+    if (results.length !== objects.length)
+      throw unknownError(`${subject} returned ${results.length} objects, expected ${objects.length}`)
     return objects.map((object, index) => {
       try {
-        return checked(object, answers[index]!, apiVersion)
+        return checked(object, results[index]!, apiVersion)
       } catch (error) {
-        if (error instanceof Refused) throw unknownError(`${subject} returned ${error.message}`)
+        if (error instanceof ConversionError) throw unknownError(`${subject} returned ${error.message}`)
         throw error
       }
     })
   }
 
-  async #ask(
+  async #call(
     objects: readonly KubeObject[],
     desiredAPIVersion: string,
     version: 'v1' | 'v1beta1',
@@ -122,12 +122,12 @@ class WebhookConverter {
     })
     const wanted = `${group}/${version}, Kind=ConversionReview`
     const given = `${textOf(review['apiVersion'])}, Kind=${textOf(review['kind'])}`
-    if (given !== wanted) throw new Refused(`expected webhook response of ${wanted}, got ${given}`)
+    if (given !== wanted) throw new ConversionError(`expected webhook response of ${wanted}, got ${given}`)
     const { response } = review
-    if (!isJsonObject(response)) throw new Refused('no response provided')
+    if (!isJsonObject(response)) throw new ConversionError('no response provided')
     if (response['uid'] !== uid) {
       const [expected, got] = [uid, textOf(response['uid'])].map((text) => JSON.stringify(text))
-      throw new Refused(`expected response.uid=${expected}, got ${got}`)
+      throw new ConversionError(`expected response.uid=${expected}, got ${got}`)
     }
     checkResult(isJsonObject(response['result']) ? response['result'] : {})
     const { convertedObjects } = response
@@ -136,10 +136,10 @@ class WebhookConverter {
 }
 
 /**
- * An answer that does not do.
- * @internal told as a StatusError
+ * An invalid response of a conversion webhook.
+ * @internal reported as a StatusError
  */
-class Refused extends Error {
+class ConversionError extends Error {
   readonly code = 'ConversionRefused'
 }
 
@@ -147,33 +147,38 @@ function checkResult(result: JsonObject): void {
   const status = textOf(result['status'])
   if (status === 'Success') return
   const message = textOf(result['message'])
-  throw new Refused(message === '' ? `response.result.status was '${status}', not 'Success'` : message)
+  throw new ConversionError(message === '' ? `response.result.status was '${status}', not 'Success'` : message)
 }
 
-/** The answer for one object with the metadata that is not for webhooks to change. */
-function checked(original: KubeObject, answer: JsonValue, apiVersion: string): KubeObject {
-  const object = isJsonObject(answer) ? answer : {}
+/** Validates the converted form of one object and restores the metadata that webhooks may not change. */
+function checked(original: KubeObject, converted: JsonValue, apiVersion: string): KubeObject {
+  const object = isJsonObject(converted) ? converted : {}
   const given = parseApiVersion(textOf(object['apiVersion']))
   const wanted = parseApiVersion(apiVersion)
   if (given.group !== wanted.group || given.version !== wanted.version) {
     const received = textOf(object['apiVersion'])
-    throw new Refused(`invalid object at index 0: invalid groupVersion (expected ${apiVersion}, received ${received})`)
+    throw new ConversionError(
+      `invalid object at index 0: invalid groupVersion (expected ${apiVersion}, received ${received})`,
+    )
   }
   if (object['kind'] !== original.kind) {
     const received = textOf(object['kind'])
-    throw new Refused(`invalid object at index 0: invalid kind (expected ${original.kind}, received ${received})`)
+    throw new ConversionError(
+      `invalid object at index 0: invalid kind (expected ${original.kind}, received ${received})`,
+    )
   }
   const { metadata } = object
-  if (metadata === undefined) throw new Refused('invalid object: missing metadata')
+  if (metadata === undefined) throw new ConversionError('invalid object: missing metadata')
   if (!isJsonObject(metadata))
-    throw new Refused(`invalid metadata: invalid metadata of type ${goType(metadata)} in converted object`)
+    throw new ConversionError(`invalid metadata: invalid metadata of type ${goType(metadata)} in converted object`)
   for (const [field, shown] of [
     ['name', 'name'],
     ['namespace', 'namespace'],
     ['uid', 'UID'],
   ] as const) {
     const [before, after] = [original.metadata[field] ?? '', textOf(metadata[field])]
-    if (before !== after) throw new Refused(`invalid object: must have the same ${shown}: ${before} != ${after}`)
+    if (before !== after)
+      throw new ConversionError(`invalid object: must have the same ${shown}: ${before} != ${after}`)
   }
   return asObject({ ...object, metadata: restoredMetadata(original, metadata) })
 }
@@ -185,23 +190,27 @@ function restoredMetadata(original: KubeObject, given: JsonObject): JsonObject {
     delete metadata[field]
     if (value === undefined || value === null) continue
     if (!isJsonObject(value))
-      throw new Refused(`invalid metadata: invalid metadata.${field} of type ${goType(value)} in converted object`)
-    checkTexts(field, value)
+      throw new ConversionError(
+        `invalid metadata: invalid metadata.${field} of type ${goType(value)} in converted object`,
+      )
+    checkStringMap(field, value)
     metadata[field] = value
   }
   return metadata
 }
 
-function checkTexts(field: 'labels' | 'annotations', texts: JsonObject): void {
-  for (const [key, value] of Object.entries(texts)) {
+function checkStringMap(field: 'labels' | 'annotations', map: JsonObject): void {
+  for (const [key, value] of Object.entries(map)) {
     if (typeof value !== 'string')
-      throw new Refused(`invalid metadata: invalid metadata.${field} in converted object: ${key} is no string`)
+      throw new ConversionError(`invalid metadata: invalid metadata.${field} in converted object: ${key} is no string`)
     const messages = [
       ...qualifiedName(field === 'annotations' ? key.toLowerCase() : key),
       ...(field === 'labels' ? labelValue(value) : []),
     ]
     if (messages.length > 0)
-      throw new Refused(`invalid metadata: metadata.${field}: Invalid value: ${JSON.stringify(key)}: ${messages[0]}`)
+      throw new ConversionError(
+        `invalid metadata: metadata.${field}: Invalid value: ${JSON.stringify(key)}: ${messages[0]}`,
+      )
   }
 }
 

@@ -1,4 +1,4 @@
-// Tables of custom resources: the columns that their CRD declares, or their age.
+// Printers of custom resources: the columns that the CRD declares, or the age.
 import type { DefinitionColumn, JsonValue } from '@fairlead/kube'
 import {
   asJson,
@@ -33,7 +33,7 @@ const nameColumn: ColumnDefinition = {
   priority: 0,
 }
 
-/** The printer of a version. A path that cannot be read ends the columns, as it does in Kubernetes. */
+/** Returns the printer of a version. An invalid path ends the columns, as in Kubernetes. */
 export function customPrinter(declared: readonly DefinitionColumn[] | undefined): TablePrinter {
   const columns = readColumns(declared === undefined || declared.length === 0 ? [ageColumn] : declared)
   return {
@@ -50,9 +50,9 @@ function readColumns(declared: readonly DefinitionColumn[]): Column[] {
   for (const { name = '', type = '', format = '', description = '', priority = 0, jsonPath = '' } of declared) {
     try {
       const find = parseColumnPath(jsonPath)
-      const text =
+      const shownDescription =
         description === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description
-      columns.push({ definition: { name, type, format, description: text, priority }, find })
+      columns.push({ definition: { name, type, format, description: shownDescription, priority }, find })
     } catch (error) {
       if (!(error instanceof JsonPathError)) throw error
       return columns
@@ -80,7 +80,7 @@ function cellOf({ definition, find }: Column, object: JsonValue, now: number): C
   }
 }
 
-/** A value as JSONPath prints it. */
+/** Formats a value like JSONPath. */
 function printed(value: JsonValue): string {
   if (value === null) return '<no value>'
   if (typeof value === 'string') return value
@@ -90,8 +90,8 @@ function printed(value: JsonValue): string {
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/
 
-function ageOf(text: string, now: number): string {
-  if (text === '') return '<unknown>'
-  const time = rfc3339.test(text) ? Date.parse(text) : Number.NaN
+function ageOf(timestamp: string, now: number): string {
+  if (timestamp === '') return '<unknown>'
+  const time = rfc3339.test(timestamp) ? Date.parse(timestamp) : Number.NaN
   return Number.isNaN(time) ? '<invalid>' : humanAge(now - time)
 }

@@ -1,4 +1,4 @@
-// How objects of a custom resource behave when they are written and read: everything follows from the schema of their version.
+// The strategy of custom resources: defaults, pruning and validation by the schema of their version.
 import type {
   DefaultOptions,
   CustomResourceDefinition,
@@ -30,7 +30,7 @@ import { validateScaleSpec, validateScaleStatus } from './scale-paths.ts'
 import type { CompiledRules, RuleEngine } from './validation-rules.ts'
 import { runRules } from './validation-rules.ts'
 
-/** What writes need of one version. */
+/** The rules of one version. */
 interface VersionRules {
   readonly apiVersion: string
   readonly schema: TypeSchema
@@ -41,18 +41,18 @@ interface VersionRules {
   readonly rules: CompiledRules | undefined
 }
 
-/** The schema of a version; one that keeps everything when the CRD has none. */
+/** Returns the schema of a version; one that preserves unknown fields when the CRD has none. */
 export function schemaOfVersion(version: DefinitionVersion): TypeSchema {
   const root = version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
   return structuralSchema(root as TypeSchema['root'])
 }
 
-/** Whether `/status` is a resource of its own. Versions rarely differ; where they do, one that has it decides for all. */
+/** Returns true when a version has the status subresource. Versions rarely differ; one that has it decides for all. */
 export function hasStatusSubresource({ spec }: CustomResourceDefinition): boolean {
   return spec.versions.some((version) => version.subresources?.status !== undefined)
 }
 
-/** The strategy of the resource that a CRD defines; `engine` runs its x-kubernetes-validations. */
+/** Returns the strategy of the resource that a CRD defines; `engine` runs its x-kubernetes-validations. */
 export function customResourceStrategy(crd: CustomResourceDefinition, engine: RuleEngine = celRules): Strategy {
   const { spec, metadata } = crd
   const group = spec.group ?? ''
@@ -102,7 +102,9 @@ function versionRules(version: DefinitionVersion, group: string, engine: RuleEng
   }
 }
 
-/** Brings an object into the form of its version: unknown fields out, defaults in. Idempotent; on reads it follows changes of the CRD. */
+/**
+ * Prunes an object and applies the defaults of its version. Idempotent; on reads it applies later changes of the CRD.
+ */
 function applyVersion(object: Draft, version: VersionRules | undefined, options: DefaultOptions = {}): void {
   if (version === undefined) return
   const pruned = prune(object, version.schema).value
@@ -114,7 +116,7 @@ function applyVersion(object: Draft, version: VersionRules | undefined, options:
 
 type Check = (object: JsonObject, version: VersionRules) => readonly FieldError[]
 
-/** Kind and apiVersion come first: an object of another type is not looked into. */
+/** Checks kind and apiVersion first: an object of another type is not validated further. */
 function withVersion(
   object: KubeObject,
   context: WriteContext,
@@ -144,7 +146,7 @@ function validateNew(object: JsonObject, version: VersionRules): readonly FieldE
 
 type Tolerate = (error: FieldError) => void
 
-/** What an update found and left as it was is worth a warning. */
+/** Returns the handler of errors that an update leaves unchanged: they become warnings. */
 function warnOf(context: WriteContext): Tolerate {
   return (error) => context.warn?.(formatFieldError(error))
 }

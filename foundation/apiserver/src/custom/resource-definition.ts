@@ -1,4 +1,4 @@
-// From a CRD to what the registry serves.
+// Converts CRDs to resource definitions.
 import type { CustomResourceDefinition, DefinitionVersion, KubeObject } from '@fairlead/kube'
 import { compareVersions, asCustomResourceDefinition, asJson, formatGoValue, parseColumnPath } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
@@ -9,13 +9,14 @@ import { customPrinter } from './custom-printer.ts'
 import { customResourceStrategy, schemaOfVersion } from './custom-strategy.ts'
 import type { RuleEngine } from './validation-rules.ts'
 
-/** In the order that discovery shows. */
+/** In the order of discovery. */
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']
 const subresourceVerbs = ['get', 'patch', 'update']
 
 /**
- * The resource that a CRD defines, all its versions in Kubernetes' order of preference. Names are the accepted ones, or those asked for while
- * none have been accepted. Without `webhooks` its versions differ by apiVersion alone, whatever the CRD says.
+ * Returns the resource that a CRD defines, with its versions in Kubernetes' order of preference. Names are the accepted
+ * ones, or the requested ones while none have been accepted. Without `webhooks` versions differ by apiVersion alone,
+ * whatever the CRD says.
  */
 export function resourceDefinitionFrom(
   crd: KubeObject,

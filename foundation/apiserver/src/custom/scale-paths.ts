@@ -1,4 +1,5 @@
-// The scale subresource of a custom resource: what its paths lead to must be usable as replicas and selector.
+// Validation of the scale subresource of custom resources: the values at its paths must be usable as replicas and
+// selector.
 import type { DefinitionSubresources, FieldError, JsonObject, JsonValue } from '@fairlead/kube'
 import { fieldErrors, formatGoValue, isJsonObject, ownValue } from '@fairlead/kube'
 
@@ -7,12 +8,12 @@ export type ScalePaths = NonNullable<DefinitionSubresources['scale']>
 
 const maxReplicas = 2 ** 31 - 1
 
-/** Errors of the replicas that the spec asks for. */
+/** Returns the errors of the replicas in the spec. */
 export function validateScaleSpec(object: JsonObject, scale: ScalePaths): FieldError[] {
   return checkReplicas(object, scale.specReplicasPath ?? '')
 }
 
-/** Errors of the replicas and the selector that the status reports. */
+/** Returns the errors of the replicas and the selector in the status. */
 export function validateScaleStatus(object: JsonObject, scale: ScalePaths): FieldError[] {
   const errors = checkReplicas(object, scale.statusReplicasPath ?? '')
   const { labelSelectorPath } = scale
@@ -32,7 +33,10 @@ function checkReplicas(object: JsonObject, path: string): FieldError[] {
     : []
 }
 
-/** Why the value at a path cannot be used, in the words of apimachinery's unstructured accessors; absence is fine. */
+/**
+ * Returns the type error of the value at a path, in the words of apimachinery's unstructured accessors; a missing value
+ * is valid.
+ */
 function typeProblem(
   object: JsonObject,
   path: string,

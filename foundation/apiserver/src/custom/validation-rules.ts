@@ -1,16 +1,19 @@
-// The seam for CEL: rules of CRD schemas are compiled when a CRD is accepted and run when its objects are written.
+// The interface to CEL: rules of CRD schemas are compiled when a CRD is accepted and run when its objects are written.
 import type { DefinitionRules, FieldError, JsonValue, TypeSchema } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 
 /** Runs the rules of one schema. */
 export interface CompiledRules {
-  /** Errors of a value; `old` is what it was before the update. `tolerate` takes those that were there before. */
+  /**
+   * Returns the errors of a value; `old` is its value before the update. `tolerate` receives errors that existed
+   * before.
+   */
   validate(value: JsonValue, old: JsonValue | undefined, tolerate?: (error: FieldError) => void): readonly FieldError[]
 }
 
-/** What an engine for x-kubernetes-validations offers. */
+/** An engine for x-kubernetes-validations. */
 export interface RuleEngine extends DefinitionRules {
-  /** The rules of a schema that has been accepted; undefined when it has none. */
+  /** Returns the rules of an accepted schema; undefined when it has none. */
   rulesOf(schema: TypeSchema): CompiledRules | undefined
 }
 
@@ -22,7 +25,7 @@ const blocking: ReadonlySet<string> = new Set([
   'FieldValueTypeInvalid',
 ])
 
-/** The errors of rules, or the one error that says why they were not run: the value does not have the shape they rely on. */
+/** Returns the errors of rules, or one error that says that they were not run because the value is malformed. */
 export function runRules(
   rules: CompiledRules | undefined,
   found: readonly FieldError[],

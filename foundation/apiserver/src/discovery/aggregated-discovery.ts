@@ -1,10 +1,11 @@
-// Aggregated discovery (apidiscovery.k8s.io/v2): all groups and resources in one document, one for /api and one for /apis.
+// Aggregated discovery (apidiscovery.k8s.io/v2): all groups and resources in one document, one for /api and one for
+// /apis.
 import { parseApiVersion } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { SubresourceDefinition } from '@fairlead/builtin-kinds'
 import type { ApiGroup, VersionedResource } from './api-groups.ts'
 
-/** The document over some groups; the core group has no name in it. */
+/** Returns the document of some groups; the core group has no name in it. */
 export function apiGroupDiscoveryList(groups: readonly ApiGroup[]): JsonObject {
   return {
     kind: 'APIGroupDiscoveryList',
@@ -27,7 +28,7 @@ function groupEntry({ name, versions }: ApiGroup): JsonObject {
 
 function resourceEntry(group: string, version: string, { definition, version: served }: VersionedResource): JsonObject {
   const { plural, singular, kind, namespaced, shortNames, categories } = definition
-  // The real server fills in group and version of responses only for custom resources.
+  // The real server sets group and version of responseKind only for custom resources.
   const isBuiltin = definition.origin === 'builtin'
   const own = isBuiltin ? { group: '', version: '' } : { group, version }
   return {

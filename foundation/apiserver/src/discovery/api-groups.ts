@@ -1,4 +1,4 @@
-// What discovery and OpenAPI speak of: the served groups, their versions and resources, in the order in which clients see them.
+// The served groups with their versions and resources, in the order of discovery and OpenAPI.
 import { builtinGroups } from '@fairlead/builtin-kinds'
 import { compareVersions } from '@fairlead/kube'
 import type { RegistryReader } from '../registry/registry.ts'
@@ -22,13 +22,13 @@ export interface ApiGroup {
   readonly versions: readonly ApiGroupVersion[]
 }
 
-/** The served groups: the built-in ones in their own order, then all others by name. The core group is ''. */
+/** Returns the served groups: the built-in ones in their own order, then all others by name. The core group is ''. */
 export function apiGroups(registry: Pick<RegistryReader, 'definitions'>): readonly ApiGroup[] {
   const groups = new Map<string, ResourceDefinition[]>()
   for (const definition of registry.definitions) {
-    const members = groups.get(definition.group)
-    if (members === undefined) groups.set(definition.group, [definition])
-    else members.push(definition)
+    const definitions = groups.get(definition.group)
+    if (definitions === undefined) groups.set(definition.group, [definition])
+    else definitions.push(definition)
   }
   return [...groups]
     .map(([name, definitions]) => ({ name, versions: versionsOf(name, definitions) }))

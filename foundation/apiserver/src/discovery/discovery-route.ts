@@ -1,4 +1,5 @@
-// The route of /api, /apis and below: picks the document and its form, keeps the aggregated ones with their ETag for as long as the registry stays.
+// The route of /api, /apis and below: selects the document and its format, and caches the aggregated ones with their
+// ETag until the registry changes.
 import { createHash } from 'node:crypto'
 import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
@@ -14,7 +15,7 @@ import type { ApiGroup } from './api-groups.ts'
 import { apiGroups } from './api-groups.ts'
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy-documents.ts'
 
-/** Serves discovery of everything that the registry holds. */
+/** Serves discovery of all registered resources. */
 export function discoveryRoute(registry: RegistryReader): Route {
   const documents = new DiscoveryDocuments(registry)
   return {
@@ -115,7 +116,10 @@ function answer(
   return { ...plain, headers }
 }
 
-/** Version 2; 2beta1 is gone from this release of Kubernetes, and clients of its time fall back to the plain documents. */
+/**
+ * Returns true for version 2; this release of Kubernetes has removed 2beta1, and clients of its time fall back to the
+ * plain documents.
+ */
 function isAggregated({ kind, group, version }: Transform): boolean {
   return kind === 'APIGroupDiscoveryList' && group === 'apidiscovery.k8s.io' && version === 'v2'
 }

@@ -1,4 +1,4 @@
-// Discovery and OpenAPI: documents as pure functions of what the registry holds, and the routes that serve them.
+// Discovery and OpenAPI: documents as pure functions of the registry, and the routes that serve them.
 export { apiGroupDiscoveryList } from './aggregated-discovery.ts'
 export { apiGroups } from './api-groups.ts'
 export type { ApiGroup, ApiGroupVersion, VersionedResource } from './api-groups.ts'

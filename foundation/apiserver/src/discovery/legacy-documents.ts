@@ -1,4 +1,4 @@
-// Discovery as every client understands it: APIVersions, APIGroupList, APIGroup, APIResourceList.
+// The unaggregated discovery documents: APIVersions, APIGroupList, APIGroup, APIResourceList.
 import { createHash } from 'node:crypto'
 import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
@@ -6,7 +6,7 @@ import { storedApiVersion } from '@fairlead/builtin-kinds'
 import type { SubresourceDefinition } from '@fairlead/builtin-kinds'
 import type { ApiGroup, ApiGroupVersion, VersionedResource } from './api-groups.ts'
 
-/** `/api`. Like `/api/v1` it has no apiVersion: clients of the first release expect none. */
+/** Returns the document of `/api`. Like `/api/v1` it has no apiVersion: clients of the first release expect none. */
 export function apiVersions(core: ApiGroup, serverAddress: string): JsonObject {
   return {
     kind: 'APIVersions',
@@ -15,17 +15,17 @@ export function apiVersions(core: ApiGroup, serverAddress: string): JsonObject {
   }
 }
 
-/** `/apis`. */
+/** Returns the document of `/apis`. */
 export function apiGroupList(groups: readonly ApiGroup[]): JsonObject {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.filter(({ name }) => name !== '').map(groupEntry) }
 }
 
-/** `/apis/<group>`. */
+/** Returns the document of `/apis/<group>`. */
 export function apiGroup(group: ApiGroup): JsonObject {
   return { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) }
 }
 
-/** `/api/v1` and `/apis/<group>/<version>`. */
+/** Returns the document of `/api/v1` or `/apis/<group>/<version>`. */
 export function apiResourceList(group: string, { version, resources }: ApiGroupVersion): JsonObject {
   return {
     kind: 'APIResourceList',
@@ -72,7 +72,10 @@ function subresourceEntry(
   }
 }
 
-/** Tells clients that migrate storage when the stored version changes. Kinds of the core group hash with an empty group: `/v1/Pod`. */
+/**
+ * Returns the hash of the storage version, for storage migration. Kinds of the core group hash with an empty group:
+ * `/v1/Pod`.
+ */
 function storageVersionHash(kind: string): string {
   const text = kind.split('/').length === 2 ? `/${kind}` : kind
   return createHash('sha256').update(text).digest().subarray(0, 8).toString('base64')

@@ -1,10 +1,13 @@
-// Authorization as a contract: the attributes of a request, the decision on them, and the interface of authorizers (k8s.io/apiserver, authorizer).
+// The authorization interfaces of k8s.io/apiserver (pkg/authorization/authorizer): attributes, decisions, authorizers.
 import type { UserInfo } from '@fairlead/kube'
 
-/** What a request wants to do. Resource requests have `resource`; all others have `path`. */
+/** The attributes of a request to authorize. Resource requests have `resource`; all others have `path`. */
 export interface Attributes {
   readonly user: UserInfo
-  /** get list watch create update patch delete deletecollection, impersonate escalate bind …; for paths the lower-case HTTP method. */
+  /**
+   * get list watch create update patch delete deletecollection, impersonate escalate bind …; for paths the lower-case
+   * HTTP method.
+   */
   readonly verb: string
   readonly group?: string
   readonly version?: string
@@ -15,13 +18,13 @@ export interface Attributes {
   readonly path?: string
 }
 
-/** A decision. `reason` names the binding that allowed the request, or the reason for refusing it. */
+/** A decision. `reason` names the binding that allowed the request, or the reason for denying it. */
 export interface Decision {
   readonly allowed: boolean
   readonly reason: string
 }
 
-/** Everything a user may do in a namespace, as far as rules can express it. */
+/** The permissions of a user in a namespace, as far as rules can express them. */
 export interface UserRules {
   readonly resourceRules: readonly {
     readonly verbs: readonly string[]
@@ -38,12 +41,12 @@ export interface UserRules {
   readonly evaluationError?: string
 }
 
-/** Decides, and may have to call another server. Throws a StatusError when it cannot. */
+/** An authorizer that may call another server. Throws a StatusError when it cannot decide. */
 export interface RequestAuthorizer {
   authorize(attributes: Attributes): Decision | Promise<Decision>
 }
 
-/** Decides. Reads only from memory, hence synchronous. */
+/** An authorizer that reads memory only, hence synchronous. */
 export interface Authorizer extends RequestAuthorizer {
   authorize(attributes: Attributes): Decision
   /** Returns the rules of a user in a namespace, for SelfSubjectRulesReview. */

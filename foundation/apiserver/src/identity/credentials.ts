@@ -1,4 +1,5 @@
-// Authentication as a contract: the credentials of a request, and the interface of the authenticators that turn them into a user.
+// Authentication as a contract: the credentials of a request, and the interface of the authenticators that turn them
+// into a user.
 import type { UserInfo } from '@fairlead/kube'
 
 /** The subject and the chain of a verified client certificate. */
@@ -17,7 +18,10 @@ export interface Credentials {
   readonly authorization: string | undefined
   /** The verified client certificate of the TLS connection. */
   readonly certificate: ClientCertificate | undefined
-  /** The client certificate was not signed by a trusted authority: without other credentials the request is rejected, not anonymous. */
+  /**
+   * The client certificate was not signed by a trusted authority: without other credentials the request is rejected,
+   * not anonymous.
+   */
   readonly untrusted?: boolean
   /** All headers, names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -25,7 +29,10 @@ export interface Credentials {
   readonly repeated?: Readonly<Record<string, readonly string[] | undefined>>
 }
 
-/** One authenticator of the union: returns a user, `undefined` when these credentials are not its own kind, or `'invalid'`. */
+/**
+ * One authenticator of the union: returns a user, `undefined` when these credentials are not its own kind, or
+ * `'invalid'`.
+ */
 export interface Authenticator {
   readonly name: string
   authenticate(credentials: Credentials): Promise<UserInfo | undefined | 'invalid'>

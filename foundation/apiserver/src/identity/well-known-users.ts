@@ -1,32 +1,32 @@
-// Names that Kubernetes itself gives to users and groups.
+// Names of users and groups that Kubernetes defines.
 import type { UserInfo } from '@fairlead/kube'
 
-/** Allowed everything, before any authorizer is asked. */
+/** The group with all permissions, before any authorizer is called. */
 export const mastersGroup = 'system:masters'
-/** Everyone who showed credentials. */
+/** The group of all authenticated users. */
 export const authenticatedGroup = 'system:authenticated'
-/** Everyone who showed none. */
+/** The group of anonymous requests. */
 export const unauthenticatedGroup = 'system:unauthenticated'
 /** The user without credentials. */
 export const anonymousName = 'system:anonymous'
-/** Every service account. */
+/** The group of all service accounts. */
 export const serviceAccountsGroup = 'system:serviceaccounts'
-/** Extra field of a user: which credential was shown. */
+/** The key of the extra field with the id of the credential. */
 export const credentialIdKey = 'authentication.kubernetes.io/credential-id'
 
 const serviceAccountPrefix = 'system:serviceaccount:'
 
-/** `system:serviceaccount:<namespace>:<name>`. */
+/** Returns `system:serviceaccount:<namespace>:<name>`. */
 export function serviceAccountName(namespace: string, name: string): string {
   return `${serviceAccountPrefix}${namespace}:${name}`
 }
 
-/** The groups of every service account of a namespace. */
+/** Returns the groups of every service account of a namespace. */
 export function serviceAccountGroups(namespace: string): string[] {
   return [serviceAccountsGroup, `${serviceAccountsGroup}:${namespace}`]
 }
 
-/** The inverse of {@link serviceAccountName}; undefined for other users. */
+/** Parses the user name of a service account; returns undefined for other users. */
 export function parseServiceAccountName(
   user: string,
 ): { readonly namespace: string; readonly name: string } | undefined {

@@ -1,33 +1,36 @@
-// Requests without a socket: `server.inject()` for tests, with bytes in and bytes out, exactly what would go over the wire.
+// Requests without a socket: `server.inject()` for tests, with the same bytes as over the wire.
 import { parseJson, stringifyJson } from '@fairlead/kube'
 import type { JsonValue, KubeObject, UserInfo } from '@fairlead/kube'
 import type { Handler } from '../handler.ts'
 import type { ServerBody, ServerRequest } from '../http/message.ts'
 import { laterTurn } from './later-turn.ts'
 
-/** A request. `path` holds the query. A body that is no text or bytes is sent as JSON. */
+/** A request. `path` includes the query. A body that is neither a string nor bytes is sent as JSON. */
 export interface InjectedRequest {
   readonly method: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array | JsonValue | KubeObject
-  /** Left out, the credentials in `headers` are looked at; without any the request is anonymous. */
+  /**
+   * The user of the request; when left out, `headers` are authenticated, and a request without credentials is
+   * anonymous.
+   */
   readonly user?: UserInfo
   readonly signal?: AbortSignal
 }
 
-/** What came back. A watch is read to its end, so give it a `timeoutSeconds` or a signal. */
+/** The response. A watch is read to its end, so set `timeoutSeconds` or a signal. */
 export interface InjectedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** The body as text. */
+  /** The body as a string. */
   readonly body: string
   readonly bytes: Uint8Array
-  /** The body as JSON. Throws JsonSyntaxError. */
+  /** Parses the body as JSON. Throws JsonSyntaxError. */
   json(): JsonValue
 }
 
-/** Runs one request through the handler. */
+/** Passes one request to the handler. */
 export async function injectRequest(handler: Handler, request: InjectedRequest): Promise<InjectedResponse> {
   const question = request.path.indexOf('?')
   const headers: Record<string, string> = {}

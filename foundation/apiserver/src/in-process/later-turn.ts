@@ -1,8 +1,9 @@
-// Calls in this process are answered on a later turn of the event loop, so that no number of them in a row keeps timers and connections waiting.
+// Defers in-process requests to the next iteration of the event loop, so that a sequence of them never starves timers
+// and connections.
 
 let next: Promise<void> | undefined
 
-/** Resolves on the next turn of the event loop, once for all that ask in this one. */
+/** Resolves in the next iteration of the event loop; callers of the same iteration share one promise. */
 export function laterTurn(): Promise<void> {
   next ??= new Promise((resolve) => {
     setImmediate(() => {

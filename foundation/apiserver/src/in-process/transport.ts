@@ -1,5 +1,5 @@
-// The door for callers in the same process: the client's Transport straight into the handler. Calls are always asynchronous, what comes in is copied,
-// what goes out is the frozen, shared view.
+// The client's Transport for the same process: calls the handler directly. Calls are always asynchronous, request
+// bodies are copied, responses are the frozen, shared views.
 import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '@fairlead/client'
 import { parseJson } from '@fairlead/kube'
 import type { JsonValue, UserInfo } from '@fairlead/kube'
@@ -9,12 +9,12 @@ import type { ServerBody, ServerRequest, ServerResponse } from '../http/message.
 import { jsonType } from '../http/media-type.ts'
 import { laterTurn } from './later-turn.ts'
 
-/** A watch that has much to tell lets others have a turn after so many events. */
-const eventsPerTurn = 250
+/** Number of events after which a watch yields to the event loop. */
+const eventsPerIteration = 250
 
 type Headers = Readonly<Record<string, string | readonly string[]>>
 
-/** Speaks as one user. Disposing it closes its watches, not the server. */
+/** A transport that acts as one user. Disposing it closes its watches, not the server. */
 export class InProcessTransport implements Transport {
   readonly address: string = 'in-process'
   readonly #handler: Handler
@@ -44,9 +44,9 @@ export class InProcessTransport implements Transport {
     return { events: eventsUntilLeft(response.body, stop) }
   }
 
-  /** Like over HTTP, the user of this transport needs the right to act as someone else. */
-  as(who: Impersonation): Transport {
-    return new InProcessTransport(this.#handler, this.#user, this.#userAgent, impersonationHeaders(who))
+  /** Returns a transport that impersonates a user; like over HTTP, the user of this transport needs the permission. */
+  as(impersonation: Impersonation): Transport {
+    return new InProcessTransport(this.#handler, this.#user, this.#userAgent, impersonationHeaders(impersonation))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -55,7 +55,7 @@ export class InProcessTransport implements Transport {
 
   async #send(request: ApiRequest, signal: AbortSignal): Promise<ServerResponse> {
     signal.throwIfAborted()
-    // A caller that delivers an event never runs into the middle of its own write, and one that calls without a pause leaves room for others.
+    // A listener of the store never writes within its own notification, and a caller without pauses yields to others.
     await laterTurn()
     signal.throwIfAborted()
     const headers: Record<string, string | readonly string[]> = {
@@ -83,7 +83,7 @@ export class InProcessTransport implements Transport {
   }
 }
 
-/** The `Impersonate-*` headers of someone. */
+/** Returns the `Impersonate-*` headers. */
 function impersonationHeaders({ user, uid, groups, extra }: Impersonation): Headers {
   return {
     'impersonate-user': user,
@@ -133,7 +133,7 @@ async function* eventsUntilLeft(
     let taken = 0
     for await (const events of body.events) {
       for (const { type, object } of events) {
-        if (++taken % eventsPerTurn === 0) await laterTurn()
+        if (++taken % eventsPerIteration === 0) await laterTurn()
         yield { type, object }
       }
     }

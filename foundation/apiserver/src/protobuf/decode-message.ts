@@ -1,11 +1,11 @@
-// From a message's bytes to the JSON that Go would write for the same object. Unknown fields are skipped.
+// Decodes the bytes of a message to the JSON that Go would write for the object. Unknown fields are skipped.
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { formatGoDurationNanoseconds, formatGoMicroTime, formatGoTime, parseJson, setOwn } from '@fairlead/kube'
 import type { MessageField, MessageType, SpecialForm } from '@fairlead/builtin-kinds'
 import { ProtobufError } from './protobuf-error.ts'
 
-/** Messages nest no deeper: far beyond any real object, far below what the stack holds. */
+/** Maximum nesting of messages: far beyond any real object, far below the limit of the stack. */
 const maxDepth = 1000
 
 const wireVarint = 0
@@ -13,7 +13,7 @@ const wireFixed64 = 1
 const wireDelimited = 2
 
 /**
- * Decodes a message to the JSON of its fields; what is missing stays absent, so the result still has to take its typed form.
+ * Decodes a message to the JSON of its fields; missing fields stay absent, so the result still needs its typed form.
  * @throws ProtobufError
  */
 export function decodeMessage(type: MessageType, bytes: Uint8Array, depth: number = 0): JsonObject {
@@ -118,7 +118,7 @@ function emptyValue(field: MessageField): JsonValue {
   return field.type === 'string' || field.type === 'bytes' ? '' : field.type === 'bool' ? false : 0
 }
 
-/** An int64 as JSON: a number where a double holds it exactly. */
+/** Converts an int64 to JSON: a number when a double represents it exactly. */
 function integer(value: bigint | string): number | bigint {
   const exact = BigInt(value)
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact
@@ -161,7 +161,7 @@ function schemaUnion(fields: JsonObject): JsonValue {
   return fields['schema'] ?? fields['jSONSchemas'] ?? fields['property'] ?? fields['allows'] ?? false
 }
 
-/** `{1: raw}`: JSON bytes, as they stand. */
+/** Decodes `{1: raw}`: JSON bytes, unchanged. */
 function embeddedJson(bytes: Uint8Array): JsonValue {
   const reader = new BinaryReader(bytes)
   let raw: Uint8Array | undefined

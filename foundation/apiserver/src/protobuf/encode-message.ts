@@ -1,4 +1,5 @@
-// From an object's JSON to its message's bytes: fields in order of their numbers, map keys sorted, scalars without pointers always written.
+// Encodes the JSON of an object as the bytes of its message: fields in order of their numbers, map keys sorted,
+// non-pointer scalars always written.
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import {
@@ -17,7 +18,7 @@ const wireDelimited = 2
 
 const text = new TextEncoder()
 
-/** The bytes of a message. Fields that the message does not have are left out; values must have the types of their fields. */
+/** Encodes a message. Fields that it does not have are left out; values must have the types of their fields. */
 export function encodeMessage(type: MessageType, value: JsonObject): Uint8Array {
   const writer = new BinaryWriter()
   for (const field of type.wireFields) writeField(field, value, writer)
@@ -84,7 +85,9 @@ function writeNumbered(field: MessageField, number: number, value: JsonValue, wr
   }
 }
 
-/** A field that is no pointer is on the wire even when it is zero; bytes and named lists are not. */
+/**
+ * Returns true for fields that are written even when zero: those that are no pointers, except bytes and named lists.
+ */
 function writeZero(field: MessageField, writer: BinaryWriter): void {
   const { message } = field
   if (message === undefined) {

@@ -1,4 +1,5 @@
-// The envelope of Kubernetes' protobuf bodies: four magic bytes and a runtime.Unknown that names the kind and carries the object's message.
+// The envelope of Kubernetes' protobuf bodies: four magic bytes and a runtime.Unknown with the kind and the object's
+// message.
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { ProtobufError } from './protobuf-error.ts'
 
@@ -11,7 +12,7 @@ export interface Envelope {
 
 const magic = new Uint8Array([0x6b, 0x38, 0x73, 0x00])
 
-/** Whether bytes begin as a protobuf body of Kubernetes. */
+/** Returns true when bytes begin like a protobuf body of Kubernetes. */
 export function hasEnvelope(bytes: Uint8Array): boolean {
   return bytes.length >= magic.length && magic.every((byte, index) => bytes[index] === byte)
 }
@@ -33,7 +34,7 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
   return { apiVersion, kind, raw }
 }
 
-/** Writes an envelope, content encoding and type as the empty strings that the server sends. */
+/** Writes an envelope; content encoding and type are empty strings, like the server's. */
 export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Uint8Array {
   const type = new BinaryWriter().tag(1, 2).string(apiVersion).tag(2, 2).string(kind).finish()
   const unknown = new BinaryWriter()

@@ -1,4 +1,5 @@
-// Objects of built-in kinds to and from `application/vnd.kubernetes.protobuf`. Custom resources and Tables have no such form.
+// The codec for `application/vnd.kubernetes.protobuf`, for objects of built-in kinds. Custom resources and Tables have
+// no protobuf form.
 import type { JsonObject } from '@fairlead/kube'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import { decodeMessage } from './decode-message.ts'
@@ -10,7 +11,7 @@ import { ProtobufError } from './protobuf-error.ts'
 
 const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'
 
-/** Kinds that every group has, whatever version they are sent with. */
+/** Kinds that are registered in every group version. */
 const metaKinds: ReadonlySet<string> = new Set([
   'APIGroup',
   'APIGroupList',
@@ -29,7 +30,8 @@ const metaKinds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Decodes a body. The result has apiVersion and kind as its envelope says; fields that are absent on the wire are absent in it.
+ * Decodes a body. The result has apiVersion and kind as its envelope says; fields that are absent on the wire are
+ * absent in it.
  * @throws ProtobufError for bytes that are none of ours
  */
 export function decodeProtobuf(bytes: Uint8Array): JsonObject {
@@ -47,7 +49,7 @@ export function decodeProtobuf(bytes: Uint8Array): JsonObject {
   }
 }
 
-/** The object as protobuf in its envelope; undefined when its kind has no such form. */
+/** Encodes an object as protobuf in its envelope; returns undefined when its kind has no protobuf form. */
 export function encodeProtobuf(object: JsonObject): Uint8Array | undefined {
   const { apiVersion = '', kind } = object
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined
@@ -55,7 +57,7 @@ export function encodeProtobuf(object: JsonObject): Uint8Array | undefined {
   return type === undefined ? undefined : sealEnvelope({ apiVersion, kind, raw: encodeMessage(type, object) })
 }
 
-/** One frame of a watch: its length in four bytes, then a bare WatchEvent that holds the object in its envelope. */
+/** Encodes one frame of a watch: its length in four bytes, then a bare WatchEvent with the object in its envelope. */
 export function encodeProtobufEvent(type: string, object: JsonObject): Uint8Array {
   const enveloped = encodeProtobuf(object) ?? new Uint8Array()
   const extension = new BinaryWriter().tag(1, 2).bytes(enveloped).finish()
@@ -66,7 +68,7 @@ export function encodeProtobufEvent(type: string, object: JsonObject): Uint8Arra
   return frame
 }
 
-/** What the server hands to its endpoints. */
+/** The codec that the server passes to its handlers. */
 export const protobufCodec: {
   decode(body: Uint8Array): JsonObject
   encode(object: JsonObject): Uint8Array | undefined

@@ -1,4 +1,4 @@
-// Endpoints of capabilities: a path prefix each, called with a client that has the rights of the caller.
+// HTTP endpoints of capabilities: one path prefix each, called with a client that acts as the user of the request.
 import type { Client } from '@fairlead/client'
 import type { Route as CapabilityRoute, RouteRequest } from '@fairlead/controller'
 import { requestEntityTooLarge } from '@fairlead/kube'
@@ -7,10 +7,10 @@ import type { Route, UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerValue } from '../response/response.ts'
 
-/** Bytes that a body may have where a route says nothing. */
-const usualLimit = 1_048_576
+/** The default limit of a body in bytes. */
+const defaultLimit = 1_048_576
 
-/** Routes that come while the server runs. */
+/** Routes that are added while the server runs. */
 export class CapabilityRoutes implements Route {
   readonly #routes: CapabilityRoute[] = []
   readonly #clientOf: (user: UserInfo) => Client
@@ -19,23 +19,23 @@ export class CapabilityRoutes implements Route {
     this.#clientOf = clientOf
   }
 
-  /** Serves a route from now on. */
+  /** Adds a route. */
   add(route: CapabilityRoute): void {
     this.#routes.push(route)
   }
 
-  /** Paths below a prefix read like resources where it begins with `/api/`; they are the route's all the same. */
+  /** Paths below a prefix that begins with `/api/` look like resources but belong to the route. */
   owns(path: string): boolean {
-    return this.#owner(path) !== undefined
+    return this.#routeOf(path) !== undefined
   }
 
   bodyLimit(path: string): number | undefined {
-    const route = this.#owner(path)
+    const route = this.#routeOf(path)
     return route && limitOf(route)
   }
 
   upgrades(path: string): boolean {
-    return this.#owner(path)?.upgrade !== undefined
+    return this.#routeOf(path)?.upgrade !== undefined
   }
 
   async upgrade(
@@ -44,7 +44,7 @@ export class CapabilityRoutes implements Route {
     user: UserInfo,
   ): Promise<UpgradeHandler | undefined> {
     const route = this.#find(segments)
-    return route?.upgrade?.(this.#about(route, request, segments, user))
+    return route?.upgrade?.(this.#routeRequest(route, request, segments, user))
   }
 
   async handle(
@@ -54,13 +54,13 @@ export class CapabilityRoutes implements Route {
   ): Promise<ServerResponse | undefined> {
     const route = this.#find(segments)
     if (route === undefined) return undefined
-    const answer = await route.handle({
-      ...this.#about(route, request, segments, user),
+    const result = await route.handle({
+      ...this.#routeRequest(route, request, segments, user),
       method: request.method,
       body: bodyOf(request, limitOf(route)),
     })
-    if (answer === undefined) return undefined
-    const { status, body, headers } = answer
+    if (result === undefined) return undefined
+    const { status, body, headers } = result
     const response = answerValue(status, body, { encoding: 'json', pretty: false, encodeProtobuf: undefined })
     return {
       ...response,
@@ -68,7 +68,7 @@ export class CapabilityRoutes implements Route {
     }
   }
 
-  #about(
+  #routeRequest(
     route: CapabilityRoute,
     { query, headers, signal }: ServerRequest,
     segments: readonly string[],
@@ -78,7 +78,7 @@ export class CapabilityRoutes implements Route {
     return { path, query, headers, user, client: this.#clientOf(user), signal }
   }
 
-  #owner(path: string): CapabilityRoute | undefined {
+  #routeOf(path: string): CapabilityRoute | undefined {
     return this.#routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
   }
 
@@ -88,14 +88,17 @@ export class CapabilityRoutes implements Route {
 }
 
 function limitOf({ bodyLimit }: CapabilityRoute): number {
-  return bodyLimit ?? usualLimit
+  return bodyLimit ?? defaultLimit
 }
 
 function segmentsOf({ prefix }: CapabilityRoute): readonly string[] {
   return prefix.split('/').filter((segment) => segment !== '')
 }
 
-/** The door has held bodies to the limit; requests without a door come here first. @throws StatusError 413 */
+/**
+ * Returns the body as a string. The listener has enforced the limit already, but in-process requests come without one.
+ * @throws StatusError 413
+ */
 function bodyOf({ body }: ServerRequest, limit: number): string {
   if (body === undefined) return ''
   if (!(body instanceof Uint8Array)) return JSON.stringify(body.json)

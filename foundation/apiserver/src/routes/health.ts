@@ -1,10 +1,10 @@
-// Health, readiness and version: what probes and clients ask first.
+// The routes of health, readiness and version.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { answerText, answerValue } from '../response/response.ts'
 import type { Route } from '../http/route.ts'
 
-/** One check behind `/readyz`; undefined = fine, else what is wrong. */
+/** One check behind `/readyz`; returns undefined when healthy, else the problem. */
 export interface HealthCheck {
   readonly name: string
   readonly check: () => string | undefined
@@ -12,7 +12,7 @@ export interface HealthCheck {
 
 const roots: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
 
-/** `/healthz`, `/livez` and `/readyz`, whole or one check at a time, with `?verbose` and `?exclude=`. */
+/** Serves `/healthz`, `/livez` and `/readyz`, all checks or one, with `?verbose` and `?exclude=`. */
 export function healthRoute(checks: readonly HealthCheck[]): Route {
   return {
     handle(request, [root, name, ...rest]) {
@@ -28,14 +28,14 @@ export function healthRoute(checks: readonly HealthCheck[]): Route {
   }
 }
 
-/** One check alone answers without the header against guessing of types that the whole has. */
+/** Returns the response for a single check, which lacks the header `x-content-type-options` like the real server's. */
 function checkPassed(): ServerResponse {
   const { headers, ...rest } = answerText(200, 'ok')
   const { 'x-content-type-options': _sniffing, ...kept } = headers
   return { ...rest, headers: kept }
 }
 
-/** `/version`. */
+/** Serves `/version`. */
 export function versionRoute(version: Readonly<Record<string, string>>): Route {
   return {
     handle(request, segments) {

@@ -1,6 +1,6 @@
-// `clientConfig` of webhooks, of admission and of conversion alike: where they are and whom to trust.
+// The `clientConfig` of admission and conversion webhooks: their address and trusted authorities.
 
-/** Where a webhook is: exactly one of `url` and `service`. */
+/** The address of a webhook: exactly one of `url` and `service`. */
 export interface WebhookClientConfig {
   readonly url?: string
   readonly service?: {
@@ -13,14 +13,14 @@ export interface WebhookClientConfig {
   readonly caBundle?: string
 }
 
-/** The address of a webhook, with the service's DNS name where it is one. @throws TypeError for a URL that is none */
+/** Returns the URL of a webhook, with the DNS name of its service. @throws TypeError for an invalid URL */
 export function webhookUrl({ url, service }: WebhookClientConfig): URL {
   if (service === undefined) return new URL(url ?? '')
   const { namespace = '', name = '', path = '', port = 443 } = service
   return new URL(`https://${name}.${namespace}.svc:${port}${path.startsWith('/') ? path : `/${path}`}`)
 }
 
-/** A URL as Go prints it, with the port that was given even where it is the usual one. */
+/** Formats a URL like Go, with the configured port even when it is the default one. */
 export function shownUrl({ service }: WebhookClientConfig, url: URL): string {
   if (service === undefined) return url.toString()
   return `${url.protocol}//${url.hostname}:${service.port ?? 443}${url.pathname}${url.search}`

@@ -1,13 +1,13 @@
-// Services as webhooks name them. There is no cluster network here: a Service leads to where the caller says, or to a ready address of its
-// EndpointSlices, which may well be on this machine.
+// Resolves the Services of webhooks. There is no cluster network here: a Service resolves to the address that the
+// caller configures, or to a ready address of its EndpointSlices, which may be on this machine.
 import type { HookResolver } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 
-/** Where Services and their EndpointSlices are looked up. */
+/** The source of Services and their EndpointSlices. */
 export interface ServiceSource {
   readonly read: (resource: string, key: string) => KubeObject | undefined
   readonly list: (resource: string) => Iterable<KubeObject>
-  /** Asked first, with `name.namespace.svc`; undefined: not known. */
+  /** Called first, with `name.namespace.svc`; returns undefined for unknown hosts. */
   readonly resolve: HookResolver | undefined
 }
 
@@ -23,11 +23,14 @@ interface Service extends KubeObject {
   readonly spec?: { readonly ports?: readonly { readonly name?: string; readonly port?: number }[] }
 }
 
-/** Finds addresses of `name.namespace.svc` hosts; throws an Error with the real server's words where it has some. */
+/**
+ * Returns the resolver of `name.namespace.svc` hosts; it throws an Error in the words of the real server where that has
+ * some.
+ */
 export function serviceAddresses(source: ServiceSource): HookResolver {
   return async (host, port) => {
-    const told = await source.resolve?.(host, port)
-    if (told !== undefined) return told
+    const configured = await source.resolve?.(host, port)
+    if (configured !== undefined) return configured
     const match = /^([^.]+)\.([^.]+)\.svc$/.exec(host)
     if (match === null) return undefined
     const [, name, namespace] = match as unknown as [string, string, string]

@@ -1,5 +1,5 @@
-// Calls of webhooks: POST a review as JSON, read one back, within the webhook's time and a bound on its size. Failures are told in the words of Go's HTTP
-// client, which is what users of the real server look for.
+// The client of webhooks: POSTs a review as JSON and reads the response within the timeout and a size limit. Errors
+// have the words of Go's HTTP client, which users of the real server know.
 import { HookClient, HookError } from '@fairlead/controller'
 import type { HookResponse, HookResolver } from '@fairlead/controller'
 import { isJsonObject, JsonSyntaxError, parseJson, stringifyJson } from '@fairlead/kube'
@@ -8,8 +8,8 @@ import { shownUrl, webhookUrl } from './client-config.ts'
 import type { WebhookClientConfig } from './client-config.ts'
 
 /**
- * A webhook gave no answer that can be read.
- * @internal told as a StatusError
+ * A webhook call failed or its response is unreadable.
+ * @internal reported as a StatusError
  */
 export class WebhookError extends Error {
   readonly code = 'WebhookFailed'
@@ -19,15 +19,15 @@ export class WebhookError extends Error {
 export interface WebhookCall {
   readonly config: WebhookClientConfig
   readonly body: JsonObject
-  /** Seconds that the whole call may take. */
+  /** Timeout of the whole call in seconds. */
   readonly timeoutSeconds: number
-  /** Tells the webhook its time in the query, as calls of admission do. */
+  /** Adds the timeout to the query, as admission does. */
   readonly announcesTimeout: boolean
 }
 
-/** The largest answer in bytes. */
-const maxAnswerBytes = 32 * 1024 * 1024
-/** Whatever the status, the answer is ours to judge. */
+/** The maximum size of a response in bytes. */
+const maxResponseBytes = 32 * 1024 * 1024
+/** Every status; the caller judges it. */
 const everyStatus: readonly number[] = Array.from({ length: 400 }, (_unused, index) => 200 + index)
 
 /** Calls webhooks over kept-alive connections. */
@@ -38,7 +38,7 @@ export class WebhookClient implements AsyncDisposable {
     this.#hooks = new HookClient({ ...options, userAgent: 'kube-apiserver-admission' })
   }
 
-  /** The review that a webhook answers with. @throws WebhookError */
+  /** Posts a review and returns the webhook's. @throws WebhookError */
   async post({ config, body, timeoutSeconds, announcesTimeout }: WebhookCall): Promise<JsonObject> {
     const url = webhookUrl(config)
     if (announcesTimeout) url.searchParams.set('timeout', `${timeoutSeconds}s`)
@@ -66,7 +66,7 @@ export class WebhookClient implements AsyncDisposable {
         {
           url: url.toString(),
           timeout: timeoutSeconds * 1000,
-          maxResponseBytes: maxAnswerBytes,
+          maxResponseBytes,
           ...(caBundle === '' ? {} : { tls: { ca: Buffer.from(caBundle, 'base64').toString('utf8') } }),
         },
         { body, alsoAccepted: everyStatus },
@@ -87,7 +87,7 @@ function reasonOf(error: HookError, url: URL): string {
     case 'HookAddressUnknown':
       return cause?.message ?? error.message
     case 'HookAnswerTooLarge':
-      return `the answer has more than ${maxAnswerBytes} bytes`
+      return `the response has more than ${maxResponseBytes} bytes`
     default:
       return connectionText(cause, url) ?? error.message
   }
@@ -120,10 +120,10 @@ function connectionText(
   return code === 'ECONNRESET' ? 'EOF' : cause?.message
 }
 
-/** What Go's REST client says of a status that is no success and comes with no Status object. */
+/** Returns the message of Go's REST client for an error response without a Status object. */
 function statusText({ status, text }: HookResponse): string {
-  const told = statusMessage(text)
-  if (told !== undefined) return told
+  const message = statusMessage(text)
+  if (message !== undefined) return message
   switch (status) {
     case 400:
       return 'the server rejected our request for an unknown reason'

@@ -1,17 +1,18 @@
-// Aggregated ClusterRoles: their rules are those of every other role that a selector picks. Pure; a controller writes the result.
+// Aggregated ClusterRoles: their rules are those of every other role that a selector matches. Pure; a controller writes
+// the result.
 import { jsonEqual, selectorFrom } from '@fairlead/kube'
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import type { PolicyRule } from './policy-rule.ts'
 
-/** A ClusterRole as far as aggregation looks at it. */
+/** The fields of a ClusterRole that aggregation reads. */
 export interface AggregatedClusterRole extends KubeObject {
   readonly aggregationRule?: { readonly clusterRoleSelectors?: readonly LabelSelector[] } | null
   readonly rules?: readonly PolicyRule[] | null
 }
 
 /**
- * The rules that `role` should have, given all cluster roles; undefined when it does not aggregate. Each rule once, in the order of the selectors
- * and of the roles' names. A role never aggregates itself.
+ * Returns the rules that `role` should have, given all cluster roles; undefined without an aggregation rule. Each rule
+ * once, in the order of the selectors and of the roles' names. A role never aggregates itself.
  */
 export function aggregatedRules(
   role: AggregatedClusterRole,

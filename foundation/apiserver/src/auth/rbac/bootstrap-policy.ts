@@ -1,5 +1,5 @@
-// The roles and bindings that every cluster has from its first second on, as Kubernetes 1.35 makes them. Left out are the roles of components that
-// have no place here: kubelets, schedulers, proxies, and the service accounts of the real controller manager.
+// The bootstrap roles and bindings of every cluster, as Kubernetes 1.35 creates them. Roles of components that do not
+// exist here are left out: kubelets, schedulers, proxies, and the service accounts of the real controller manager.
 import type { KubeObject } from '@fairlead/kube'
 import {
   authenticatedGroup,
@@ -24,7 +24,7 @@ function rule(verbs: readonly string[], group: string, ...resources: readonly st
   return { verbs, apiGroups: [group], resources }
 }
 
-/** Events are served by two groups. */
+/** Returns a rule for Events, which two groups serve. */
 function events(verbs: readonly string[]): PolicyRule {
   return { verbs, apiGroups: ['', 'events.k8s.io'], resources: ['events'] }
 }
@@ -237,12 +237,12 @@ const aggregates: readonly AggregatedClusterRole[] = [
 ]
 
 /**
- * ClusterRoles, Roles and bindings of a fresh cluster, with the rules of aggregated roles filled in. They lack what the server adds (uid, times).
- * Namespace `kube-system` holds one Role, which extension API servers are bound to.
+ * Returns the ClusterRoles, Roles and bindings of a new cluster, with the rules of aggregated roles filled in, without
+ * the fields that the server sets (uid, times). Namespace `kube-system` has one Role, for extension API servers.
  */
 export function bootstrapPolicy(): readonly KubeObject[] {
   const roles: AggregatedClusterRole[] = [...clusterRoles]
-  // A view is part of every edit, an edit of every admin: in this order each finds its parts filled.
+  // edit aggregates view, and admin aggregates edit: in this order each finds its parts filled in.
   for (const role of aggregates) roles.push({ ...role, rules: aggregatedRules(role, roles) ?? [] })
   return [
     ...roles,

@@ -1,5 +1,5 @@
-// Nobody gives what they do not hold: the checks of role and binding endpoints, before an object is validated.
-// Kubernetes' pkg/registry/rbac/*/policybased.
+// Prevention of privilege escalation: users may grant only permissions that they hold. Checks writes of roles and
+// bindings before validation, as Kubernetes' pkg/registry/rbac/*/policybased.
 import { asJson, forbidden, goQuote, jsonEqual, notFound } from '@fairlead/kube'
 import type { KubeObject, StatusError, UserInfo } from '@fairlead/kube'
 import { mastersGroup } from '../../identity/well-known-users.ts'
@@ -21,7 +21,7 @@ export interface RbacWrite {
   readonly old: KubeObject | undefined
 }
 
-/** What the checks decide on. */
+/** The RBAC state that the checks read. */
 export interface RbacState {
   readonly authorizer: RbacAuthorizer
   readonly roles: RoleReader
@@ -33,14 +33,14 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
 
-/** The resources that {@link checkEscalation} guards. */
+/** Returns true for the resources that {@link checkEscalation} guards. */
 export function isEscalationGuarded(apiGroup: string, resource: string): resource is RbacWrite['resource'] {
   return apiGroup === group && ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'].includes(resource)
 }
 
 /**
- * The error that a write of a role or a binding deserves: 403 when it gives permissions that the user lacks, 404 when the bound role is missing.
- * Undefined when it may go on.
+ * Returns the error for a write of a role or a binding: 403 when it grants permissions that the user lacks, 404 when
+ * the bound role is missing; undefined when it is allowed.
  */
 export function checkEscalation(write: RbacWrite, state: RbacState): StatusError | undefined {
   if (write.user.groups.includes(mastersGroup)) return undefined
@@ -57,12 +57,12 @@ function checkRole(write: RbacWrite, state: RbacState): StatusError | undefined 
       .allowed
   )
     return undefined
-  const refusal = missingPermissions(readRules(asJson(object).rules), write, state)
-  if (refusal !== undefined) return refuse(write, refusal)
+  const missing = missingPermissions(readRules(asJson(object).rules), write, state)
+  if (missing !== undefined) return forbiddenWrite(write, missing)
   const aggregates =
     resource === 'clusterroles' && (hasAggregationRule(object) || (old !== undefined && hasAggregationRule(old)))
   if (aggregates && missingPermissions(everything, write, state) !== undefined) {
-    return refuse(write, 'must have cluster-admin privileges to use the aggregationRule')
+    return forbiddenWrite(write, 'must have cluster-admin privileges to use the aggregationRule')
   }
   return undefined
 }
@@ -83,11 +83,11 @@ function checkBinding(write: RbacWrite, state: RbacState): StatusError | undefin
   if (state.authorizer.authorize(bind).allowed) return undefined
   const rules = state.roles.rulesOf(roleRef, namespace)
   if (rules === undefined) return notFound({ group, plural: resource }, roleRef.name)
-  const refusal = missingPermissions(rules, write, state)
-  return refusal === undefined ? undefined : refuse(write, refusal)
+  const missing = missingPermissions(rules, write, state)
+  return missing === undefined ? undefined : forbiddenWrite(write, missing)
 }
 
-function refuse({ resource, object }: RbacWrite, detail: string): StatusError {
+function forbiddenWrite({ resource, object }: RbacWrite, detail: string): StatusError {
   return forbidden({ group, plural: resource }, object.metadata.name ?? '', detail)
 }
 
@@ -112,12 +112,15 @@ function hasAggregationRule(object: KubeObject): boolean {
   return (rule?.clusterRoleSelectors?.length ?? 0) > 0
 }
 
-/** Finalizers and owner references may always be taken away, or garbage collection could be blocked by roles nobody may write. */
+/**
+ * Returns true when only finalizers and owner references change: otherwise roles that no controller may write would
+ * block garbage collection.
+ */
 function changesOnlyGarbageCollection(object: KubeObject, old: KubeObject): boolean {
-  return jsonEqual(withoutBookkeeping(object), withoutBookkeeping(old))
+  return jsonEqual(withoutGarbageCollectionFields(object), withoutGarbageCollectionFields(old))
 }
 
-function withoutBookkeeping(object: KubeObject): object {
+function withoutGarbageCollectionFields(object: KubeObject): object {
   const {
     ownerReferences: _owners,
     finalizers: _finalizers,

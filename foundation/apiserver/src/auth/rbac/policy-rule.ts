@@ -1,5 +1,6 @@
-// Rules of Roles and ClusterRoles: what they allow, and whether some rules cover others (the question of escalation). Pure.
-// The semantics are those of Kubernetes' plugin/pkg/auth/authorizer/rbac and pkg/registry/rbac/validation.
+// Rules of Roles and ClusterRoles: the requests that they allow, and whether some rules cover others (for escalation
+// checks). Pure. The semantics are those of Kubernetes' plugin/pkg/auth/authorizer/rbac and
+// pkg/registry/rbac/validation.
 import { goQuote } from '@fairlead/kube'
 import type { Attributes } from '../../identity/authorizer.ts'
 
@@ -14,7 +15,7 @@ export interface PolicyRule {
 
 const none: readonly string[] = []
 
-/** A rule allows a request. */
+/** Returns true when a rule allows a request. */
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!hasOrAll(rule.verbs, attributes.verb)) return false
   if (attributes.resource === undefined) {
@@ -42,7 +43,7 @@ function pathCovers(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, '')))
 }
 
-/** The parts of `wanted` that `held` does not cover, each with a single verb and resource. */
+/** Returns the parts of `wanted` that `held` does not cover, each with a single verb and resource. */
 export function missingRules(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   return wanted.flatMap((rule) => [...splitRule(rule)]).filter((part) => !held.some((rule) => ruleCovers(rule, part)))
 }
@@ -97,7 +98,9 @@ function hasOrAll(list: readonly string[], item: string): boolean {
   return list.includes('*') || list.includes(item)
 }
 
-/** Joins the verbs of rules that differ in nothing else; rules with several groups, resources or names stay as they are. */
+/**
+ * Merges the verbs of rules that are otherwise equal; rules with several groups, resources or names stay as they are.
+ */
 export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const complex: PolicyRule[] = []
   const simple = new Map<string, { readonly rule: PolicyRule; readonly verbs: Set<string> }>()
@@ -115,7 +118,7 @@ export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   return [...complex, ...[...simple.values()].map(({ rule, verbs }) => ({ ...rule, verbs: [...verbs] }))]
 }
 
-/** `{APIGroups:["apps"], Resources:["*"], Verbs:["*"]}`, as messages about escalation show a rule. */
+/** Formats a rule for messages about escalation: `{APIGroups:["apps"], Resources:["*"], Verbs:["*"]}`. */
 export function describeRule(rule: PolicyRule): string {
   const parts: readonly [string, readonly string[] | undefined][] = [
     ['APIGroups', rule.apiGroups],
@@ -130,7 +133,7 @@ export function describeRule(rule: PolicyRule): string {
   return `{${shown.join(', ')}}`
 }
 
-/** A list as Go's `%q` prints it: `["a" "b"]`. */
+/** Formats a list like Go's `%q`: `["a" "b"]`. */
 export function goList(list: readonly string[]): string {
   return `[${list.map(goQuote).join(' ')}]`
 }

@@ -1,4 +1,4 @@
-// The RBAC authorizer: a request is allowed when a rule of a role that is bound to its user allows it.
+// The RBAC authorizer: allows a request when a rule of a role that is bound to its user allows it.
 import { goQuote } from '@fairlead/kube'
 import type { Attributes, Authorizer, Decision, UserRules } from '../../identity/authorizer.ts'
 import type { UserInfo } from '@fairlead/kube'
@@ -8,16 +8,16 @@ import type { PolicyRule } from './policy-rule.ts'
 import type { Binding, Grant, RoleReader } from './role-index.ts'
 
 const allowed: Decision = Object.freeze({ allowed: true, reason: '' })
-const refused: Decision = Object.freeze({ allowed: false, reason: '' })
+const denied: Decision = Object.freeze({ allowed: false, reason: '' })
 
-/** The rules of a user, with the roles that could not be found. */
+/** The rules of a user, with an error for each missing role. */
 export interface ResolvedRules {
   readonly rules: readonly PolicyRule[]
-  /** Texts, empty when every bound role exists. */
+  /** Error messages; empty when every bound role exists. */
   readonly errors: readonly string[]
 }
 
-/** Decides by roles and bindings. `system:masters` is allowed everything. */
+/** Authorizes by roles and bindings. `system:masters` has all permissions. */
 export class RbacAuthorizer implements Authorizer {
   readonly #roles: RoleReader
 
@@ -37,7 +37,7 @@ export class RbacAuthorizer implements Authorizer {
       if (rules.some((rule) => ruleAllows(rule, attributes)))
         return { allowed: true, reason: `RBAC: allowed by ${describeGrant(grant)}` }
     }
-    return errors.length === 0 ? refused : { allowed: false, reason: `RBAC: ${joinErrors(errors)}` }
+    return errors.length === 0 ? denied : { allowed: false, reason: `RBAC: ${joinErrors(errors)}` }
   }
 
   rulesFor(user: UserInfo, namespace: string): UserRules {
@@ -56,7 +56,7 @@ export class RbacAuthorizer implements Authorizer {
     }
   }
 
-  /** Every rule that a user has, cluster-wide ones first. */
+  /** Returns every rule of a user, cluster-wide ones first. */
   resolve(user: UserInfo, namespace: string): ResolvedRules {
     const errors: string[] = []
     const rules = this.#roles.grantsOf(user, namespace).flatMap(({ binding }) => this.#rulesOf(binding, errors))
@@ -81,7 +81,7 @@ function describeGrant({ binding, subject }: Grant): string {
   return `${which} of ${roleRef.kind} ${goQuote(roleRef.name)} to ${subject.kind} ${goQuote(`${subject.name}${account}`)}`
 }
 
-/** Several errors as Kubernetes' aggregate prints them, each text once. */
+/** Joins errors as Kubernetes' aggregate prints them, each message once. */
 function joinErrors(errors: readonly string[]): string {
   const distinct = [...new Set(errors)]
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`

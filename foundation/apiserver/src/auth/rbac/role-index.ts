@@ -1,17 +1,18 @@
-// Roles and bindings of the store, parsed once and indexed by whom they speak of. Follows the store change by change.
+// An index of the stored roles and bindings, parsed once, by subject. Watches the store.
+import { isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue, UserInfo } from '@fairlead/kube'
 import type { Change, Store } from '../../storage/store.ts'
 import { serviceAccountName } from '../../identity/well-known-users.ts'
 import type { PolicyRule } from './policy-rule.ts'
 
-/** Whom a binding speaks of. */
+/** A subject of a binding. */
 export interface Subject {
   readonly kind: string
   readonly name: string
   readonly namespace: string
 }
 
-/** Which role a binding gives. */
+/** The role of a binding. */
 export interface RoleRef {
   readonly apiGroup: string
   readonly kind: string
@@ -26,17 +27,19 @@ export interface Binding {
   readonly subjects: readonly Subject[]
 }
 
-/** A binding that speaks of a user, and the first of its subjects that does. */
+/** A binding that matches a user, with its first matching subject. */
 export interface Grant {
   readonly binding: Binding
   readonly subject: Subject
 }
 
-/** What {@link RoleIndex} offers to those who decide. */
+/** The read interface of {@link RoleIndex}. */
 export interface RoleReader {
-  /** The rules of a role; undefined when it does not exist. `namespace` is that of the binding. */
+  /** Returns the rules of a role; undefined when it does not exist. `namespace` is that of the binding. */
   rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined
-  /** Cluster-wide grants of a user, then those of a namespace ('' for none), each by name of the binding. */
+  /**
+   * Returns the cluster-wide grants of a user, then those of a namespace ('' for none), sorted by name of the binding.
+   */
   grantsOf(user: UserInfo, namespace: string): readonly Grant[]
 }
 
@@ -45,9 +48,9 @@ const roles = 'roles.rbac.authorization.k8s.io'
 const clusterRoleBindings = 'clusterrolebindings.rbac.authorization.k8s.io'
 const roleBindings = 'rolebindings.rbac.authorization.k8s.io'
 
-/** Roles and bindings, kept current. */
+/** The index of roles and bindings. */
 export class RoleIndex implements RoleReader, Disposable {
-  /** By key; roles of a namespace have a slash in it, cluster roles do not. */
+  /** By key; keys of namespaced roles contain a slash, those of cluster roles do not. */
   readonly #roles = new Map<string, readonly PolicyRule[]>()
   readonly #bindings = new Map<string, Binding>()
   /** Namespace ('' for cluster-wide) -> subject -> bindings by key. */
@@ -56,7 +59,7 @@ export class RoleIndex implements RoleReader, Disposable {
 
   private constructor() {}
 
-  /** Reads what the store holds and follows it from there. */
+  /** Reads the stored roles and bindings and watches their changes. */
   static async follow(store: Store): Promise<RoleIndex> {
     const index = new RoleIndex()
     for (const resource of [clusterRoles, roles, clusterRoleBindings, roleBindings]) {
@@ -90,7 +93,7 @@ export class RoleIndex implements RoleReader, Disposable {
     }
     const grants: Grant[] = []
     for (const binding of found.values()) {
-      const subject = binding.subjects.find((candidate) => speaksOf(candidate, binding.namespace, user))
+      const subject = binding.subjects.find((candidate) => matchesUser(candidate, binding.namespace, user))
       if (subject !== undefined) grants.push({ binding, subject })
     }
     return grants.length < 2
@@ -100,26 +103,27 @@ export class RoleIndex implements RoleReader, Disposable {
 
   #apply({ type, entry }: Change): void {
     const { resource, key, object } = entry
-    const gone = type === 'delete'
+    const isDeleted = type === 'delete'
     if (resource === clusterRoles || resource === roles) {
-      if (gone) this.#roles.delete(key)
+      if (isDeleted) this.#roles.delete(key)
       else this.#roles.set(key, readRules(object.rules))
       return
     }
-    // A ClusterRoleBinding's key has no slash, so the two kinds never meet.
+    // A ClusterRoleBinding's key has no slash, so the keys of the two kinds never collide.
     const old = this.#bindings.get(key)
-    if (old !== undefined) this.#unlink(key, old)
-    if (gone) this.#bindings.delete(key)
-    else this.#link(key, readBinding(object))
+    if (old !== undefined) this.#removeBinding(key, old)
+    if (isDeleted) this.#bindings.delete(key)
+    else this.#addBinding(key, readBinding(object))
   }
 
-  #link(key: string, binding: Binding): void {
+  #addBinding(key: string, binding: Binding): void {
     this.#bindings.set(key, binding)
-    const subjects = getOrMake(this.#bySubject, binding.namespace)
-    for (const subject of binding.subjects) getOrMake(subjects, subjectId(subject, binding.namespace)).set(key, binding)
+    const subjects = getOrCreate(this.#bySubject, binding.namespace)
+    for (const subject of binding.subjects)
+      getOrCreate(subjects, subjectId(subject, binding.namespace)).set(key, binding)
   }
 
-  #unlink(key: string, binding: Binding): void {
+  #removeBinding(key: string, binding: Binding): void {
     const subjects = this.#bySubject.get(binding.namespace)
     if (subjects === undefined) return
     for (const subject of binding.subjects) {
@@ -132,7 +136,7 @@ export class RoleIndex implements RoleReader, Disposable {
   }
 }
 
-function getOrMake<Key, Inner, Value>(map: Map<Key, Map<Inner, Value>>, key: Key): Map<Inner, Value> {
+function getOrCreate<Key, Inner, Value>(map: Map<Key, Map<Inner, Value>>, key: Key): Map<Inner, Value> {
   let inner = map.get(key)
   if (inner === undefined) {
     inner = new Map()
@@ -141,13 +145,13 @@ function getOrMake<Key, Inner, Value>(map: Map<Key, Map<Inner, Value>>, key: Key
   return inner
 }
 
-/** A subject in the index: service accounts are found by their user name. */
+/** Returns the key of a subject in the index: service accounts are indexed by their user name. */
 function subjectId(subject: Subject, bindingNamespace: string): string {
   if (subject.kind !== 'ServiceAccount') return `${subject.kind} ${subject.name}`
   return `User ${serviceAccountName(subject.namespace === '' ? bindingNamespace : subject.namespace, subject.name)}`
 }
 
-function speaksOf(subject: Subject, bindingNamespace: string, user: UserInfo): boolean {
+function matchesUser(subject: Subject, bindingNamespace: string, user: UserInfo): boolean {
   switch (subject.kind) {
     case 'User':
       return subject.name === user.name
@@ -162,10 +166,10 @@ function speaksOf(subject: Subject, bindingNamespace: string, user: UserInfo): b
   }
 }
 
-/** The rules of a stored role; what does not fit is left out, because validation has let it through on purpose or never. */
+/** Reads the rules of a stored role; malformed values are skipped: validation has accepted them on purpose or never. */
 export function readRules(value: JsonValue | undefined): readonly PolicyRule[] {
   if (!Array.isArray(value)) return []
-  return value.filter(isObject).map((rule) => ({
+  return value.filter(isJsonObject).map((rule) => ({
     verbs: readStrings(rule.verbs),
     apiGroups: readStrings(rule.apiGroups),
     resources: readStrings(rule.resources),
@@ -174,9 +178,9 @@ export function readRules(value: JsonValue | undefined): readonly PolicyRule[] {
   }))
 }
 
-/** The role that a binding gives; the group defaults to RBAC's own. */
+/** Reads the role of a binding; its group defaults to RBAC's own. */
 export function readRoleRef(binding: JsonObject): RoleRef {
-  const roleRef = isObject(binding.roleRef) ? binding.roleRef : {}
+  const roleRef = isJsonObject(binding.roleRef) ? binding.roleRef : {}
   const apiGroup = readString(roleRef.apiGroup)
   return {
     apiGroup: apiGroup === '' ? 'rbac.authorization.k8s.io' : apiGroup,
@@ -186,8 +190,8 @@ export function readRoleRef(binding: JsonObject): RoleRef {
 }
 
 function readBinding(object: JsonObject): Binding {
-  const metadata = isObject(object.metadata) ? object.metadata : {}
-  const subjects = Array.isArray(object.subjects) ? object.subjects.filter(isObject) : []
+  const metadata = isJsonObject(object.metadata) ? object.metadata : {}
+  const subjects = Array.isArray(object.subjects) ? object.subjects.filter(isJsonObject) : []
   return {
     namespace: readString(metadata.namespace),
     name: readString(metadata.name),
@@ -198,10 +202,6 @@ function readBinding(object: JsonObject): Binding {
       namespace: readString(subject.namespace),
     })),
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function readString(value: JsonValue | undefined): string {

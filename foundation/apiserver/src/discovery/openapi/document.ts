@@ -1,4 +1,4 @@
-// The OpenAPI v3 document of one group version: operations of its resources and every schema that they need.
+// The OpenAPI v3 document of one group version: the operations of its resources and the schemas that they refer to.
 import type { JsonObject, SchemaNode } from '@fairlead/kube'
 import { formatApiVersion, isJsonObject } from '@fairlead/kube'
 import { schemaName } from '@fairlead/builtin-kinds'
@@ -10,10 +10,10 @@ import { SchemaCollector, schemaReference } from './schemas.ts'
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 
-/** The version that documents of built-in groups name. */
+/** The version in the documents of built-in groups. */
 const kubernetesVersion = 'v1.35.4'
 
-/** The document of a group version. `groups` are all served ones: some kinds are registered in each of them. */
+/** Returns the document of a group version. `groups` are all served ones: some kinds are registered in each of them. */
 export function openApiDocument(group: string, groupVersion: ApiGroupVersion, groups: readonly ApiGroup[]): JsonObject {
   const collector = new SchemaCollector((kind) => everyGroupVersion(kind, groups))
   const { resources } = groupVersion
@@ -34,7 +34,7 @@ function everyGroupVersion(kind: string, groups: readonly ApiGroup[]): JsonObjec
   return groups.flatMap(({ name, versions }) => versions.map(({ version }) => ({ group: name, kind, version })))
 }
 
-/** Adds the schemas of a resource to the document and says what they are called in it. */
+/** Adds the schemas of a resource to the document and returns their names. */
 function schemasOf(
   group: string,
   { definition, version }: VersionedResource,
@@ -77,14 +77,14 @@ interface Kind {
   readonly kind: string
 }
 
-/** A custom resource's own schema with what every object has. */
+/** Returns the schema of a custom resource with apiVersion, kind and metadata added. */
 function objectSchema(root: SchemaNode | undefined, kind: Kind): JsonObject {
   const own = (root ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }) as unknown as JsonObject
   const properties = isJsonObject(own['properties']) ? own['properties'] : {}
   return {
     ...own,
     type: 'object',
-    // A kind without declared fields stays as open as its author left it.
+    // A kind without declared fields stays open.
     ...(root?.properties === undefined && root?.['x-kubernetes-preserve-unknown-fields'] === true
       ? {}
       : {
@@ -111,7 +111,7 @@ const typeMeta: JsonObject = {
   },
 }
 
-/** Embedded resources are objects too: they have apiVersion, kind and metadata beside their own fields. */
+/** Adds apiVersion, kind and metadata to embedded resources. */
 function embeddedObjects(properties: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, isJsonObject(schema) ? withEmbedded(schema) : schema]),

@@ -1,4 +1,5 @@
-// One document per group version, built when first asked for and kept until something in its group version changes.
+// A cache of one document per group version, built on first use and invalidated when a resource of the group version
+// changes.
 import { setImmediate } from 'node:timers/promises'
 import { formatApiVersion } from '@fairlead/kube'
 import type { RegistryReader } from '../../registry/registry.ts'
@@ -11,7 +12,7 @@ interface Entry<T> {
   document?: T
 }
 
-/** Documents by path: `api/v1`, `apis/<group>/<version>`. What servers behind APIServices hold is not among them. */
+/** Documents by path: `api/v1`, `apis/<group>/<version>`. Those of extension API servers are not included. */
 export class GroupDocuments<T> {
   readonly #registry: RegistryReader
   readonly #build: (group: string, version: ApiGroupVersion, groups: readonly ApiGroup[]) => T
@@ -28,7 +29,7 @@ export class GroupDocuments<T> {
     this.#build = build
   }
 
-  /** The document of a path. */
+  /** Returns the document of a path. */
   document(path: string): T | undefined {
     this.#follow()
     const entry = this.#entries.get(path)
@@ -37,7 +38,7 @@ export class GroupDocuments<T> {
     return entry.document
   }
 
-  /** Every document; the same map until something changes. Lets other work run between building two of them. */
+  /** Returns all documents; the same map until a change. Yields to the event loop between building two of them. */
   async all(): Promise<ReadonlyMap<string, T>> {
     for (;;) {
       this.#follow()
@@ -51,7 +52,7 @@ export class GroupDocuments<T> {
     return this.#all
   }
 
-  /** Documents of group versions whose resources are the very same stay: only what a CRD touches is built again. */
+  /** Keeps the documents of group versions with identical resources: only those that a CRD changes are rebuilt. */
   #follow(): void {
     if (this.#epoch === this.#registry.epoch) return
     this.#epoch = this.#registry.epoch

@@ -1,5 +1,5 @@
-// The routes of /openapi/v3: an index with content hashes, and one document per group version, built when first asked for and kept until the
-// registry changes.
+// The routes of /openapi/v3: an index with content hashes, and one document per group version, built on first use and
+// cached until the registry changes.
 import { createHash } from 'node:crypto'
 import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
@@ -14,7 +14,7 @@ import { GroupDocuments } from './group-documents.ts'
 
 const jsonType = 'application/json'
 
-/** Serves OpenAPI v3 of everything that the registry holds, and an index that names what `remote` servers hold. */
+/** Serves OpenAPI v3 of all registered resources, and an index that includes the documents of `remote` servers. */
 export function openApiRoute(
   registry: RegistryReader,
   clock: Clock,
@@ -39,7 +39,7 @@ interface StoredDocument {
   readonly hash: string
 }
 
-/** The index: where each document is, by the hash of its content. */
+/** Returns the index: the URL of each document, with the hash of its content. */
 class OpenApiIndex {
   readonly #documents: GroupDocuments<StoredDocument>
   #of: ReadonlyMap<string, StoredDocument> | undefined
@@ -62,7 +62,7 @@ class OpenApiIndex {
   }
 }
 
-/** The index with the documents of servers behind APIServices, which give them out themselves. */
+/** Returns the index with the documents of extension API servers, which serve them themselves. */
 async function withRemote(
   index: StoredDocument,
   remote: Pick<UpstreamResolver, 'openApiPaths'> | undefined,

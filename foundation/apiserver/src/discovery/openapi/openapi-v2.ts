@@ -1,5 +1,5 @@
-// /openapi/v2: everything in one document, as JSON. As gnostic's protobuf it is reduced to its frame: older kubectl and Helm ask for that, and take kinds
-// that they do not find in there unchecked; the server checks fields itself.
+// The route of /openapi/v2: one document with all groups, as JSON. Its gnostic protobuf form has the frame only: older
+// kubectl and Helm request it, and do not validate kinds that it lacks; the server validates fields itself.
 import { createHash } from 'node:crypto'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import { methodNotAllowed, notAcceptable } from '@fairlead/kube'
@@ -14,13 +14,13 @@ import type { SwaggerPart } from './swagger.ts'
 
 const info = { title: 'Kubernetes', version: 'v1.35.4' }
 
-/** Names of the protobuf form: what clients ask for, and what they are told. */
+/** Media types of the protobuf form: those in Accept headers and the one in responses. */
 const protobufTypes = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ]
 
-/** Serves the OpenAPI v2 document of everything that the registry holds. */
+/** Serves the OpenAPI v2 document of all registered resources. */
 export function openApiV2Route(registry: RegistryReader): Route {
   const document = new SwaggerText(registry)
   const protobuf = documentMessage()
@@ -53,7 +53,7 @@ interface TaggedText {
   readonly etag: string
 }
 
-/** The document's text, made when first asked for and when something has changed. */
+/** The serialized document, built on first use and after changes. */
 class SwaggerText {
   readonly #parts: GroupDocuments<SwaggerPart>
   #of: ReadonlyMap<string, SwaggerPart> | undefined
@@ -77,7 +77,7 @@ class SwaggerText {
   }
 }
 
-/** gnostic's openapi.v2.Document: 1 swagger, 2 info {1 title, 2 version}, 8 paths. */
+/** Encodes gnostic's openapi.v2.Document: 1 swagger, 2 info {1 title, 2 version}, 8 paths. */
 function documentMessage(): Uint8Array {
   const about = new BinaryWriter().tag(1, 2).string(info.title).tag(2, 2).string(info.version).finish()
   return new BinaryWriter().tag(1, 2).string('2.0').tag(2, 2).bytes(about).tag(8, 2).bytes(new Uint8Array()).finish()

@@ -1,6 +1,7 @@
-// Operation ids and tags as Kubernetes derives them from a path and a verb: `listAppsV1NamespacedDeployment`, `apps_v1`.
+// Operation ids and tags as Kubernetes derives them from a path and a verb: `listAppsV1NamespacedDeployment`,
+// `apps_v1`.
 
-/** An operation's place: the verb that its id begins with, and what follows. */
+/** The parts of an operation id: the verb and the subject. */
 export interface OperationName {
   readonly operationId: string
   readonly tag: string
@@ -18,7 +19,9 @@ export function operationName(verb: string, group: string, version: string, subj
   }
 }
 
-/** Letters, digits and underscores of a text; whatever else stands between them makes the next letter a capital. */
+/**
+ * Returns the letters, digits and underscores of a string in camel case: other characters capitalize the next letter.
+ */
 function identifier(text: string, capital: boolean): string {
   let out = ''
   let raise = capital

@@ -1,4 +1,5 @@
-// The operations of one resource: which paths it has, and for each method its id, tag, parameters, bodies and answers.
+// The OpenAPI operations of one resource: its paths, and for each method the id, tag, parameters, request bodies and
+// responses.
 import type { JsonObject } from '@fairlead/kube'
 import { formatApiVersion } from '@fairlead/kube'
 import type { SubresourceDefinition } from '@fairlead/builtin-kinds'
@@ -7,7 +8,7 @@ import { operationName } from './operation-id.ts'
 import { optionNames, queryParameter, sharedParameters } from './parameters.ts'
 import { schemaReference } from './schemas.ts'
 
-/** Names of the schemas that a resource's operations refer to. */
+/** Names of the schemas in a resource's operations. */
 export interface ResourceSchemas {
   readonly object: string
   readonly list: string
@@ -27,7 +28,7 @@ const builtinPatchTypes = [...customPatchTypes, 'application/strategic-merge-pat
 interface Shape {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   readonly action: string
-  /** What the operation id begins with, and what its subject does. */
+  /** The verb of the operation id and of the description. */
   readonly verb: string
   readonly prefix: string
   readonly answers: readonly number[]
@@ -51,7 +52,7 @@ const shapes: Readonly<Record<Verb, Shape>> = {
   delete: { method: 'delete', action: 'delete', verb: 'delete', prefix: '', answers: [200, 202], hasBody: true },
 }
 
-/** What verbs do to objects, for those that cannot be tried. */
+/** The operation of each verb in `noDryRun` of a resource definition. */
 const operations: Readonly<Partial<Record<Verb, string>>> = {
   create: 'create',
   update: 'update',
@@ -62,7 +63,7 @@ const operations: Readonly<Partial<Record<Verb, string>>> = {
 
 const descriptions: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' }
 
-/** The path items of a resource in one version, by path. */
+/** Returns the path items of a resource in one version, by path. */
 export function resourcePaths(resource: VersionedResource, schemas: ResourceSchemas): JsonObject {
   return new PathBuilder(resource, schemas).paths()
 }
@@ -118,7 +119,7 @@ class PathBuilder {
 
   #pathItem(path: string, verbs: readonly Verb[], subject: string, schema: string): JsonObject | undefined {
     if (verbs.length === 0) return undefined
-    // Parameters that every operation of a path has are the path's own; with one operation those are all.
+    // Parameters of every operation of a path belong to the path; with one operation those are all.
     const own = (verb: Verb): readonly JsonObject[] => this.#options(verb).map(queryParameter)
     const [only] = verbs
     const isSingle = verbs.length === 1 && only !== undefined
@@ -130,7 +131,7 @@ class PathBuilder {
     return { ...Object.fromEntries(operations), parameters }
   }
 
-  /** Custom resources declare the options of lists only for deleting collections. */
+  /** Returns the query parameters of a verb. Custom resources declare list options for deletecollection only. */
   #options(verb: Verb): readonly string[] {
     if (verb === 'get' && this.#isCustom) return ['resourceVersion']
     const names = verb === 'deletecollection' && this.#isCustom ? optionNames.list : optionNames[verb]

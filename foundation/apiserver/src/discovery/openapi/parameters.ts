@@ -32,7 +32,7 @@ const deletion = [
 ]
 const writing = ['dryRun', 'fieldManager', 'fieldValidation']
 
-/** Names of the options of each verb. */
+/** Names of the query parameters of each verb. */
 export const optionNames: Readonly<
   Record<'list' | 'get' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection', readonly string[]>
 > = {
@@ -45,17 +45,17 @@ export const optionNames: Readonly<
   deletecollection: [...listing, ...deletion].toSorted(),
 }
 
-/** A query parameter. */
+/** Returns a query parameter. */
 export function queryParameter(name: string): JsonObject {
   return { name, in: 'query', schema: { type: types[name] ?? 'string', uniqueItems: true } }
 }
 
-/** A parameter of the path itself. */
+/** Returns a path parameter. */
 export function pathParameter(name: string): JsonObject {
   return { name, in: 'path', required: true, schema: { type: 'string', uniqueItems: true } }
 }
 
-/** The parameters that all operations of a path share. */
+/** Returns the parameters that all operations of a path share. */
 export function sharedParameters(path: string): readonly JsonObject[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
   return [...names.toSorted().map(pathParameter), queryParameter('pretty')]

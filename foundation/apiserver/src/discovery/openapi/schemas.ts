@@ -1,27 +1,27 @@
-// Schemas as OpenAPI v3 documents carry them: references point into the document, a reference with company stands in `allOf`.
+// Schemas of OpenAPI v3 documents: references point into the document; a reference with siblings is wrapped in `allOf`.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject } from '@fairlead/kube'
 import { namedSchema } from '@fairlead/builtin-kinds'
 
-/** Where schemas stand in a document. */
+/** The prefix of schema references in a document. */
 export const schemaRoot = '#/components/schemas/'
 
-/** A reference to a schema of the document. */
+/** Returns a reference to a schema of the document. */
 export function schemaReference(name: string): JsonObject {
   return { $ref: schemaRoot + name }
 }
 
-/** Collects built-in schemas and everything that they refer to. */
+/** Collects built-in schemas with the schemas that they refer to. */
 export class SchemaCollector {
   readonly #schemas = new Map<string, JsonValue>()
   readonly #groupVersionKinds: (kind: string) => JsonValue
 
-  /** `groupVersionKinds` gives all places where a kind that every version knows is registered (DeleteOptions). */
+  /** `groupVersionKinds` lists the group versions of kinds that every version registers (DeleteOptions). */
   constructor(groupVersionKinds: (kind: string) => JsonValue) {
     this.#groupVersionKinds = groupVersionKinds
   }
 
-  /** Adds a built-in schema with what it needs. */
+  /** Adds a built-in schema with the schemas that it refers to. */
   addBuiltin(name: string): void {
     if (this.#schemas.has(name)) return
     const node = namedSchema(name)
@@ -36,12 +36,12 @@ export class SchemaCollector {
     )
   }
 
-  /** Adds a schema of another origin as it is. */
+  /** Adds another schema unchanged. */
   add(name: string, schema: JsonObject): void {
     this.#schemas.set(name, schema)
   }
 
-  /** All schemas, by name. */
+  /** Returns all schemas by name. */
   get schemas(): JsonObject {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => (a < b ? -1 : 1)))
   }
@@ -59,7 +59,7 @@ export class SchemaCollector {
       : { allOf: [schemaReference($ref)], ...Object.fromEntries(others) }
   }
 
-  /** Schemas stand under few keywords only; a field may well be called `default`. */
+  /** Visits the keywords that contain schemas; a field may have the name of a keyword, such as `default`. */
   #keyword(keyword: string, value: JsonValue): JsonValue {
     switch (keyword) {
       case 'properties':

@@ -1,10 +1,10 @@
-// From OpenAPI v3 to v2 ("Swagger"): the same operations and schemas in the older form, without what it cannot say. The rules for custom resources are
-// those of the real server: where v2 would be read as stricter than v3, a schema says less instead.
+// Converts OpenAPI v3 to v2 ("Swagger"): the same operations and schemas without the features that v2 lacks. The rules
+// for custom resources are those of the real server: where v2 would be stricter than v3, the schema is relaxed.
 import { isJsonObject, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { schemaRoot } from './schemas.ts'
 
-/** The parts of a document that a group version gives to the whole: members by name, as text. */
+/** The parts that a group version contributes to the whole document: serialized entries by name. */
 export interface SwaggerPart {
   readonly paths: ReadonlyMap<string, string>
   readonly definitions: ReadonlyMap<string, string>
@@ -16,8 +16,8 @@ const definitionRoot = '#/definitions/'
 export function swaggerPart(document: JsonObject, isCustom: boolean): SwaggerPart {
   const { schemas } = document['components'] as { readonly schemas: JsonObject }
   return {
-    paths: texts(document['paths'] as JsonObject, (item) => pathItem(item)),
-    definitions: texts(schemas, (schema, name) =>
+    paths: serialized(document['paths'] as JsonObject, (item) => pathItem(item)),
+    definitions: serialized(schemas, (schema, name) =>
       isCustom && !name.startsWith('io.k8s.') ? customDefinition(schema) : builtinSchema(schema),
     ),
   }
@@ -32,7 +32,7 @@ const frame = {
   security: [{ BearerToken: [] }],
 }
 
-/** The text of the whole document; a definition that several group versions need stands in it once. */
+/** Serializes the whole document; a definition of several group versions is included once. */
 export function swaggerText(parts: Iterable<SwaggerPart>): string {
   const paths = new Map<string, string>()
   const definitions = new Map<string, string>()
@@ -41,18 +41,21 @@ export function swaggerText(parts: Iterable<SwaggerPart>): string {
     for (const [name, text] of part.definitions) definitions.set(name, text)
   }
   const begin = JSON.stringify(frame).slice(0, -1)
-  return `${begin},"paths":${objectText(paths)},"definitions":${objectText(definitions)}}`
+  return `${begin},"paths":${joined(paths)},"definitions":${joined(definitions)}}`
 }
 
-function texts(members: JsonObject, convert: (member: JsonObject, name: string) => JsonObject): Map<string, string> {
+function serialized(
+  entries: JsonObject,
+  convert: (entry: JsonObject, name: string) => JsonObject,
+): Map<string, string> {
   return new Map(
-    Object.entries(members).map(([name, member]) => [name, stringifyJson(convert(member as JsonObject, name))]),
+    Object.entries(entries).map(([name, entry]) => [name, stringifyJson(convert(entry as JsonObject, name))]),
   )
 }
 
-function objectText(members: ReadonlyMap<string, string>): string {
-  const names = [...members.keys()].toSorted()
-  return `{${names.map((name) => `${JSON.stringify(name)}:${members.get(name)}`).join(',')}}`
+function joined(entries: ReadonlyMap<string, string>): string {
+  const names = [...entries.keys()].toSorted()
+  return `{${names.map((name) => `${JSON.stringify(name)}:${entries.get(name)}`).join(',')}}`
 }
 
 function pathItem({ parameters, ...operations }: JsonObject): JsonObject {
@@ -93,7 +96,7 @@ function bodyParameter({ content, required }: Content): JsonObject {
   return { name: 'body', in: 'body', ...(required === true ? { required } : {}), schema }
 }
 
-/** Every media type of a body has the same schema here. */
+/** Returns the schema of a body, which is the same for every media type. */
 function schemaOf(content: JsonObject | undefined): JsonObject | undefined {
   const [first] = Object.values(content ?? {})
   return first === undefined ? undefined : builtinSchema((first as { readonly schema: JsonObject }).schema)
@@ -103,11 +106,11 @@ function parameter({ schema, ...rest }: JsonObject): JsonObject {
   return { ...rest, ...(schema as JsonObject) }
 }
 
-/** Keywords that v2 lacks; of built-in kinds also defaults, which it has never carried. */
+/** The keywords that v2 lacks, and `default`, which v2 documents of built-in kinds never had. */
 const unknownKeywords: ReadonlySet<string> = new Set(['anyOf', 'default', 'not', 'oneOf', 'nullable'])
 
 function builtinSchema(schema: JsonObject): JsonObject {
-  // A value of several types is written as a string in v2.
+  // v2 declares a value of several types as a string.
   const isUnion = schema['type'] === undefined && Array.isArray(schema['oneOf'])
   const { allOf, ...rest } = Object.fromEntries(
     Object.entries(schema).filter(([keyword]) => !unknownKeywords.has(keyword)),
@@ -115,7 +118,7 @@ function builtinSchema(schema: JsonObject): JsonObject {
   return { ...(isUnion ? { type: 'string' } : {}), ...reference(allOf), ...nested(rest, builtinSchema) }
 }
 
-/** `allOf` carries what stands beside a reference, which v2 puts next to it. */
+/** Unwraps `allOf` around a reference: v2 puts its siblings next to it. */
 function reference(allOf: JsonValue | undefined): JsonObject {
   const [only] = Array.isArray(allOf) ? allOf : []
   const { $ref } = (only ?? {}) as JsonObject
@@ -128,7 +131,7 @@ function definitionOf(target: string): string {
 
 function customDefinition(schema: JsonObject): JsonObject {
   const groupVersionKind = { 'x-kubernetes-group-version-kind': schema['x-kubernetes-group-version-kind'] ?? [] }
-  // With fields of its own kubectl would refuse all others.
+  // With declared fields kubectl would reject all others.
   if (schema['x-kubernetes-preserve-unknown-fields'] === true) return { type: 'object', ...groupVersionKind }
   return customSchema(schema)
 }
@@ -155,7 +158,7 @@ function customSchema(schema: JsonObject): JsonObject {
   return nested(out, customSchema)
 }
 
-/** Converts the schemas within a schema. */
+/** Converts the nested schemas of a schema. */
 function nested(schema: JsonObject, convert: (schema: JsonObject) => JsonObject): JsonObject {
   return mapValues(schema, (value, keyword) => {
     if (keyword === '$ref') return String(value).startsWith(schemaRoot) ? definitionOf(String(value)) : value

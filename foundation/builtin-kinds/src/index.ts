@@ -23,12 +23,7 @@ export { typedForm, zeroForm, zeroStatus } from './go-types/typed-form.ts'
 export type { TypedForm } from './go-types/typed-form.ts'
 
 // CustomResourceDefinitions
-export {
-  celDefinitionRules,
-  cleanupFinalizer,
-  definitionStrategy,
-  setDefinitionCondition,
-} from './cluster/custom-resource-definition.ts'
+export { cleanupFinalizer, definitionStrategy, setDefinitionCondition } from './cluster/custom-resource-definition.ts'
 
 // the CEL environment of admission
 export {

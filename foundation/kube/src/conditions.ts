@@ -59,7 +59,7 @@ export function findCondition(list: readonly Condition[] | undefined, type: stri
   return list?.find((item) => item.type === type)
 }
 
-/** Reports that the condition of a type exists and is `True`. */
+/** Reports whether the condition of a type exists and is `True`. */
 export function isConditionTrue(list: readonly Condition[] | undefined, type: string): boolean {
   return findCondition(list, type)?.status === 'True'
 }

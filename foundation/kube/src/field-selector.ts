@@ -12,7 +12,7 @@ export interface FieldRequirement {
 export interface FieldSelector {
   readonly requirements: readonly FieldRequirement[]
   readonly isEmpty: boolean
-  /** Reports that every requirement matches; `valueOf` returns the value of a field, '' when it is absent. */
+  /** Reports whether every requirement matches; `valueOf` returns the value of a field, '' when it is absent. */
   matches(valueOf: (field: string) => string): boolean
   /** Formats the selector as a query parameter. */
   toString(): string

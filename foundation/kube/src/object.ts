@@ -103,7 +103,7 @@ export function parseKey(text: string): ObjectKey {
   return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) }
 }
 
-/** Reports that an object is being deleted: it has a deletionTimestamp and finalizers hold it. */
+/** Reports whether an object is being deleted: it has a deletionTimestamp and finalizers hold it. */
 export function isTerminating(object: { readonly metadata: ObjectMeta }): boolean {
   return object.metadata.deletionTimestamp !== undefined
 }

@@ -17,12 +17,12 @@ export function setOwn(object: MutableJsonObject, key: string, value: JsonValue)
   }
 }
 
-/** Reports that a value is a JSON object, not an array, null or a scalar. */
+/** Reports whether a value is a JSON object, not an array, null or a scalar. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Reports that a value is a JSON array; like `Array.isArray`, but keeps the element type. */
+/** Reports whether a value is a JSON array; like `Array.isArray`, but keeps the element type. */
 export function isJsonArray(value: unknown): value is readonly JsonValue[] {
   return Array.isArray(value)
 }

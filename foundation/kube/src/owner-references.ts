@@ -31,7 +31,7 @@ export function controllerOf(object: { readonly metadata: ObjectMeta }): OwnerRe
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true)
 }
 
-/** Reports that the object is controlled by the owner with that uid. */
+/** Reports whether the object is controlled by the owner with that uid. */
 export function isControlledBy(
   object: { readonly metadata: ObjectMeta },
   owner: { readonly metadata: ObjectMeta },

@@ -69,7 +69,7 @@ function readSuffix(suffix: string): { base: bigint; exponent: number; format: Q
   return { base: 10n, exponent, format: 'DecimalExponent' }
 }
 
-/** Reports that a string is a quantity. */
+/** Reports whether a string is a quantity. */
 export function isQuantity(text: string): boolean {
   try {
     parseQuantity(text)

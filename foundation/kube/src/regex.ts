@@ -10,7 +10,7 @@ export class RegexError extends Error {
 /** A compiled expression. Offsets are UTF-16 units. */
 export interface Regex {
   readonly pattern: string
-  /** Reports that the expression matches somewhere in the text. */
+  /** Reports whether the expression matches somewhere in the text. */
   test(text: string): boolean
   /** Returns the first match, or undefined. */
   find(text: string): string | undefined

@@ -34,9 +34,9 @@ export interface Requirement {
 /** A parsed label selector. */
 export interface Selector {
   readonly requirements: readonly Requirement[]
-  /** Reports that the selector selects everything. */
+  /** Reports whether the selector selects everything. */
   readonly isEmpty: boolean
-  /** Reports that the labels match every requirement. */
+  /** Reports whether the labels match every requirement. */
   matches(labels: Labels | undefined): boolean
   /** Formats the query form; parsing it gives an equal selector. */
   toString(): string

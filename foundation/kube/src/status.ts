@@ -299,14 +299,14 @@ export function isTimeout(error: unknown): error is StatusError {
   return hasReason(error, 504, 'Timeout', 'ServerTimeout')
 }
 
-/** Reports that the write was rejected because the namespace is being deleted. */
+/** Reports whether the write was rejected because the namespace is being deleted. */
 export function isNamespaceTerminating(error: unknown): error is StatusError {
   return (
     isForbidden(error) && (error.status.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating')
   )
 }
 
-/** Reports that a value is a Status of failure, as the last event of a watch or the body of a response. */
+/** Reports whether a value is a Status of failure, as the last event of a watch or the body of a response. */
 export function isFailureStatus(value: unknown): value is Status {
   if (typeof value !== 'object' || value === null) return false
   const { kind, status } = value as Partial<Status>

@@ -1,11 +1,10 @@
 // The CEL engine for x-kubernetes-validations: implements the interface in validation-rules.ts.
-import { celDefinitionRules } from '@fairlead/builtin-kinds'
-import { hasRules, validateRules } from '@fairlead/kube/cel'
+import { definitionRules, hasRules, validateRules } from '@fairlead/kube/cel'
 import type { RuleEngine } from './validation-rules.ts'
 
 /** The default engine. */
 export const celRules: RuleEngine = {
-  ...celDefinitionRules,
+  ...definitionRules,
   rulesOf: (schema) =>
     hasRules(schema)
       ? {

@@ -1,6 +1,6 @@
 // An expression of a policy or webhook, compiled once. An expression that does not compile always fails: it was stored before anyone
 // looked, or by a server of another version.
-import { CelCompileError, compile, typeText } from '@fairlead/kube/cel'
+import { CelCompileError, compile, typeString } from '@fairlead/kube/cel'
 import type { CelProgram, CelType } from '@fairlead/kube/cel'
 import type { Declarations } from './environment.ts'
 
@@ -27,9 +27,9 @@ export class Expression {
 }
 
 function wrongResult(type: CelType, results: readonly CelType[]): string | undefined {
-  const texts = results.map(typeText)
-  if (texts.includes(typeText(type))) return undefined
+  const texts = results.map(typeString)
+  if (texts.includes(typeString(type))) return undefined
   return texts.length === 1
-    ? `must evaluate to ${texts[0]} but got ${typeText(type)}`
-    : `must evaluate to one of [${texts.join(' ')}] but got ${typeText(type)}`
+    ? `must evaluate to ${texts[0]} but got ${typeString(type)}`
+    : `must evaluate to one of [${texts.join(' ')}] but got ${typeString(type)}`
 }

@@ -12,23 +12,13 @@ import {
   validateCustomResourceDefinitionStatus,
 } from '@fairlead/kube'
 import type { Draft, Strategy } from '../definition/strategy.ts'
-import { compileRules, validateRules } from '@fairlead/kube/cel'
+import { definitionRules } from '@fairlead/kube/cel'
 
 /** Holds a CRD until its objects are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 
-/** The checks of a CRD's x-kubernetes-validations and defaults, by CEL. */
-export const celDefinitionRules: DefinitionRules = {
-  compile: (schema, path) => compileRules(schema, path),
-  checkDefault(value, schema, path) {
-    // A default may come with an update that does not touch it as well as with a creation: it has to pass both.
-    const kept = validateRules(value, schema, { path, old: value })
-    return kept.length > 0 ? kept : validateRules(value, schema, { path })
-  },
-}
-
 /** The strategy of `customresourcedefinitions`; `rules` compiles their x-kubernetes-validations. */
-export function definitionStrategy(rules: DefinitionRules = celDefinitionRules): Strategy {
+export function definitionStrategy(rules: DefinitionRules = definitionRules): Strategy {
   return {
     applyDefaults(object) {
       const defaulted = asJson(defaultCustomResourceDefinition(asObject(object)))

@@ -1,6 +1,7 @@
-// The types of an expression: every name is declared, every call has an overload. All errors are told, in cel-go's words.
+// Type checking of expressions: every name is declared, every call has an overload. Reports all errors, with cel-go's
+// messages.
 import { CelCompileError } from './errors.ts'
-import type { Finding } from './errors.ts'
+import type { Issue } from './errors.ts'
 import type { Library, Overload } from './library.ts'
 import type { Expr } from './syntax.ts'
 import type { CelType } from './types.ts'
@@ -9,36 +10,36 @@ import { Unifier, isSame, mostGeneral } from './unification.ts'
 import { typeName } from './values.ts'
 import type { CelValue } from './values.ts'
 
-/** What the checker found out. */
+/** A checked expression with its types and overloads. */
 export interface CheckedExpr {
   readonly root: Expr
   readonly type: CelType
   typeOf(expr: Expr): CelType
-  /** The overloads that a call may come to; one unless values must decide. */
+  /** The overloads that a call may resolve to; one, unless the values decide at run time. */
   overloadsOf(expr: Expr): readonly Overload[]
 }
 
-/** What there is to speak of. */
+/** The variables and functions of an expression. */
 export interface CheckedEnvironment {
   readonly variables: ReadonlyMap<string, CelType>
   readonly library: Library
 }
 
 /**
- * Checks an expression against the variables and functions there are.
+ * Checks an expression against the declared variables and functions.
  * @throws CelCompileError `CelType`
  */
 export function checkExpression(root: Expr, text: string, environment: CheckedEnvironment): CheckedExpr {
   const checker = new Checker(environment)
   checker.check(root, environment.variables)
-  if (checker.findings.length > 0) throw new CelCompileError('CelType', checker.findings, text)
+  if (checker.issues.length > 0) throw new CelCompileError('CelType', checker.issues, text)
   const typeOf = (expr: Expr): CelType => checker.typeOf(expr)
   return { root, type: typeOf(root), typeOf, overloadsOf: (expr) => checker.overloads.get(expr) ?? [] }
 }
 
 type Scope = ReadonlyMap<string, CelType>
 
-/** A form that a call can have: its parameters, and what it gives. */
+/** The parameters and the result of an overload. */
 type Signature = Pick<Overload, 'parameters' | 'result'>
 
 const signature = (parameters: readonly string[], result: string): Signature => ({
@@ -62,7 +63,7 @@ const optionalIndexing = [
 const entryInsertion = [signature(['map<A, B>', 'map<A, B>'], 'map<A, B>')]
 
 class Checker {
-  readonly findings: Finding[] = []
+  readonly issues: Issue[] = []
   readonly overloads = new Map<Expr, readonly Overload[]>()
   readonly #types = new Map<Expr, CelType>()
   readonly #unifier = new Unifier()
@@ -72,7 +73,7 @@ class Checker {
     this.#environment = environment
   }
 
-  /** What is known of a type at the end; what is not counts as dyn. */
+  /** Returns the inferred type; unresolved parts are dyn. */
   typeOf(expr: Expr): CelType {
     return this.#unifier.resolve(this.#types.get(expr) ?? types.dyn, true)
   }
@@ -84,7 +85,7 @@ class Checker {
   }
 
   #fail(summary: string, { at }: Expr): CelType {
-    this.findings.push({ summary, at })
+    this.issues.push({ summary, at })
     return types.error
   }
 
@@ -132,14 +133,14 @@ class Checker {
     return this.#fail(`undeclared reference to '${name}' (in container '')`, expr)
   }
 
-  /** Whether a type fits; an error at the expression when not. */
-  #expect(wanted: CelType, actual: CelType, expr: Expr): boolean {
-    if (this.#unifier.assign(wanted, actual)) return true
-    this.#fail(`expected type '${formatType(wanted)}' but found '${formatType(actual)}'`, expr)
+  /** Reports whether a type is assignable; otherwise adds an error at the expression. */
+  #expect(expected: CelType, actual: CelType, expr: Expr): boolean {
+    if (this.#unifier.assign(expected, actual)) return true
+    this.#fail(`expected type '${formatType(expected)}' but found '${formatType(actual)}'`, expr)
     return false
   }
 
-  /** What the parts of a literal have in common; dyn when that is nothing. */
+  /** Returns the common type of the parts of a literal; dyn when they have none. */
   #joined(parts: readonly Expr[], scope: Scope): CelType {
     let joined: CelType | undefined
     for (const part of parts) joined = this.#join(joined, this.check(part, scope))
@@ -189,7 +190,7 @@ class Checker {
 
   #call(expr: Expr & { kind: 'call' }, scope: Scope): CelType {
     const { library } = this.#environment
-    // Arguments are looked at before the receiver.
+    // Arguments are checked before the receiver.
     const [first, ...rest] = expr.args
     if (!expr.member || first === undefined) expr.args.forEach((arg) => this.check(arg, scope))
     else [...rest, first].forEach((arg) => this.check(arg, scope))
@@ -202,27 +203,29 @@ class Checker {
     return type
   }
 
-  /** What a call gives whose arguments fit at least one of its forms. */
+  /** Returns the result of a call whose arguments match at least one signature. */
   #resolve<T extends Signature>(
     expr: Expr,
     name: string,
-    forms: readonly T[],
+    signatures: readonly T[],
     args: readonly CelType[],
     member: boolean,
-    chosen?: (form: T) => void,
+    onMatch?: (signature: T) => void,
   ): CelType {
     let result: CelType | undefined
-    for (const form of forms) {
-      const [formResult, ...parameters] = this.#unifier.instantiate([form.result, ...form.parameters])
+    for (const candidate of signatures) {
+      const [candidateResult, ...parameters] = this.#unifier.instantiate([candidate.result, ...candidate.parameters])
       if (!this.#unifier.assignAll(args, parameters)) continue
-      chosen?.(form)
-      const resolved = this.#unifier.resolve(formResult!)
+      onMatch?.(candidate)
+      const resolved = this.#unifier.resolve(candidateResult!)
       if (result === undefined) result = resolved
       else if (result.kind !== 'dyn' && !isSame(resolved, result)) result = types.dyn
     }
     if (result !== undefined) return result
-    const texts = args.map((type) => formatType(this.#unifier.resolve(type, true)))
-    const applied = member ? `${texts[0]}.(${texts.slice(1).join(', ')})` : `(${texts.join(', ')})`
+    const argumentTypes = args.map((type) => formatType(this.#unifier.resolve(type, true)))
+    const applied = member
+      ? `${argumentTypes[0]}.(${argumentTypes.slice(1).join(', ')})`
+      : `(${argumentTypes.join(', ')})`
     return this.#fail(`found no matching overload for '${name}' applied to '${applied}'`, expr)
   }
 
@@ -231,7 +234,7 @@ class Checker {
     const inner = this.#unifier.variable()
     let type: CelType = inner
     if (!this.#unifier.assign(target, optionalOf(inner))) {
-      // The macro asks the target twice.
+      // The macro reads the target twice.
       const applied = `${formatType(this.#unifier.resolve(target, true))}.()`
       for (const name of ['hasValue', 'value'])
         type = this.#fail(`found no matching overload for '${name}' applied to '${applied}'`, expr)
@@ -251,7 +254,7 @@ class Checker {
     const { filter } = expr
     const test = filter === undefined ? undefined : this.check(filter, inner)
     const body = this.check(expr.body, inner)
-    /** The step of a macro that leaves elements out. */
+    /** The step of a macro that filters elements. */
     const step = (condition: CelType, result: CelType): CelType =>
       this.#resolve(expr, '_?_:_', conditional, [condition, result, result], false)
     const filtered = (result: CelType): CelType => (test === undefined ? result : step(test, result))

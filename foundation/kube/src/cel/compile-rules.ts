@@ -1,4 +1,5 @@
-// Whether a CRD may be accepted with its rules: all compile, transition rules stand where old values can be found, none costs too much.
+// Validation of the CEL rules of a CRD: all compile, transition rules are only where old values correlate, none exceeds
+// the cost limits.
 import { fieldErrors, fieldPath } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { additionalOf, resolveNode } from '../schema/resolve.ts'
@@ -7,46 +8,51 @@ import type { SchemaNode, TypeSchema, ValidationRule } from '../schema/schema-no
 import { compile } from './compile.ts'
 import { estimateCost, ruleCostLimit, schemaCostLimit } from './cost.ts'
 import { CelCompileError } from './errors.ts'
-import { compileRule, ruleEnvironment, showRule, validateRules } from './rules.ts'
+import { compileRule, ruleEnvironment, formatRule, validateRules } from './rules.ts'
 import { declarationOf } from './schema-types.ts'
 import type { Declaration } from './schema-types.ts'
 import { formatType } from './types.ts'
 
-/** Errors are told for this many of the rules that make a schema too expensive. */
-const tellExpensive = 4
+/** The number of rules reported when the rules of a schema exceed the total cost limit. */
+const maxReportedRules = 4
 
 /**
- * Compiles every rule of a schema that is valid otherwise. `path` is the schema's place in the definition
- * (`spec.validation.openAPIV3Schema`). Errors are Kubernetes' own: compilation failures, misplaced transition rules, cost limits. When
- * `old`, the schema before an update, already had a rule beyond its limit, single rules are not held to it again.
+ * Compiles every rule of an otherwise valid schema. `path` is the path of the schema in the definition
+ * (`spec.validation.openAPIV3Schema`). Errors are Kubernetes': compilation failures, misplaced transition rules, cost
+ * limits. When `old`, the schema before an update, already had a rule beyond its limit, the limit of single rules is
+ * not applied.
  */
 export function compileRules(schema: TypeSchema, path: string, old?: TypeSchema): FieldError[] {
-  const limit = old !== undefined && acceptanceOf(old, path, ruleCostLimit).hasExpensiveRule ? Infinity : ruleCostLimit
-  const acceptance = acceptanceOf(schema, path, limit)
-  return [...acceptance.errors, ...acceptance.totals(path)]
+  const limit = old !== undefined && compileAll(old, path, ruleCostLimit).hasExpensiveRule ? Infinity : ruleCostLimit
+  const compiler = compileAll(schema, path, limit)
+  return [...compiler.errors, ...compiler.totals(path)]
 }
 
-/** What `validateCustomResourceDefinition` asks of rules: that they compile, and that defaults keep them. */
+/** The CEL part of `validateCustomResourceDefinition`: rules compile, and defaults satisfy them. */
 export const definitionRules: DefinitionRules = {
   compile: compileRules,
-  checkDefault: (value, schema, path) => validateRules(value, schema, { path }),
+  checkDefault(value, schema, path) {
+    // A default applies on an update that does not change the field and on create: it has to pass both.
+    const updated = validateRules(value, schema, { path, old: value })
+    return updated.length > 0 ? updated : validateRules(value, schema, { path })
+  },
 }
 
-function acceptanceOf(schema: TypeSchema, path: string, limit: number): Acceptance {
-  const acceptance = new Acceptance(schema, limit)
-  acceptance.visit(schema.root, path, { isResource: true, cardinality: 1, uncorrelated: undefined })
-  return acceptance
+function compileAll(schema: TypeSchema, path: string, limit: number): RuleCompiler {
+  const compiler = new RuleCompiler(schema, limit)
+  compiler.visit(schema.root, path, { isResource: true, cardinality: 1, uncorrelated: undefined })
+  return compiler
 }
 
 interface Place {
   readonly isResource: boolean
-  /** How many such values one object can hold. */
+  /** The maximum number of such values in one object. */
   readonly cardinality: number
-  /** Where old values cannot be told apart any more; undefined while they can. */
+  /** The path below which old values do not correlate; undefined where they do. */
   readonly uncorrelated: string | undefined
 }
 
-class Acceptance {
+class RuleCompiler {
   readonly errors: FieldError[] = []
   hasExpensiveRule = false
   readonly #schema: TypeSchema
@@ -94,7 +100,7 @@ class Acceptance {
 
   #rule(rule: ValidationRule, declaration: Declaration, path: string, place: Place): void {
     const invalid = (field: string, detail: string): void => {
-      this.errors.push({ ...fieldErrors.invalid(`${path}.${field}`, rule.rule, detail), shown: showRule(rule) })
+      this.errors.push({ ...fieldErrors.invalid(`${path}.${field}`, rule.rule, detail), shown: formatRule(rule) })
     }
     const variables = new Map([
       ['self', declaration],
@@ -125,7 +131,7 @@ class Acceptance {
       const program = compile(rule.messageExpression, ruleEnvironment(rule, declaration))
       if (formatType(program.type) !== 'string')
         return invalid('messageExpression', 'messageExpression must evaluate to a string')
-      // Told apart from rules, messages are counted once however often they are needed.
+      // Unlike rules, messages are counted once, regardless of the cardinality.
       const cost = estimateCost(program.checked, variables)
       this.#cost(cost, `${path}.messageExpression`, 'estimated messageExpression cost')
     } catch (error) {
@@ -142,14 +148,14 @@ class Acceptance {
     this.errors.push(fieldErrors.forbidden(path, costMessage(name, cost, ruleCostLimit)))
   }
 
-  /** Errors about all rules together. */
+  /** Returns the errors of the total cost. */
   totals(path: string): FieldError[] {
     const total = this.#costs.reduce((sum, { cost }) => sum + cost, 0)
     if (total <= schemaCostLimit) return []
     const expensive = this.#costs
       .filter(({ cost }) => cost >= schemaCostLimit / 100)
       .sort((a, b) => b.cost - a.cost)
-      .slice(0, tellExpensive)
+      .slice(0, maxReportedRules)
     const contributed = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema'
     return [
       ...expensive.map((entry) => fieldErrors.forbidden(entry.path, contributed)),

@@ -1,4 +1,4 @@
-// The one door to expressions: compile a text against an environment, then evaluate it as often as you like.
+// The entry point of CEL: compile an expression against an environment, then evaluate it any number of times.
 import type { JsonValue } from '../object.ts'
 import { checkExpression } from './checker.ts'
 import type { CheckedExpr } from './checker.ts'
@@ -13,7 +13,7 @@ import { kubernetesLibrary } from './library/kubernetes.ts'
 import { standardLibrary } from './library/standard.ts'
 import { stringsLibrary } from './library/strings.ts'
 import { timesLibrary } from './library/times.ts'
-import { constantProblem, literalFindings } from './literals.ts'
+import { constantIssue, literalIssues } from './literals.ts'
 import { parseExpression } from './syntax.ts'
 import type { CelType } from './types.ts'
 import { formatType, types } from './types.ts'
@@ -22,30 +22,36 @@ import { fromTypedJson } from './typed-json.ts'
 import { Timestamp } from './values.ts'
 import type { CelValue } from './values.ts'
 
-/** What an expression may speak of. */
+/** The variables and functions that an expression may use. */
 export interface CelEnvironment {
   /** Variables by name; `types.dyn` for JSON of any form. */
   readonly variables: Readonly<Record<string, CelType>>
-  /** There is a variable `now`, the time of the evaluation. */
+  /** Declares a variable `now`, the time of the evaluation. */
   readonly now?: boolean
-  /** Only what Kubernetes offers in rules and policies: fewer functions than there are, and literals that its validators pass. */
+  /**
+   * Restricts expressions to Kubernetes' environment of rules and policies: fewer functions, and literals that pass its
+   * validators.
+   */
   readonly kubernetes?: boolean
 }
 
-/** How to run an expression. */
+/** Options of an evaluation. */
 export interface EvaluateOptions {
-  /** Steps it may take, some for each element or character that it looks at; {@link defaultCelBudget} unless given. */
+  /**
+   * The maximum cost in steps, which includes elements and characters that are traversed; {@link defaultCelBudget} by
+   * default.
+   */
   readonly budget?: number
   /** Milliseconds since the epoch, for environments with `now`. */
   readonly now?: number
-  /** Variables that are values of CEL already, such as results of other expressions; they go before those in JSON. */
+  /** Variables that are CEL values, such as results of other expressions; they override those in JSON. */
   readonly values?: Readonly<Record<string, CelValue | undefined>>
 }
 
-/** Variables in JSON; those that are missing are null. */
+/** Variables in JSON; missing ones are null. */
 export type CelVariables = Readonly<Record<string, JsonValue | undefined>>
 
-/** Steps that Kubernetes allows one expression (its per-call limit). */
+/** The cost limit of one expression in steps (Kubernetes' per-call limit). */
 export const defaultCelBudget = 1_000_000
 
 /** A compiled expression. */
@@ -53,20 +59,20 @@ export interface CelProgram {
   readonly text: string
   /** The type of its result. */
   readonly type: CelType
-  /** What the checker knows; the cost estimator reads it. */
+  /** The checked expression; the cost estimator reads it. */
   readonly checked: CheckedExpr
   /**
-   * Runs it. Variables come as JSON and are read by their declared types.
+   * Evaluates the expression. Variables are JSON, converted by their declared types.
    * @throws CelError `CelEvaluation`, CelBudgetError `CelBudget`
    */
   evaluate(variables: CelVariables, options?: EvaluateOptions): CelValue
-  /** Runs it and also tells what it cost, in steps. */
+  /** Evaluates the expression and returns its cost in steps too. */
   run(variables: CelVariables, options?: EvaluateOptions): { value: CelValue; cost: number }
 }
 
 let everything: Library | undefined
 
-/** All functions: CEL's standard ones, its extensions, Kubernetes' libraries. */
+/** Returns all functions: CEL's standard ones, its extensions, Kubernetes' libraries. */
 export function celLibrary(): Library {
   everything ??= new Library()
     .include(standardLibrary())
@@ -81,20 +87,20 @@ export function celLibrary(): Library {
 
 let subset: Library | undefined
 
-/** The functions of which Kubernetes' environment has no part: extensions of CEL that it leaves out. */
+/** Returns the functions of Kubernetes' environment, without the extensions of CEL that it does not include. */
 function kubernetesSubset(): Library {
   subset ??= celLibrary().without(
     ({ name, member, parameters }) =>
       name.startsWith('math.') ||
       (name === 'reverse' && parameters[0]?.kind === 'string') ||
-      // The sign of a quantity is a function there, whatever its documentation says.
+      // The sign of a quantity is a function there, not a method as documented.
       (name === 'sign' && member),
   )
   return subset
 }
 
 /**
- * Compiles an expression. Its result must fit `resultType`, when that is given.
+ * Compiles an expression. Its result must be assignable to `resultType`, if given.
  * @throws CelCompileError `CelSyntax`, `CelType`, `CelProgram`
  */
 export function compile(text: string, environment: CelEnvironment, resultType: CelType = types.dyn): CelProgram {
@@ -104,9 +110,9 @@ export function compile(text: string, environment: CelEnvironment, resultType: C
   if (environment.now === true) variables.set('now', types.timestamp)
   const root = parseExpression(text, (name) => library.has(name), !isStrict)
   const checked = checkExpression(root, text, { variables, library })
-  const findings = isStrict ? literalFindings(checked) : []
-  if (findings.length > 0) throw new CelCompileError('CelType', findings, text)
-  const constant = isStrict ? constantProblem(root, checked) : undefined
+  const issues = isStrict ? literalIssues(checked) : []
+  if (issues.length > 0) throw new CelCompileError('CelType', issues, text)
+  const constant = isStrict ? constantIssue(root, checked) : undefined
   if (constant !== undefined) throw new CelCompileError('CelProgram', [constant], text)
   if (!new Unifier().assign(resultType, checked.type)) {
     const summary = `expected type '${formatType(resultType)}' but found '${formatType(checked.type)}'`

@@ -1,18 +1,19 @@
-// How much an expression can cost at worst, from the sizes that its schema allows. Kubernetes refuses CRDs whose rules could cost too much;
-// the figures follow cel-go's estimator: a step for each name, field and call, more for calls that look at every character or element.
+// Estimation of the worst cost of an expression from the sizes that its schema allows. Kubernetes rejects CRDs whose
+// rules could cost too much; the figures are those of cel-go's estimator: a step for each name, field and call, more
+// for calls that traverse characters or elements.
 import type { ArgumentSize } from './call-cost.ts'
 import type { CheckedExpr } from './checker.ts'
 import type { Declaration } from './schema-types.ts'
 import type { Expr } from './syntax.ts'
 import type { CelType } from './types.ts'
 
-/** The most one rule may cost, all its places counted. */
+/** The maximum cost of one rule, times its cardinality. */
 export const ruleCostLimit = 10_000_000
 
-/** The most all rules of a schema may cost together. */
+/** The maximum cost of all rules of a schema. */
 export const schemaCostLimit = 100_000_000
 
-/** What stands for a result while costs are counted: how large it is at most, and what its parts are. */
+/** The maximum size of a result and of its parts, during estimation. */
 interface Shape {
   readonly size: number
   readonly element: Shape | undefined
@@ -20,10 +21,10 @@ interface Shape {
   readonly field: (name: string) => Shape
 }
 
-/** The size of results that nothing is known of. */
+/** The size of results of unknown size. */
 const unlimited = 2 ** 64
 
-/** Results without a size, and the parts of results that nothing is known of. */
+/** Creates the shape of a result; fields of an unknown shape are unlimited. */
 function shapeOf(size: number, element?: Shape, key?: Shape): Shape {
   return { size, element, key, field: () => shapeOf(unlimited) }
 }
@@ -43,7 +44,7 @@ function shapeOfDeclaration(declaration: Declaration): Shape {
   }
 }
 
-/** The worst cost of an expression in steps. */
+/** Estimates the worst cost of an expression in steps. */
 export function estimateCost(checked: CheckedExpr, variables: ReadonlyMap<string, Declaration>): number {
   const scope = new Map([...variables].map(([name, declaration]) => [name, shapeOfDeclaration(declaration)]))
   return new Estimator(checked, scope.get('self')).estimate(checked.root, scope).cost
@@ -73,7 +74,7 @@ class Estimator {
         return { cost: 1, shape: scope.get(expr.name) ?? shapeOf(1) }
       case 'select': {
         const operand = this.estimate(expr.operand, scope)
-        // Asking whether a field is there costs nothing beside getting to its object.
+        // Testing a field costs nothing beyond its object.
         if (expr.test) return { cost: operand.cost, shape: shapeOf(1) }
         return { cost: operand.cost + 1, shape: operand.shape.field(expr.field) }
       }
@@ -120,7 +121,10 @@ class Estimator {
     }
   }
 
-  /** Elements of a call's result stand at no path of the schema: Kubernetes looks them up from its root and finds the size of `self`. */
+  /**
+   * Returns the shape of an element. Elements of a call's result have no path in the schema: Kubernetes looks them up
+   * from its root and finds the size of `self`.
+   */
   #elementOf(of: Expr, { element }: Shape): Shape {
     return element ?? shapeOf(of.kind === 'call' && this.#self !== undefined ? this.#self.size : unlimited)
   }
@@ -156,7 +160,7 @@ class Estimator {
 
 type Macro = (Expr & { kind: 'fold' })['macro']
 
-/** Steps around the body of one element: the condition of the loop, the accumulator, what builds a result. */
+/** The steps per element beside the body: the loop condition, the accumulator, the result. */
 const foldOverhead: Readonly<Record<Macro, number>> = {
   all: 3,
   exists: 4,
@@ -168,7 +172,7 @@ const foldOverhead: Readonly<Record<Macro, number>> = {
   transformMapEntry: 2,
 }
 
-/** Steps around the whole loop: what the accumulator begins with, the result. */
+/** The steps per loop: the initial accumulator and the result. */
 const foldStart: Readonly<Record<Macro, number>> = {
   all: 1,
   exists: 1,
@@ -188,7 +192,7 @@ function larger(a: Shape, b: Shape): Shape {
   return a.size >= b.size ? a : b
 }
 
-/** Results that have a size of their own; others count as one. */
+/** Types whose values have a size; others count as one. */
 function hasSize(type: CelType): boolean {
   return ['string', 'bytes', 'list', 'map', 'object', 'dyn'].includes(type.kind)
 }
@@ -197,15 +201,15 @@ function literalSize(value: unknown): number {
   return typeof value === 'string' || value instanceof Uint8Array ? value.length : 1
 }
 
-/** How large an argument is: what has no size of its own counts as one, elements that nothing is known of as unlimited texts. */
+/** Returns the size of an argument: values without a size count as one, unknown elements as unlimited strings. */
 function sizeOf(shape: Shape, type: CelType): ArgumentSize {
-  const ofTexts = type.kind === 'list' && (type.element.kind === 'string' || type.element.kind === 'bytes')
-  return { size: shape.size, element: ofTexts ? (shape.element?.size ?? unlimited) : 0 }
+  const ofStrings = type.kind === 'list' && (type.element.kind === 'string' || type.element.kind === 'bytes')
+  return { size: shape.size, element: ofStrings ? (shape.element?.size ?? unlimited) : 0 }
 }
 
 const asLargeAsReceiver: ReadonlySet<string> = new Set(['lowerAscii', 'upperAscii', 'substring', 'trim', 'find', 'url'])
 
-/** What Kubernetes and cel-go know of results; all others are unlimited. */
+/** Result sizes that Kubernetes and cel-go declare; all others are unlimited. */
 function resultShape(
   expr: Expr & { kind: 'call' },
   args: readonly Estimate[],
@@ -244,12 +248,12 @@ function resultShape(
   }
 }
 
-/** Nothing as often as you like is nothing. */
+/** Multiplies; zero times unlimited is zero. */
 function times(a: number, b: number): number {
   return a === 0 || b === 0 ? 0 : a * b
 }
 
-/** The most that replacing can make of a text: as many of the smallest finds as there may be, each as large as its replacement. */
+/** Returns the maximum size after a replacement: the largest number of matches, each as large as the replacement. */
 function replacedSize(expr: Expr & { kind: 'call' }, size: number, sizes: readonly ArgumentSize[]): number {
   const found = expr.args[1]
   const least = found?.kind === 'literal' && typeof found.value === 'string' ? found.value.length : 0

@@ -1,35 +1,35 @@
-// What can go wrong with an expression: it does not compile, it fails on a value, it takes too long.
+// Errors of expressions: compilation, evaluation and the cost budget.
 
-/** One thing that is wrong with an expression; `at` is its offset in the text, in UTF-16 units. */
-export interface Finding {
+/** One error in an expression; `at` is its offset in the source, in UTF-16 units. */
+export interface Issue {
   readonly summary: string
   readonly at: number
 }
 
-/** More findings are counted, not told. */
-const maxFindings = 100
+/** Further errors are counted, not listed. */
+const maxIssues = 100
 
 /**
- * An expression does not compile. `message` is cel-go's, with the position and the marked line of everything that is wrong; line and column count
- * from 1, and are those of the first.
- * - `CelSyntax`: the text is no expression.
- * - `CelType`: names are not known, functions do not take what they are given, or the result is of another type than wanted.
- * - `CelProgram`: a part that never changes fails already (`int('x')`); it has no place.
+ * Thrown for an expression that does not compile. `message` is cel-go's, with the position and the marked line of every
+ * error; line and column count from 1, and are those of the first.
+ * - `CelSyntax`: the source is not an expression.
+ * - `CelType`: undeclared names, no matching overloads, or a result of another type than expected.
+ * - `CelProgram`: a constant part fails (`int('x')`); it has no position.
  */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError'
   readonly code: 'CelSyntax' | 'CelType' | 'CelProgram'
-  /** What is wrong first, without its position. */
+  /** The first error, without its position. */
   readonly summary: string
   readonly line: number
   readonly column: number
 
-  constructor(code: CelCompileError['code'], findings: readonly Finding[], text: string) {
-    const told = findings.slice(0, maxFindings).toSorted((a, b) => a.at - b.at)
-    const more = findings.length - told.length
-    const texts = told.map((finding) => (code === 'CelProgram' ? finding.summary : displayed(finding, text)))
-    super([...texts, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join('\n'))
-    const [first] = told
+  constructor(code: CelCompileError['code'], issues: readonly Issue[], text: string) {
+    const listed = issues.slice(0, maxIssues).toSorted((a, b) => a.at - b.at)
+    const more = issues.length - listed.length
+    const messages = listed.map((issue) => (code === 'CelProgram' ? issue.summary : displayed(issue, text)))
+    super([...messages, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join('\n'))
+    const [first] = listed
     this.code = code
     this.summary = first?.summary ?? ''
     const { line, column } = placeOf(first?.at ?? 0, text)
@@ -37,7 +37,7 @@ export class CelCompileError extends Error {
     this.column = column + 1
   }
 
-  /** The message with the stage that failed, as Kubernetes tells of it. */
+  /** The message with the stage that failed, as Kubernetes reports it. */
   get problem(): string {
     return `${this.code === 'CelProgram' ? 'program instantiation' : 'compilation'} failed: ${this.message}`
   }
@@ -48,8 +48,8 @@ function placeOf(at: number, text: string): { readonly line: number; readonly co
   return { line: lines.length, column: Array.from(lines.at(-1)!).length }
 }
 
-/** The message with its place and the line around it; marks below wide characters are wide. */
-function displayed({ summary, at }: Finding, text: string): string {
+/** Formats the message with its position and line; marks below wide characters are wide. */
+function displayed({ summary, at }: Issue, text: string): string {
   const { line, column } = placeOf(at, text)
   const characters = Array.from((text.split('\n')[line - 1] ?? '').replaceAll('\t', ' '))
   const isWide = (character: string | undefined): boolean => character !== undefined && character > '\x7f'
@@ -58,7 +58,10 @@ function displayed({ summary, at }: Finding, text: string): string {
   return `ERROR: <input>:${line}:${column + 1}: ${summary}\n | ${characters.join('')}\n | ${dots.join('')}${mark}`
 }
 
-/** An expression fails on a value: `no such key: x`, `division by zero`. Not worth a stack trace: `||` and `&&` swallow many. */
+/**
+ * Thrown when an evaluation fails: `no such key: x`, `division by zero`. Without a stack trace, because `||` and `&&`
+ * catch many.
+ */
 export class CelError extends Error {
   override readonly name = 'CelError'
   readonly code = 'CelEvaluation'
@@ -71,7 +74,7 @@ export class CelError extends Error {
   }
 }
 
-/** An evaluation used up its budget; nothing in the expression can catch it. */
+/** Thrown when an evaluation exceeds its budget; expressions cannot catch it. */
 export class CelBudgetError extends Error {
   override readonly name = 'CelBudgetError'
   readonly code = 'CelBudget'

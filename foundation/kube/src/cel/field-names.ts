@@ -1,4 +1,5 @@
-// Names of fields as expressions write them: what CEL cannot take as a name is escaped (`a-b` is `a__dash__b`, `namespace` `__namespace__`).
+// Names of fields in expressions: names that are not CEL identifiers are escaped (`a-b` is `a__dash__b`, `namespace`
+// `__namespace__`).
 
 const reserved: ReadonlySet<string> = new Set(
   (
@@ -14,7 +15,7 @@ const escapes: Readonly<Record<string, string>> = {
   '/': '__slash__',
 }
 
-/** The name of a field in expressions; undefined for names that cannot be written at all. */
+/** Returns the name of a field in expressions; undefined for names that cannot be escaped. */
 export function escapeFieldName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`
   if (!/^[a-zA-Z_][a-zA-Z0-9_./-]*$/.test(name)) return undefined

@@ -1,21 +1,21 @@
-// The macros that walk a list or map: what they walk over and what they make of it.
+// Macros over lists and maps (comprehensions): their range and their result.
 import { CelError } from './errors.ts'
 import type { FoldMacro } from './syntax.ts'
 import { MapValue, asBool, formatKey, isList } from './values.ts'
 import type { CelValue } from './values.ts'
 
-/** What a macro walks over: indices and elements of a list, keys and values of a map. */
+/** The range of a macro: indices and elements of a list, keys and values of a map. */
 export interface Walk {
   readonly length: number
   /** The index or key. */
   key(i: number): CelValue
   /** The element or value. */
   value(i: number): CelValue
-  /** What a macro of one variable gets: elements of lists, keys of maps. */
+  /** The value of a single variable: elements of lists, keys of maps. */
   single(i: number): CelValue
 }
 
-/** Walks over a value. @throws CelError when it is no list and no map */
+/** Iterates over a value. @throws CelError when it is neither a list nor a map */
 export function walkOf(range: CelValue): Walk {
   if (isList(range)) {
     const value = (i: number): CelValue => range[i]!
@@ -29,20 +29,20 @@ export function walkOf(range: CelValue): Walk {
   throw new CelError('no such overload')
 }
 
-/** One walk under way: {@link Loop.enter} moves on, the rest looks at where it is. */
+/** An iteration: {@link Loop.enter} advances, the other methods read the current element. */
 export interface Loop {
   readonly length: number
   key(i: number): CelValue
-  /** Sets the variables to the element; false when the filter leaves it out. */
+  /** Sets the variables to the element; false when the filter excludes it. */
   enter(i: number): boolean
   current(): CelValue
   body(): CelValue
 }
 
-/** What a macro makes of a walk. */
+/** The result of a macro from an iteration. */
 type Fold = (loop: Loop) => CelValue
 
-/** Any element that decides wins over elements that fail; without one the first failure counts. */
+/** An element that decides the result overrides errors of others; without one the first error is thrown. */
 function quantifier(decisive: boolean): Fold {
   return (loop) => {
     let failure: CelError | undefined
@@ -68,7 +68,7 @@ function collect(pick: (loop: Loop) => CelValue): Fold {
   }
 }
 
-/** The macros. */
+/** The macros by name. */
 export const folds: Readonly<Record<FoldMacro, Fold>> = {
   all: quantifier(false),
   exists: quantifier(true),

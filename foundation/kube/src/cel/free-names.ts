@@ -1,7 +1,7 @@
-// Which variables an expression speaks of.
+// Free variables of expressions.
 import type { Expr } from './syntax.ts'
 
-/** The names that an expression takes from its environment; those that it binds itself do not count. */
+/** Returns the names that an expression takes from its environment, without those that it binds. */
 export function freeNames(expr: Expr): ReadonlySet<string> {
   const found = new Set<string>()
   collect(expr, new Set(), found)

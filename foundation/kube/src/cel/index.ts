@@ -1,9 +1,9 @@
-// The door of @fairlead/kube/cel. Start with compile.
+// Public API of @fairlead/kube/cel. Start with compile.
 export * from './compile.ts'
 export * from './errors.ts'
 
 // types and values
-export { types, listOf, mapOf, objectOf, optionalOf, opaque, formatType, typeText } from './types.ts'
+export { types, listOf, mapOf, objectOf, optionalOf, opaque, formatType, typeString } from './types.ts'
 export type { CelType } from './types.ts'
 export { Duration, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, Uint, fromJson, toJson } from './values.ts'
 export type { CelValue } from './values.ts'
@@ -20,4 +20,4 @@ export { fromTypedJson } from './typed-json.ts'
 
 // libraries
 export { authorizerType, authorizerValue } from './library/authorization.ts'
-export type { AccessAnswer, AccessCheck, AccessQuestion } from './library/authorization.ts'
+export type { AccessAttributes, AccessCheck, AccessDecision } from './library/authorization.ts'

@@ -1,4 +1,5 @@
-// Runs checked expressions: each node becomes a function of its variables. Every step counts against a budget that nothing can catch.
+// Evaluation of checked expressions: each node is compiled to a function. Every step counts against a budget, which
+// expressions cannot catch.
 import type { ArgumentSize } from './call-cost.ts'
 import type { CheckedExpr } from './checker.ts'
 import { CelBudgetError, CelError } from './errors.ts'
@@ -10,7 +11,7 @@ import type { CelType } from './types.ts'
 import { MapValue, Optional, TypeValue, asBool, formatKey, isList, numeric, typeName } from './values.ts'
 import type { CelValue } from './values.ts'
 
-/** One run: the variables by slot, what it has cost and what it may cost. */
+/** The state of an evaluation: the variables by slot, its cost and its budget. */
 export interface Run {
   readonly slots: CelValue[]
   readonly budget: number
@@ -21,7 +22,7 @@ export interface Run {
 export type Step = (run: Run) => CelValue
 
 /**
- * Turns a checked expression into a function. `names` are the variables, in the order of their slots.
+ * Compiles a checked expression to a function. `names` are the variables, in the order of their slots.
  */
 export function compileSteps(checked: CheckedExpr, names: readonly string[]): Step {
   const slots = new Map(names.map((name, slot) => [name, slot]))
@@ -220,7 +221,7 @@ class Compiler {
 }
 
 function invoke(run: Run, overload: Overload, args: readonly CelValue[]): CelValue {
-  // Nullable fields and null itself pass the checker as any type; only what takes null may be called with it.
+  // The checker accepts nullable fields and null as any type; only overloads that accept null are called with it.
   if (args.includes(null) && args.some((arg, i) => arg === null && !fits(overload.parameters[i]!, null)))
     throw noSuchOverload(overload.name, args)
   charge(run, overload.cost === undefined ? 1 : overload.cost(args.map(argumentSize)))
@@ -230,7 +231,7 @@ function invoke(run: Run, overload: Overload, args: readonly CelValue[]): CelVal
 const numbers = ['int', 'uint', 'double']
 const times = ['google.protobuf.Timestamp', 'google.protobuf.Duration']
 const ordered = [...numbers, ...times, 'bool', 'string', 'bytes']
-/** What can stand on the left of an operator, whatever is on its right. */
+/** The types allowed on the left of an operator, regardless of its right side. */
 const operands: Readonly<Record<string, readonly string[]>> = {
   '_+_': [...numbers, ...times, 'string', 'bytes', 'list'],
   '_-_': [...numbers, ...times],
@@ -244,7 +245,7 @@ const operands: Readonly<Record<string, readonly string[]>> = {
   size: ['string', 'bytes', 'list', 'map'],
 }
 
-/** The name of a function is told where no value of that type can be given to it. */
+/** The error names the function where no overload accepts the type. */
 function noSuchOverload(name: string, [first]: readonly CelValue[]): CelError {
   const known = Object.hasOwn(operands, name) ? operands[name] : undefined
   const isKnown = known === undefined || first === undefined || known.includes(typeName(first))
@@ -255,13 +256,13 @@ function argumentSize(value: CelValue): ArgumentSize {
   return { size: sizeOf(value), element: isList(value) && value.length > 0 ? sizeOf(value[0]!) : 0 }
 }
 
-/** Characters, bytes or elements; 1 for anything else. */
+/** Returns the size in characters, bytes or elements; 1 for other values. */
 function sizeOf(value: CelValue): number {
   if (typeof value === 'string' || isList(value) || value instanceof Uint8Array) return value.length
   return value instanceof MapValue ? value.size : 1
 }
 
-/** `||` and `&&`: a side that decides wins over one that fails, on whichever side it stands. */
+/** Evaluates `||` and `&&`: a side that decides the result overrides an error of the other, in either order. */
 function logic(decisive: boolean, left: Step, right: Step): Step {
   return (run) => {
     const first = attempt(run, left)
@@ -289,7 +290,7 @@ function constantType(name: string): Step {
   return () => value
 }
 
-/** The element of a list or map; undefined when there is none. Doubles and uints that are whole numbers are indices too. */
+/** Returns the element of a list or map; undefined when there is none. Integral doubles and uints are indices too. */
 function elementOf(container: CelValue, index: CelValue): CelValue | undefined {
   if (isList(container)) {
     const at = numeric(index)
@@ -301,7 +302,7 @@ function elementOf(container: CelValue, index: CelValue): CelValue | undefined {
   throw new CelError('no such overload')
 }
 
-/** A value may be given for a parameter of that type; type variables take anything. */
+/** Reports whether a value matches a parameter type; type variables match anything. */
 function fits(type: CelType, value: CelValue): boolean {
   switch (type.kind) {
     case 'dyn':

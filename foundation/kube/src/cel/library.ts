@@ -1,10 +1,10 @@
-// The functions an expression may call: a table by name, each with its overloads, declared by signature.
+// Function libraries: overloads by function name, declared by signature.
 import type { CallCost } from './call-cost.ts'
 import type { CelType } from './types.ts'
 import { parseType, splitTypes } from './types.ts'
 import type { CelValue } from './values.ts'
 
-/** What a function does; it gets as many values as its signature has parameters, of those types. */
+/** The implementation of a function; its arguments match the parameters of the signature. */
 // oxlint-disable-next-line typescript/no-explicit-any -- each overload names the types of its own parameters
 type Implementation = (...args: never[]) => CelValue
 
@@ -15,23 +15,23 @@ export interface Overload {
   readonly parameters: readonly CelType[]
   readonly result: CelType
   readonly call: (args: readonly CelValue[]) => CelValue
-  /** Undefined: one step. */
+  /** Undefined means one step. */
   readonly cost: CallCost | undefined
 }
 
-/** A set of functions; later ones add overloads to earlier ones. */
+/** A set of functions; later definitions add overloads to earlier ones. */
 export class Library {
   readonly #overloads = new Map<string, Overload[]>()
 
-  /** Adds all of another library. */
+  /** Adds the functions of another library. */
   include(other: Library): this {
     for (const overloads of other.#overloads.values()) for (const overload of overloads) this.#add(overload)
     return this
   }
 
   /**
-   * Declares one overload: `size(string): int`, `string.charAt(int): string` (a method), `math.abs(int): int` (a namespace, where what
-   * stands before the dot is no type), `_+_(int, int): int` (an operator).
+   * Declares one overload: `size(string): int`, `string.charAt(int): string` (a method), `math.abs(int): int` (a
+   * namespace, where the part before the dot is not a type), `_+_(int, int): int` (an operator).
    */
   define(signature: string, implementation: Implementation, cost?: CallCost): this {
     const match = /^(?:(.*)\.)?([^.(]+)\((.*)\): (.+)$/s.exec(signature)
@@ -62,12 +62,12 @@ export class Library {
     else known.push(overload)
   }
 
-  /** There is a function of that name. */
+  /** Reports whether a function of that name exists. */
   has(name: string): boolean {
     return this.#overloads.has(name)
   }
 
-  /** The library without some of its overloads. */
+  /** Returns the library without some of its overloads. */
   without(isLeftOut: (overload: Overload) => boolean): Library {
     const rest = new Library()
     for (const overloads of this.#overloads.values())
@@ -75,7 +75,7 @@ export class Library {
     return rest
   }
 
-  /** All overloads of a function. */
+  /** Returns the overloads of a function. */
   overloads(name: string): readonly Overload[] {
     return this.#overloads.get(name) ?? []
   }

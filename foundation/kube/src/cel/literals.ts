@@ -1,29 +1,29 @@
-// What Kubernetes refuses of literals before an expression is ever run: lists and maps of mixed types, times and patterns that are none, formats that
-// their arguments do not fit. cel-go calls these validators.
+// Kubernetes' validators of literals (cel-go's ASTValidators), which run at compile time: lists and maps of mixed
+// types, invalid timestamps, durations and patterns, formats that do not match their arguments.
 import { regexError } from '../regex.ts'
 import type { CheckedExpr } from './checker.ts'
 import { CelError } from './errors.ts'
-import type { Finding } from './errors.ts'
+import type { Issue } from './errors.ts'
 import { parseDuration } from './library/standard.ts'
 import type { Expr } from './syntax.ts'
-import { formatType, typeText } from './types.ts'
+import { formatType, typeString } from './types.ts'
 import type { CelType } from './types.ts'
 import { isSame } from './unification.ts'
 import { parseTimestamp } from './values.ts'
 
-/** Everything that is wrong with the literals of an expression whose types are right. */
-export function literalFindings(checked: CheckedExpr): Finding[] {
-  const findings: Finding[] = []
-  visit(checked.root, checked, false, findings)
-  return findings
+/** Returns the errors in the literals of a checked expression. */
+export function literalIssues(checked: CheckedExpr): Issue[] {
+  const issues: Issue[] = []
+  visit(checked.root, checked, false, issues)
+  return issues
 }
 
 const conversions: ReadonlySet<string> = new Set(['int', 'uint', 'double', 'bool', 'string', 'bytes'])
 
-/** Why a call that never changes fails each time: a conversion of a literal, a search for a pattern that is none. */
-export function constantProblem(expr: Expr, checked: CheckedExpr): Finding | undefined {
+/** Returns the error of a constant call: a conversion of a literal, or a match with an invalid pattern. */
+export function constantIssue(expr: Expr, checked: CheckedExpr): Issue | undefined {
   for (const part of partsOf(expr)) {
-    const problem = constantProblem(part, checked)
+    const problem = constantIssue(part, checked)
     if (problem !== undefined) return problem
   }
   if (expr.kind !== 'call') return undefined
@@ -42,15 +42,15 @@ export function constantProblem(expr: Expr, checked: CheckedExpr): Finding | und
   return problem === undefined ? undefined : { summary: problem, at: expr.at }
 }
 
-/** `exempt`: inside a call of format, whose arguments may be of any types. */
-function visit(expr: Expr, checked: CheckedExpr, exempt: boolean, findings: Finding[]): void {
-  if (expr.kind === 'call') checkCall(expr, checked, findings)
-  if (!exempt) checkAggregate(expr, checked, findings)
+/** Visits an expression; `exempt`: inside a call of format, whose arguments may have any type. */
+function visit(expr: Expr, checked: CheckedExpr, exempt: boolean, issues: Issue[]): void {
+  if (expr.kind === 'call') checkCall(expr, checked, issues)
+  if (!exempt) checkAggregate(expr, checked, issues)
   const inside = exempt || (expr.kind === 'call' && expr.name === 'format')
-  for (const part of partsOf(expr)) visit(part, checked, inside, findings)
+  for (const part of partsOf(expr)) visit(part, checked, inside, issues)
 }
 
-/** The expressions directly inside another. */
+/** Returns the direct subexpressions. */
 export function partsOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':
@@ -79,17 +79,17 @@ export function partsOf(expr: Expr): readonly Expr[] {
   }
 }
 
-function checkAggregate(expr: Expr, checked: CheckedExpr, findings: Finding[]): void {
-  const mismatch = (wanted: Expr, found: Expr): boolean => {
-    const [first, other] = [checked.typeOf(wanted), checked.typeOf(found)]
+function checkAggregate(expr: Expr, checked: CheckedExpr, issues: Issue[]): void {
+  const mismatch = (expected: Expr, found: Expr): boolean => {
+    const [first, other] = [checked.typeOf(expected), checked.typeOf(found)]
     if (isSame(first, other)) return false
     const summary = `expected type '${formatType(first)}' but found '${formatType(other)}'`
-    findings.push({ summary, at: found.at })
+    issues.push({ summary, at: found.at })
     return true
   }
   if (expr.kind === 'list') {
     const [first, ...rest] = expr.items
-    // Only the first of another type is told.
+    // Only the first of another type is reported.
     rest.some((item) => mismatch(first!, item))
   } else if (expr.kind === 'map') {
     const [first, ...rest] = expr.entries
@@ -109,21 +109,21 @@ const literalChecks: Readonly<Record<string, (text: string) => unknown>> = {
   },
 }
 
-function checkCall(expr: Expr & { kind: 'call' }, checked: CheckedExpr, findings: Finding[]): void {
+function checkCall(expr: Expr & { kind: 'call' }, checked: CheckedExpr, issues: Issue[]): void {
   const argument = expr.args.at(-1)
   const check = Object.hasOwn(literalChecks, expr.name) ? literalChecks[expr.name] : undefined
   if (check !== undefined && argument?.kind === 'literal' && typeof argument.value === 'string') {
     try {
       check(argument.value)
     } catch {
-      findings.push({ summary: `invalid ${expr.name} argument`, at: argument.at })
+      issues.push({ summary: `invalid ${expr.name} argument`, at: argument.at })
     }
   }
   if (expr.name !== 'format' || !expr.member) return
   const [format, list] = expr.args
   if (format?.kind !== 'literal' || typeof format.value !== 'string' || list?.kind !== 'list') return
-  const finding = formatFinding(format.value, list.items, expr, checked)
-  if (finding !== undefined) findings.push(finding)
+  const issue = formatFinding(format.value, list.items, expr, checked)
+  if (issue !== undefined) issues.push(issue)
 }
 
 const anything = (): boolean => true
@@ -132,7 +132,7 @@ const kinds =
   ({ kind }: CelType): boolean =>
     names.includes(kind) || kind === 'dyn'
 
-/** Which types a clause takes, and what is said of others. */
+/** The types that a clause accepts, and the error for others. */
 const clauses: Readonly<Record<string, readonly [(type: CelType) => boolean, string]>> = {
   s: [anything, ''],
   d: [kinds('int', 'uint'), 'decimal clause can only be used on integers'],
@@ -144,7 +144,7 @@ const clauses: Readonly<Record<string, readonly [(type: CelType) => boolean, str
   o: [kinds('int', 'uint'), 'octal clause can only be used on integers'],
 }
 
-function formatFinding(format: string, items: readonly Expr[], call: Expr, checked: CheckedExpr): Finding | undefined {
+function formatFinding(format: string, items: readonly Expr[], call: Expr, checked: CheckedExpr): Issue | undefined {
   let index = 0
   for (const [whole, clause] of format.matchAll(/%(?:\.\d+)?(.)/gs)) {
     if (whole === '%%') continue
@@ -157,7 +157,7 @@ function formatFinding(format: string, items: readonly Expr[], call: Expr, check
     const [fits, complaint] = clauses[clause!]!
     const type = checked.typeOf(item)
     if (!fits(type)) {
-      return { summary: `error during formatting: ${complaint}, was given ${typeText(type)}`, at: item.at }
+      return { summary: `error during formatting: ${complaint}, was given ${typeString(type)}`, at: item.at }
     }
     index++
   }

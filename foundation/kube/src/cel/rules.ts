@@ -1,4 +1,5 @@
-// `x-kubernetes-validations` of structural schemas: compiled when a CRD is accepted, run when an object is written.
+// `x-kubernetes-validations` of structural schemas: compiled when a CRD is written, evaluated when an object is
+// written.
 import { fieldErrors } from '../field-error.ts'
 import type { FieldError } from '../field-error.ts'
 import { escapeHtml } from '../go-json.ts'
@@ -19,31 +20,31 @@ import { optionalOf, types } from './types.ts'
 import { Optional } from './values.ts'
 import type { CelValue } from './values.ts'
 
-/** Steps that all rules of one write may take together (Kubernetes' per-request limit). */
+/** The cost limit of all rules of one write in steps (Kubernetes' per-request limit). */
 export const requestCelBudget = 10_000_000
 
-/** How to run rules. */
+/** Options of rules. */
 export interface ValidateRulesOptions {
-  /** The object before an update: transition rules compare with it. */
+  /** The object before an update, which transition rules read as oldSelf. */
   readonly old?: JsonValue
   /**
-   * Takes the errors that an update is not to blame for (ratcheting, KEP-4008): a rule that does not speak of oldSelf fails on a part that has not
-   * changed. Left out, they are errors like others.
+   * Receives the ratcheted errors (KEP-4008): a rule without oldSelf fails on an unchanged part. Without it, they are
+   * ordinary errors.
    */
   readonly tolerate?: (error: FieldError) => void
-  /** Steps that all rules may take together; {@link requestCelBudget} unless given. */
+  /** The cost limit of all rules in steps; {@link requestCelBudget} by default. */
   readonly budget?: number
   /** The path of the value; '' for a whole object. */
   readonly path?: string
 }
 
-/** A rule ready to run. */
+/** A compiled rule. */
 interface Rule {
   readonly source: ValidationRule
-  /** The error text when it does not compile: such rules were stored before we looked at them. */
+  /** The error message when it does not compile: such rules were stored before they were validated. */
   readonly program: CelProgram | string
   readonly message: CelProgram | undefined
-  /** It speaks of oldSelf: it runs on updates only, or gets an optional. */
+  /** The rule uses oldSelf: it runs on updates only, or gets an optional. */
   readonly isTransition: boolean
 }
 
@@ -55,7 +56,7 @@ interface NodeRules {
 
 const compiledNodes = new WeakMap<SchemaNode, NodeRules | null>()
 
-/** Runs every rule of the schema on a value that is valid otherwise. */
+/** Evaluates every rule of the schema on an otherwise valid value. */
 export function validateRules(value: JsonValue, schema: TypeSchema, options: ValidateRulesOptions = {}): FieldError[] {
   const { old, path = '', budget = requestCelBudget, tolerate } = options
   const run = new RuleRun(schema, budget, tolerate)
@@ -64,7 +65,7 @@ export function validateRules(value: JsonValue, schema: TypeSchema, options: Val
   return run.errors
 }
 
-/** There are rules anywhere in the schema: without any, {@link validateRules} has nothing to do. */
+/** Reports whether the schema has rules anywhere: otherwise {@link validateRules} returns nothing. */
 export function hasRules(schema: TypeSchema): boolean {
   return nodeHasRules(resolveNode(schema.root, schema), schema)
 }
@@ -74,7 +75,7 @@ const nodesWithRules = new WeakMap<SchemaNode, boolean>()
 function nodeHasRules(node: SchemaNode, schema: TypeSchema): boolean {
   const known = nodesWithRules.get(node)
   if (known !== undefined) return known
-  // While a node is looked at it counts as having none: schemas can hold themselves.
+  // While a node is visited it counts as having none, because schemas can be recursive.
   nodesWithRules.set(node, false)
   const parts = [...Object.values(node.properties ?? {}), additionalOf(node), node.items]
   const found =
@@ -84,7 +85,7 @@ function nodeHasRules(node: SchemaNode, schema: TypeSchema): boolean {
   return found
 }
 
-/** What a part was before an update and, where that cannot be told, what the nearest part around it was of which it can. */
+/** The old value of a part, or that of the nearest parent that correlates. */
 interface Ratchet {
   readonly current?: Correlation | undefined
   readonly around?: Correlation | undefined
@@ -120,7 +121,7 @@ class RuleRun {
     ratchet: Ratchet,
   ): void {
     const node = resolveNode(reference, this.#schema)
-    // Rules about null stand in the schema around it.
+    // Rules about null are in the parent's schema.
     if (value === null || this.#remaining < 0 || !nodeHasRules(node, this.#schema)) return
     const before = old === null ? undefined : old
     if ((node['x-kubernetes-validations'] ?? []).length > 0) this.#rules(value, before, node, path, isResource, ratchet)
@@ -137,12 +138,12 @@ class RuleRun {
         const child = property ?? additionalOf(node)
         if (child === undefined) continue
         const place = property === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
-        const member = ownValue(value, key)!
+        const field = ownValue(value, key)!
         const previous = isJsonObject(before) ? ownValue(before, key) : undefined
-        // Old and new have been brought to one version already.
+        // Old and new have been converted to one version already.
         const isTypeMeta = path === '' && (key === 'apiVersion' || key === 'kind')
-        const pair = { old: previous, new: member, node: resolveNode(child, this.#schema) }
-        this.visit(member, previous, child, place, false, isTypeMeta ? {} : below(ratchet, pair))
+        const pair = { old: previous, new: field, node: resolveNode(child, this.#schema) }
+        this.visit(field, previous, child, place, false, isTypeMeta ? {} : below(ratchet, pair))
       }
     }
   }
@@ -167,7 +168,7 @@ class RuleRun {
     }
   }
 
-  /** Runs one rule; false when the budget is used up and no rule may follow. */
+  /** Evaluates one rule; false when the budget is exceeded and evaluation stops. */
   #rule(
     { source, program, message, isTransition }: Rule,
     variables: Readonly<Record<string, CelValue | undefined>>,
@@ -213,7 +214,7 @@ class RuleRun {
     }
   }
 
-  /** What the messageExpression says; undefined when it fails or says nothing that can be shown. */
+  /** Returns the result of messageExpression; undefined when it fails or is not a valid message. */
   #message(
     program: CelProgram | undefined,
     variables: Readonly<Record<string, CelValue | undefined>>,
@@ -240,7 +241,7 @@ class RuleRun {
 
 const maxMessageBytes = 5 * 1024
 
-/** Where a rule's error stands: its `fieldPath` below the value, with the keys of maps in brackets. */
+/** Returns the field of a rule's error: its `fieldPath` below the value, with map keys in brackets. */
 function placeOf(source: ValidationRule, path: string, node: SchemaNode, schema: TypeSchema): string {
   const steps = [...(source.fieldPath ?? '').trim().matchAll(/\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\]/g)]
   let place = path
@@ -308,7 +309,7 @@ function messageOf(source: ValidationRule, declaration: Declaration): CelProgram
   }
 }
 
-/** What a rule knows: self, and oldSelf as itself or as an optional. */
+/** Returns the environment of a rule: self, and oldSelf as a value or an optional. */
 export function ruleEnvironment(source: ValidationRule, { type }: Declaration): CelEnvironment {
   const oldSelf = source.optionalOldSelf === true ? optionalOf(type) : type
   return { variables: { self: type, oldSelf }, kubernetes: true }
@@ -323,8 +324,8 @@ export function compileRule(
   return { program, isTransition: freeNames(program.checked.root).has('oldSelf') }
 }
 
-/** A rule as Go prints it in messages about it. */
-export function showRule({
+/** Formats a rule as Go prints it in error messages. */
+export function formatRule({
   rule,
   message,
   messageExpression,

@@ -1,4 +1,4 @@
-// Structural schemas as CEL sees them: the type of a value, the way from JSON to that type, and how large it can get.
+// CEL declarations of structural schemas: the type of a value, its conversion from JSON, and its maximum size.
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
 import type { JsonValue } from '../object.ts'
 import { additionalOf, resolveNode } from '../schema/resolve.ts'
@@ -11,25 +11,28 @@ import { CelError } from './errors.ts'
 import { MapValue, fromJson, parseTimestamp, withFlavour } from './values.ts'
 import type { CelValue, ListFlavour } from './values.ts'
 
-/** A schema node for expressions. */
+/** The declaration of a schema node. */
 export interface Declaration {
   readonly type: CelType
-  /** The most characters, bytes, elements or members a value can have; undefined for values without a size. */
+  /** The maximum number of characters, bytes, elements or fields of a value; undefined for values without a size. */
   readonly maxSize: number | undefined
-  /** The least bytes that a value takes in a request. */
+  /** The minimum number of bytes of a value in a request. */
   readonly minBytes: number
-  /** Elements of lists, values of maps. */
+  /** The declaration of list elements or map values. */
   readonly element: Declaration | undefined
-  /** Fields of objects by their escaped names. */
+  /** The declarations of fields by their escaped names. */
   readonly fields: ReadonlyMap<string, Declaration>
-  /** JSON as a value of the type. Broken texts of formats stay strings: validation has told of them. */
+  /** Converts JSON to a value of the type. Strings with an invalid format stay strings: validation reports them. */
   toValue(value: JsonValue): CelValue
 }
 
-/** No request is larger, in bytes. */
+/** The maximum size of a request, in bytes. */
 const maxRequestBytes = 3 * 1024 * 1024
 
-/** The declaration of a node; undefined when expressions cannot see it (`x-kubernetes-preserve-unknown-fields` without a type). */
+/**
+ * Returns the declaration of a node; undefined when expressions cannot access it
+ * (`x-kubernetes-preserve-unknown-fields` without a type).
+ */
 export function declarationOf(
   node: SchemaNode,
   schema: TypeSchema,
@@ -49,7 +52,7 @@ class Declarer {
 
   declare(reference: SchemaNode, isResource: boolean): Declaration | undefined {
     const node = resolveNode(reference, this.#schema)
-    // Built-in schemas can hold themselves; expressions do not see further rounds.
+    // Built-in schemas can be recursive; expressions cannot access the recursion.
     if (this.#open.has(node)) return undefined
     this.#open.add(node)
     const declaration = this.#declare(node, isResource || node['x-kubernetes-embedded-resource'] === true)
@@ -59,7 +62,7 @@ class Declarer {
 
   #declare(node: SchemaNode, isResource: boolean): Declaration | undefined {
     if (node['x-kubernetes-int-or-string'] === true) {
-      return scalar(types.dyn, textSize(node), 1, fromJson)
+      return scalar(types.dyn, stringSize(node), 1, fromJson)
     }
     switch (node.type) {
       case 'array':
@@ -67,7 +70,7 @@ class Declarer {
       case 'object':
         return this.#object(node, isResource)
       case 'string':
-        return text(node)
+        return stringDeclaration(node)
       case 'boolean':
         return scalar(types.bool, undefined, 4, fromJson)
       case 'integer':
@@ -114,7 +117,7 @@ class Declarer {
       const escaped = escapeFieldName(name)
       const field = this.declare(property, false)
       if (field === undefined || escaped === undefined) continue
-      // Reserved words are no less names after a dot.
+      // Reserved words are valid names after a dot.
       for (const known of new Set([escaped, ...(isIdentifier(name) ? [name] : [])])) {
         fields.set(known, field)
         names.set(known, name)
@@ -162,7 +165,7 @@ function isIdentifier(name: string): boolean {
   return /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name)
 }
 
-/** What expressions see of every resource beside its own fields. */
+/** The fields that expressions can access in every resource. */
 const resourceProperties: Readonly<Record<string, SchemaNode>> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
@@ -182,18 +185,18 @@ function scalar(
   return { type, maxSize, minBytes, element: undefined, fields: new Map(), toValue }
 }
 
-/** A limit of a schema for reckoning with; those beyond 2^53 come as BigInts. */
+/** Returns a limit of a schema as a number; limits beyond 2^53 are BigInts. */
 function limit(value: number | undefined): number | undefined {
   return value === undefined ? undefined : Number(value)
 }
 
-/** Each element is followed by a comma. */
+/** Each element has a comma after it. */
 function mostElements(minBytes: number): number {
   return Math.floor((maxRequestBytes - 2) / (minBytes + 1))
 }
 
-/** Limits count code points, of up to four bytes each; without a limit a text can fill the request. */
-function textSize(node: SchemaNode): number {
+/** Limits count code points, of up to four bytes each; without a limit a string can fill the request. */
+function stringSize(node: SchemaNode): number {
   const most = limit(node.maxLength)
   if (most !== undefined) return most * 4
   const values = (node.enum ?? []).filter((value) => typeof value === 'string')
@@ -201,8 +204,8 @@ function textSize(node: SchemaNode): number {
   return maxRequestBytes - 2
 }
 
-function text(node: SchemaNode): Declaration {
-  const asText =
+function stringDeclaration(node: SchemaNode): Declaration {
+  const asString =
     (convert: (value: string) => CelValue) =>
     (value: JsonValue): CelValue => {
       if (typeof value !== 'string') return fromJson(value)
@@ -219,21 +222,21 @@ function text(node: SchemaNode): Declaration {
         types.bytes,
         limit(node.maxLength) ?? maxRequestBytes - 2,
         2,
-        asText((value) => Buffer.from(value, 'base64')),
+        asString((value) => Buffer.from(value, 'base64')),
       )
     case 'duration':
-      return scalar(types.duration, 32, 3, asText(parseDuration))
+      return scalar(types.duration, 32, 3, asString(parseDuration))
     case 'date':
       return scalar(
         types.timestamp,
         10,
         12,
-        asText((value) => parseTimestamp(`${value}T00:00:00Z`)),
+        asString((value) => parseTimestamp(`${value}T00:00:00Z`)),
       )
     case 'date-time':
-      return scalar(types.timestamp, 40, 21, asText(parseTimestamp))
+      return scalar(types.timestamp, 40, 21, asString(parseTimestamp))
     default:
-      return scalar(types.string, textSize(node), 2, fromJson)
+      return scalar(types.string, stringSize(node), 2, fromJson)
   }
 }
 

@@ -1,11 +1,11 @@
-// From text to expressions: cel-js parses, this module turns its tree into ours, with macros as nodes of their own.
+// Parsing of expressions: cel-js parses, this module converts its tree, with macros as nodes of their own.
 import { Environment as CelJs } from '@marcbachmann/cel-js'
 import type { CelValue } from './values.ts'
 import { typeNames } from './types.ts'
 import { Uint } from './values.ts'
 import { CelCompileError } from './errors.ts'
 
-/** The macros that walk a list or map. */
+/** The macros over lists and maps. */
 export type FoldMacro =
   | 'all'
   | 'exists'
@@ -16,7 +16,7 @@ export type FoldMacro =
   | 'transformMap'
   | 'transformMapEntry'
 
-/** An expression; `at` is its offset in the text, in UTF-16 units. */
+/** An expression; `at` is its offset in the source, in UTF-16 units. */
 export type Expr = { readonly at: number } & (
   | { readonly kind: 'literal'; readonly value: CelValue }
   | { readonly kind: 'name'; readonly name: string }
@@ -52,7 +52,7 @@ export type Expr = { readonly at: number } & (
     }
 )
 
-/** The nodes of cel-js that we read. */
+/** The nodes of cel-js. */
 interface Node {
   readonly op: string
   readonly args: unknown
@@ -60,19 +60,20 @@ interface Node {
   readonly start: number
 }
 
-/** What macros ask of the variables that they bind. */
+/** The error for a macro variable that is not a simple name. */
 const notAName = 'argument must be a simple name'
 
-/** Expressions nest no deeper; long chains of one operator nest as well. */
+/** The maximum depth of expressions; long chains of one operator are nested too. */
 const maxDepth = 1_000
 
-/** Longer expressions are refused before they are parsed. */
+/** The maximum length of an expression, checked before parsing. */
 const maxExpressionLength = 100_000
 
 const parser = new CelJs({ unlistedVariablesAreDyn: true, enableOptionalTypes: true, limits: { maxDepth: 250 } })
 
 /**
- * Parses an expression. `isFunction` tells names of functions with a namespace (`math.greatest`) from methods; `hasBind`: there is `cel.bind`.
+ * Parses an expression. `isFunction` distinguishes functions with a namespace (`math.greatest`) from methods; `hasBind`
+ * enables `cel.bind`.
  * @throws CelCompileError `CelSyntax`
  */
 export function parseExpression(text: string, isFunction: (name: string) => boolean, hasBind = true): Expr {
@@ -87,7 +88,7 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
     const { code, summary, range } = error as { code?: string; summary?: string; range?: { start?: number } }
     const offset = Math.min(range?.start ?? text.length, text.length)
     if (code === 'invalid_macro_argument') {
-      // A selection is where its dot is.
+      // The position of a selection is its dot.
       const at = text[offset - 1] === '.' ? offset - 1 : offset
       throw new CelCompileError('CelSyntax', [{ summary: notAName, at }], text)
     }
@@ -201,7 +202,7 @@ class Converter {
     }
     const [left, right] = (node.args as readonly Node[]).map((part) => this.expression(part)) as [Expr, Expr]
     const name = node.op === 'in' ? '@in' : `_${node.op}_`
-    // cel-js keeps where an operation begins; messages point to the operator, which lies before the right operand.
+    // cel-js has the start of an operation; messages point to the operator, which is before the right operand.
     const rightStart = (node.args as readonly Node[])[1]!.start
     const at = Math.max(this.#text.lastIndexOf(node.op, rightStart - 1), 0)
     return { kind: 'call', at, name, member: false, args: [left, right] }
@@ -211,8 +212,8 @@ class Converter {
     if (name === 'has' && args.length === 1) {
       const selected = this.expression(args[0]!)
       if (selected.kind !== 'select' || selected.optional) {
-        const finding = { summary: 'invalid argument to has() macro', at: selected.at }
-        throw new CelCompileError('CelSyntax', [finding], this.#text)
+        const issue = { summary: 'invalid argument to has() macro', at: selected.at }
+        throw new CelCompileError('CelSyntax', [issue], this.#text)
       }
       return { ...selected, at: operatorOffset(this.#text, node.start, '('), test: true }
     }
@@ -347,7 +348,7 @@ function literal(value: unknown): CelValue {
 }
 
 function negative(value: CelValue): CelValue | undefined {
-  // The negative of the least int is none; the operator says so.
+  // The smallest int has no negation; the operator reports that.
   if (typeof value === 'bigint') return value < 0n ? undefined : -value
   return typeof value === 'number' ? -value : undefined
 }

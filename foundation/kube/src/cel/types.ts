@@ -1,8 +1,8 @@
-// The types of CEL: what the checker reasons about. Types are compared by structure; objects by name.
+// The types of CEL. Types are compared by structure; objects by name.
 
 /**
  * A type of CEL. `param` is a type variable, `opaque` a type of a library (`net.IP`),
- * `error` what an expression has that was found wrong.
+ * `error` the type of an expression with an error.
  */
 export type CelType =
   | {
@@ -27,7 +27,7 @@ export type CelType =
   | { readonly kind: 'opaque'; readonly name: string }
   | { readonly kind: 'param'; readonly name: string }
 
-/** The types without parts. */
+/** The types without parameters. */
 export const types: Readonly<
   Record<
     | 'bool'
@@ -59,7 +59,7 @@ export const types: Readonly<
   error: { kind: 'error' },
 }
 
-/** Names that stand for types as values. */
+/** The names of types that are values. */
 export const typeNames: ReadonlySet<string> = new Set(
   'bool int uint double string bytes list map null_type type optional_type google.protobuf.Timestamp google.protobuf.Duration net.IP net.CIDR'.split(
     ' ',
@@ -81,17 +81,17 @@ export function optionalOf(of: CelType): CelType {
   return { kind: 'optional', of }
 }
 
-/** An object with declared fields; anything else of it is an error. */
+/** An object with declared fields; other fields are errors. */
 export function objectOf(name: string, fields: ReadonlyMap<string, CelType>): CelType {
   return { kind: 'object', name, fields }
 }
 
-/** A type of a library, known by name only. */
+/** A type of a library, with only a name. */
 export function opaque(name: string): CelType {
   return { kind: 'opaque', name }
 }
 
-/** A type as messages of the checker name it. */
+/** Formats a type as the messages of the checker do. */
 export function formatType(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -117,21 +117,24 @@ const valueTypeNames: Readonly<Partial<Record<CelType['kind'], string>>> = {
   duration: 'google.protobuf.Duration',
 }
 
-/** A type by the name that it has as a value (`type(x)`); cel-go tells results by it, where its checker has shorter names. */
-export function typeText(type: CelType): string {
+/**
+ * Formats a type by the name that it has as a value (`type(x)`), as cel-go names result types; its checker has shorter
+ * names.
+ */
+export function typeString(type: CelType): string {
   switch (type.kind) {
     case 'list':
-      return `list(${typeText(type.element)})`
+      return `list(${typeString(type.element)})`
     case 'map':
-      return `map(${typeText(type.key)}, ${typeText(type.value)})`
+      return `map(${typeString(type.key)}, ${typeString(type.value)})`
     case 'optional':
-      return `optional_type(${typeText(type.of)})`
+      return `optional_type(${typeString(type.of)})`
     default:
       return valueTypeNames[type.kind] ?? formatType(type)
   }
 }
 
-/** Whether it takes a value to tell the type, wholly or in part. */
+/** Reports whether the type, or a part of it, is known only at run time. */
 export function isDynamic(type: CelType): boolean {
   switch (type.kind) {
     case 'dyn':
@@ -148,7 +151,7 @@ export function isDynamic(type: CelType): boolean {
   }
 }
 
-/** A type from its notation in signatures: `list<A>`, `map<string, int>`, `net.IP`; a single capital is a type variable. */
+/** Parses a type of a signature: `list<A>`, `map<string, int>`, `net.IP`; a single capital is a type variable. */
 export function parseType(text: string): CelType {
   const trimmed = text.trim()
   const match = /^(list|map|optional)<(.*)>$/s.exec(trimmed)
@@ -161,7 +164,7 @@ export function parseType(text: string): CelType {
   return Object.hasOwn(types, trimmed) ? types[trimmed as keyof typeof types] : opaque(trimmed)
 }
 
-/** Cuts a list of types at its outer commas. */
+/** Splits a list of types at its outer commas. */
 export function splitTypes(text: string): string[] {
   const parts: string[] = []
   let depth = 0

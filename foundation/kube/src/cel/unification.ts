@@ -1,22 +1,23 @@
-// Type inference: what type variables stand for, found out one comparison at a time. The rules are cel-go's, down to what null fits.
+// Type inference by unification of type variables. The rules are cel-go's, including the types that null is assignable
+// to.
 import { listOf, mapOf, optionalOf, types } from './types.ts'
 import type { CelType } from './types.ts'
 
 type Parts = readonly CelType[]
 
-/** What the variables of one expression stand for. A comparison that fails leaves no trace. */
+/** The bindings of type variables in one expression. A failed assignment is rolled back. */
 export class Unifier {
   readonly #bound = new Map<string, CelType>()
-  /** Bindings of the comparison under way, each with what it replaces. */
+  /** The bindings of the current assignment, each with the type that it replaces. */
   #trail: (readonly [string, CelType | undefined])[] = []
   #variables = 0
 
-  /** A new type variable. */
+  /** Creates a type variable. */
   variable(): CelType {
     return { kind: 'param', name: `_var${this.#variables++}` }
   }
 
-  /** The parts of a signature with variables of their own. */
+  /** Returns a signature with fresh type variables. */
   instantiate(signature: Parts): CelType[] {
     const fresh = new Map<string, CelType>()
     const replace = (type: CelType): CelType => {
@@ -28,10 +29,10 @@ export class Unifier {
     return signature.map(replace)
   }
 
-  /** Values of the first types can stand where the second are asked for. */
-  assignAll(given: Parts, wanted: Parts): boolean {
+  /** Reports whether the given types are assignable to the expected ones, and binds their variables. */
+  assignAll(given: Parts, expected: Parts): boolean {
     this.#trail = []
-    if (this.#assignParts(given, wanted)) return true
+    if (this.#assignParts(given, expected)) return true
     for (const [name, before] of this.#trail.toReversed()) {
       if (before === undefined) this.#bound.delete(name)
       else this.#bound.set(name, before)
@@ -39,12 +40,12 @@ export class Unifier {
     return false
   }
 
-  /** A value of one type can stand where the other is asked for. */
-  assign(given: CelType, wanted: CelType): boolean {
-    return this.assignAll([given], [wanted])
+  /** Reports whether a type is assignable to the expected one, and binds its variables. */
+  assign(given: CelType, expected: CelType): boolean {
+    return this.assignAll([given], [expected])
   }
 
-  /** The type with its variables replaced as far as they are known; the rest becomes dyn when `closed`. */
+  /** Replaces the bound variables of a type; unbound ones become dyn when `closed`. */
   resolve(type: CelType, closed = false): CelType {
     const bound = type.kind === 'param' ? this.#bound.get(type.name) : undefined
     if (bound !== undefined) return this.resolve(bound, closed)
@@ -57,8 +58,8 @@ export class Unifier {
     this.#bound.set(name, type)
   }
 
-  #assignParts(given: Parts, wanted: Parts): boolean {
-    return given.length === wanted.length && given.every((type, i) => this.#assign(type, wanted[i]!))
+  #assignParts(given: Parts, expected: Parts): boolean {
+    return given.length === expected.length && given.every((type, i) => this.#assign(type, expected[i]!))
   }
 
   #assign(a: CelType, b: CelType): boolean {
@@ -71,12 +72,12 @@ export class Unifier {
     if (a.kind === 'null') return isNullable(b)
     if (b.kind === 'null') return isNullable(a)
     if (nameOf(a) !== nameOf(b)) return false
-    // A type of a library may have been declared with its fields.
+    // A type of a library may be declared with its fields.
     if (a.kind !== b.kind) return nameOf(a) !== ''
     return this.#assignParts(partsOf(a), partsOf(b))
   }
 
-  /** Whether a variable can stand for a type, and whether it stood for something before. */
+  /** Binds a variable to a type, if its current binding allows that. */
   #substitutes(type: CelType, variable: CelType & { kind: 'param' }): { valid: boolean; known: boolean } {
     if (type.kind === 'param' && type.name === variable.name) return { valid: true, known: true }
     const bound = this.#bound.get(variable.name)
@@ -100,7 +101,7 @@ export class Unifier {
   }
 }
 
-/** Of two types that fit each other the one that says less. */
+/** Returns the more general of two types that are assignable to each other. */
 export function mostGeneral(a: CelType, b: CelType): CelType {
   return isLessSpecific(a, b) ? a : b
 }
@@ -113,7 +114,7 @@ function isLessSpecific(a: CelType, b: CelType): boolean {
   return partsOf(a).every((part, i) => isLessSpecific(part, others[i]!))
 }
 
-/** Both are the same type, part by part. */
+/** Reports whether both types are equal in structure. */
 export function isSame(a: CelType, b: CelType): boolean {
   if (a.kind !== b.kind || nameOf(a) !== nameOf(b)) return false
   const others = partsOf(b)

@@ -1,4 +1,4 @@
-// The values of CEL while an expression runs, and the way in from JSON and back.
+// The values of CEL at run time, and their conversion from and to JSON.
 import { ownValue, setOwn } from '../own-property.ts'
 import type { JsonValue, MutableJsonObject } from '../object.ts'
 import { CelError } from './errors.ts'
@@ -15,7 +15,7 @@ export class Uint {
 /** A point in time: nanoseconds since the epoch. */
 export class Timestamp {
   readonly nanos: bigint
-  /** Minutes east of UTC in which it is told; it does not count when times are compared. */
+  /** The offset east of UTC in minutes for formatting; comparisons ignore it. */
   readonly offset: number
   /** A time in nanoseconds since the epoch. */
   constructor(nanos: bigint, offset: number = 0) {
@@ -36,7 +36,7 @@ export class Duration {
 /** A value that may be absent. */
 export class Optional {
   readonly value: CelValue | undefined
-  /** An optional of a value, or of none. */
+  /** Creates an optional with a value, or without one. */
   constructor(value?: CelValue) {
     this.value = value
   }
@@ -50,11 +50,11 @@ export class TypeValue {
   }
 }
 
-/** A value of a library, told apart by `type`; equal when its `text` is. */
+/** A value of a library type; equal to values with the same `type` and `text`. */
 export class OpaqueValue<T = unknown> {
   readonly type: string
   readonly value: T
-  /** What makes two of them equal. */
+  /** The string that equality compares. */
   readonly text: string
   constructor(type: string, value: T, text: string) {
     this.type = type
@@ -63,7 +63,7 @@ export class OpaqueValue<T = unknown> {
   }
 }
 
-/** A map or object, keyed by texts, booleans and numbers; numbers of all types that are equal are one key. */
+/** A map or object, with strings, booleans and numbers as keys; equal numbers of all types are one key. */
 export class MapValue {
   readonly #entries = new Map<string | boolean | bigint | number, { key: CelValue; value: CelValue }>()
 
@@ -87,7 +87,7 @@ export class MapValue {
     return raw === undefined ? undefined : this.#entries.get(raw)?.value
   }
 
-  /** Only while the map is being made. @throws CelError for a key of another type */
+  /** Adds an entry during construction. @throws CelError for a key of another type */
   set(key: CelValue, value: CelValue): void {
     const raw = typeof key === 'number' ? undefined : rawKey(key)
     if (raw === undefined) throw new CelError(`unsupported key type: ${typeName(key)}`)
@@ -103,7 +103,7 @@ export class MapValue {
   }
 }
 
-/** One key for all numbers that are equal: integers as bigint. */
+/** Returns one key for all equal numbers: integers as bigint. */
 function rawKey(key: CelValue): string | boolean | bigint | number | undefined {
   if (key instanceof Uint) return key.value
   if (typeof key === 'number') return Number.isInteger(key) ? BigInt(key) : key
@@ -127,7 +127,7 @@ export type CelValue =
   | TypeValue
   | OpaqueValue
 
-/** Lists of schemas with `x-kubernetes-list-type` set or map: their order does not count, and `+` unites them. */
+/** Lists of schemas with `x-kubernetes-list-type` set or map: their order is ignored, and `+` returns the union. */
 export interface ListFlavour {
   readonly kind: 'set' | 'map'
   /** The keys of the elements of a map list. */
@@ -136,18 +136,18 @@ export interface ListFlavour {
 
 const flavours = new WeakMap<readonly CelValue[], ListFlavour>()
 
-/** Marks a list; returns it. */
+/** Sets the list type of a list and returns it. */
 export function withFlavour(list: readonly CelValue[], flavour: ListFlavour | undefined): readonly CelValue[] {
   if (flavour !== undefined) flavours.set(list, flavour)
   return list
 }
 
-/** How a list is to be compared and added to. */
+/** Returns the list type of a list, for comparison and addition. */
 export function flavourOf(list: readonly CelValue[]): ListFlavour | undefined {
   return flavours.get(list)
 }
 
-/** The name of a value's type, as `type()` and messages show it. */
+/** Returns the name of a value's type, as `type()` and messages show it. */
 export function typeName(value: CelValue): string {
   switch (typeof value) {
     case 'boolean':
@@ -172,30 +172,33 @@ export function typeName(value: CelValue): string {
   return (value as OpaqueValue).type
 }
 
-/** A value is a list. */
+/** Reports whether a value is a list. */
 export function isList(value: CelValue): value is readonly CelValue[] {
   return Array.isArray(value)
 }
 
-/** A condition's value. @throws CelError when it is none */
+/** Returns a value as a bool. @throws CelError for other types */
 export function asBool(value: CelValue): boolean {
   if (typeof value === 'boolean') return value
   throw new CelError('no such overload')
 }
 
-/** A number of any type as something that JavaScript compares exactly; undefined for other values. */
+/** Returns a number of any type in a form that JavaScript compares exactly; undefined for other values. */
 export function numeric(value: CelValue): bigint | number | undefined {
   if (typeof value === 'bigint' || typeof value === 'number') return value
   return value instanceof Uint ? value.value : undefined
 }
 
-/** `==` of CEL: numbers by value, lists and maps by their parts; values of different types are not equal. */
+/**
+ * Compares values as CEL's `==`: numbers by value, lists and maps by their parts; values of different types are not
+ * equal.
+ */
 export function celEquals(a: CelValue, b: CelValue): boolean {
   if (a === b) return true
   const left = numeric(a)
   if (left !== undefined) {
     const right = numeric(b)
-    // oxlint-disable-next-line eqeqeq -- the one comparison of bigint and double that is exact
+    // oxlint-disable-next-line eqeqeq -- this comparison of bigint and double is exact
     return right !== undefined && left == right
   }
   if (isList(a)) return isList(b) && listsEqual(a, b)
@@ -218,7 +221,7 @@ function listsEqual(a: readonly CelValue[], b: readonly CelValue[]): boolean {
   return a.every((item) => b.some((other) => celEquals(item, other)))
 }
 
-/** `+` of lists: set and map lists unite, others are strung together. */
+/** Adds lists as CEL's `+`: set and map lists unite, others are concatenated. */
 export function addLists(left: readonly CelValue[], right: readonly CelValue[]): readonly CelValue[] {
   const flavour = flavourOf(left)
   if (flavour === undefined) return [...left, ...right]
@@ -242,7 +245,7 @@ function mapsEqual(a: MapValue, b: MapValue): boolean {
   return true
 }
 
-/** JSON without a schema: integers become int, other numbers double. */
+/** Converts JSON without a schema: integers become int, other numbers double. */
 export function fromJson(value: JsonValue | undefined): CelValue {
   switch (typeof value) {
     case 'number':
@@ -261,8 +264,8 @@ export function fromJson(value: JsonValue | undefined): CelValue {
 }
 
 /**
- * A result as JSON. Integers that a double holds are numbers; durations and timestamps are texts, bytes base64.
- * @throws CelError for what has no JSON form
+ * Converts a result to JSON. Integers up to 2^53 are numbers; durations and timestamps are strings, bytes base64.
+ * @throws CelError for values without a JSON form
  */
 export function toJson(value: CelValue): JsonValue {
   if (value === null) return null
@@ -290,7 +293,7 @@ export function toJson(value: CelValue): JsonValue {
   return value instanceof TypeValue ? value.type : value.text
 }
 
-/** A key of a map as text. */
+/** Formats a map key as a string. */
 export function formatKey(key: CelValue): string {
   if (typeof key === 'string') return key
   return typeof key === 'boolean' ? String(key) : String(numeric(key) ?? typeName(key))
@@ -298,7 +301,7 @@ export function formatKey(key: CelValue): string {
 
 const second = 1_000_000_000n
 
-/** `2026-01-02T03:04:05.6Z`, `3.5s`. */
+/** Formats a timestamp or duration: `2026-01-02T03:04:05.6Z`, `3.5s`. */
 export function formatTime(value: Timestamp | Duration): string {
   const offset = value instanceof Timestamp ? value.offset : 0
   const nanos = value.nanos + BigInt(offset) * 60n * second
@@ -321,7 +324,7 @@ const timestampForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?
 const earliest = -62135596800n * second
 const latest = 253402300800n * second
 
-/** A timestamp from its RFC 3339 text. @throws CelError */
+/** Parses an RFC 3339 timestamp. @throws CelError */
 export function parseTimestamp(text: string): Timestamp {
   const match = timestampForm.exec(text)
   const milliseconds = match === null ? NaN : Date.parse(`${match[1]}T${match[2]}${match[4]!.toUpperCase()}`)
@@ -332,7 +335,7 @@ export function parseTimestamp(text: string): Timestamp {
   return checkedTimestamp(nanos, (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)))
 }
 
-/** A timestamp within the years 1 to 9999. @throws CelError */
+/** Creates a timestamp within the years 1 to 9999. @throws CelError */
 export function checkedTimestamp(nanos: bigint, offset: number = 0): Timestamp {
   if (nanos < earliest || nanos >= latest) throw new CelError('timestamp overflow')
   return new Timestamp(nanos, offset)

@@ -43,7 +43,7 @@ export function fieldSetOfPaths(paths: Iterable<readonly PathElement[]>): FieldS
   return set
 }
 
-/** Reports that the field at `path` is a member. */
+/** Reports whether the field at `path` is a member. */
 export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
   let level: FieldSet | undefined = set
   let node: FieldNode | undefined
@@ -135,7 +135,7 @@ export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
   return out
 }
 
-/** Reports that every field of `a` is in `b`. */
+/** Reports whether every field of `a` is in `b`. */
 export function isSubset(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true
   for (const [element, left] of a) {
@@ -147,7 +147,7 @@ export function isSubset(a: FieldSet, b: FieldSet): boolean {
   return true
 }
 
-/** Reports that both sets have the same fields. */
+/** Reports whether both sets have the same fields. */
 export function equalFieldSets(a: FieldSet, b: FieldSet): boolean {
   return a === b || (a.size === b.size && isSubset(a, b) && isSubset(b, a))
 }

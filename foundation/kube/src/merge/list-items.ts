@@ -16,7 +16,7 @@ export function itemElement(list: ListShape, item: JsonValue): PathElement | Mis
   return list.keys.length > 0 ? keyedElement(list, item) : setElement(item)
 }
 
-/** Reports that the item is valid; narrows the result of {@link itemElement}. */
+/** Reports whether the item is valid; narrows the result of {@link itemElement}. */
 export function isPlaced(element: PathElement | MisplacedItem): element is PathElement {
   return typeof element === 'string'
 }

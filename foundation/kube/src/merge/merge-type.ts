@@ -96,7 +96,9 @@ export function objectTypeOf(schema: TypeSchema | undefined): MergeType {
   return type
 }
 
-/** Reports that a schema is that of a built-in kind, which refers to ObjectMeta; that of a custom resource does not. */
+/**
+ * Reports whether a schema is that of a built-in kind, which refers to ObjectMeta; that of a custom resource does not.
+ */
 export function isBuiltInSchema(root: SchemaNode): boolean {
   return root.properties?.metadata?.$ref !== undefined
 }

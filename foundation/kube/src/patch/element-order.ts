@@ -13,7 +13,7 @@ export function elementKey(mergeKey: string): ElementKey {
   return (element) => (isJsonObject(element) ? ownValue(element, mergeKey) : undefined)
 }
 
-/** Reports that both keys exist and are equal. */
+/** Reports whether both keys exist and are equal. */
 export function sameKey(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return a !== undefined && b !== undefined && jsonEqual(a, b)
 }

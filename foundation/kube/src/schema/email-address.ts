@@ -11,7 +11,7 @@ const quoted = /^"(?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[\x20-\x7e\t])*"/
 // oxlint-disable-next-line no-control-regex -- the grammar excludes control characters
 const literal = /^\[[^[\]\\\x00-\x1f\x7f]*\]/
 
-/** Reports that a string is one email address. */
+/** Reports whether a string is one email address. */
 export function isEmailAddress(text: string): boolean {
   const bare = addressSpec(text)
   if (bare !== undefined && skipBlank(bare) === '') return true

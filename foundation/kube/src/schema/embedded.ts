@@ -134,7 +134,7 @@ function validateKind(value: JsonValue, field: string): FieldError[] {
 const embedding = new WeakMap<SchemaNode, boolean>()
 
 /**
- * Reports that a schema has embedded objects anywhere; cached per node, because most have none. References are not
+ * Reports whether a schema has embedded objects anywhere; cached per node, because most have none. References are not
  * followed.
  */
 function hasEmbedded(node: SchemaNode): boolean {

@@ -5,7 +5,7 @@ import { isEmailAddress } from './email-address.ts'
 import { isCidr, parseIpv4, parseIpv6 } from './ip-address.ts'
 import { isRequestUri } from './request-uri.ts'
 
-/** Reports that a string has a format. */
+/** Reports whether a string has a format. */
 export type FormatCheck = (text: string) => boolean
 
 /** Returns the check of a format, or undefined for a format that Kubernetes 1.35 does not know and ignores. */
@@ -95,7 +95,7 @@ function isCreditCard(text: string): boolean {
   return sum % 10 === 0
 }
 
-/** Reports that a string is a date, `2006-01-02`, that exists. */
+/** Reports whether a string is a date, `2006-01-02`, that exists. */
 function isDate(text: string): boolean {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (match === null) return false

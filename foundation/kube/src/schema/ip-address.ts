@@ -40,7 +40,7 @@ function groups(text: string, mayEndInIpv4: boolean): number[] | undefined {
   return out
 }
 
-/** Reports that a string is an address and a prefix length (`10.0.0.0/8`, `fd00::/64`). */
+/** Reports whether a string is an address and a prefix length (`10.0.0.0/8`, `fd00::/64`). */
 export function isCidr(text: string): boolean {
   const slash = text.indexOf('/')
   if (slash < 0) return false

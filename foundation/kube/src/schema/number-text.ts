@@ -1,7 +1,7 @@
 // Numbers as Kubernetes decodes and Go prints them; bounds in messages are integers beside an int64 value, else
 // float64s.
 
-/** Reports that Kubernetes decodes a number as an int64: it has no fraction and is in range. */
+/** Reports whether Kubernetes decodes a number as an int64: it has no fraction and is in range. */
 export function isInt64(value: number | bigint): boolean {
   return typeof value === 'bigint' || (Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63)
 }

@@ -35,7 +35,7 @@ export function prune(value: JsonValue, schema: TypeSchema, options: PruneOption
   return { value: result, pruned: pruned.sort() }
 }
 
-/** Reports that a field belongs to every object, regardless of its schema. */
+/** Reports whether a field belongs to every object, regardless of its schema. */
 export function isTypeOrObjectMeta(key: string): boolean {
   return key === 'apiVersion' || key === 'kind' || key === 'metadata'
 }

@@ -1,6 +1,6 @@
 // The schema format `uri`: an absolute URI or an absolute path, as Go's url.ParseRequestURI accepts it.
 
-/** Reports that a string is an absolute URI or an absolute path. */
+/** Reports whether a string is an absolute URI or an absolute path. */
 export function isRequestUri(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
   if (text === '' || /[\x00-\x1f\x7f]/.test(text)) return false

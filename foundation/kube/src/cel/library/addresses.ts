@@ -1,4 +1,4 @@
-// IP addresses and ranges, as Kubernetes takes them: no zones, no IPv4 inside IPv6, no leading zeros.
+// IP addresses and CIDRs, as Kubernetes accepts them: no zones, no IPv4 inside IPv6, no leading zeros.
 import { traversal } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
@@ -59,7 +59,7 @@ function addressValue(address: Address): AddressValue {
 function formatAddress({ bits, value }: Address): string {
   if (bits === 32) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join('.')
   const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16)).join(':')
-  // The longest run of zeros, at least two, is left out; the first of equal ones.
+  // The longest run of zeros, at least two, is compressed; the first of equal ones.
   const [longest] = (groups.match(/\b0(?::0)+\b/g) ?? []).sort((a, b) => b.length - a.length)
   return longest === undefined
     ? groups
@@ -98,7 +98,7 @@ function holdsRange(outer: RangeValue, inner: RangeValue): boolean {
   return inner.value.prefix >= outer.value.prefix && holdsAddress(outer, addressValue(inner.value.address))
 }
 
-/** Whether the first `prefix` bits are those of `base`. */
+/** Reports whether the first `prefix` bits equal those of `base`. */
 function within({ bits, value }: Address, base: string, prefix: number): boolean {
   const other = (parseV4(base) ?? parseV6(base))!
   return bits === other.bits && value >> BigInt(bits - prefix) === other.value >> BigInt(bits - prefix)
@@ -114,7 +114,7 @@ const broadcast = (a: Address): boolean => within(a, '255.255.255.255', 32)
 const globalUnicast = (a: Address): boolean =>
   ![unspecified, loopback, multicast, linkLocalUnicast, broadcast].some((test) => test(a))
 
-/** ip, isIP, cidr, isCIDR and their methods. */
+/** Returns ip, isIP, cidr, isCIDR and their methods. */
 export function addressesLibrary(): Library {
   const test =
     (holds: (address: Address) => boolean) =>

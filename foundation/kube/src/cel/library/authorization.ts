@@ -1,5 +1,5 @@
-// Kubernetes' authorizer library: what expressions of admission may ask about the caller's rights. The answers come from the server that
-// hands in the authorizer; this file only knows how questions are put together.
+// Kubernetes' authorizer library: access checks in expressions of admission. The server supplies the authorizer; this
+// file builds the checks.
 import { dns1123Label, dns1123Subdomain } from '../../names.ts'
 import { CelError } from '../errors.ts'
 import type { CallCost } from '../call-cost.ts'
@@ -8,8 +8,8 @@ import type { CelType } from '../types.ts'
 import { objectOf, opaque } from '../types.ts'
 import { MapValue, OpaqueValue } from '../values.ts'
 
-/** A question: may the caller, or a service account, do this? Resource questions have `resource`, others `path`. */
-export interface AccessQuestion {
+/** The attributes of an access check. Resource checks have `resource`, others `path`. */
+export interface AccessAttributes {
   readonly verb: string
   readonly path?: string
   readonly group?: string
@@ -17,21 +17,21 @@ export interface AccessQuestion {
   readonly subresource?: string
   readonly namespace?: string
   readonly name?: string
-  /** Left out: the caller. */
+  /** The user of the request by default. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
 }
 
-/** An answer; `error` when it could not be found. */
-export interface AccessAnswer {
+/** The decision of an access check; `error` when it failed. */
+export interface AccessDecision {
   readonly allowed: boolean
   readonly reason: string
   readonly error?: string
 }
 
-/** Answers questions of one request. */
-export type AccessCheck = (question: AccessQuestion) => AccessAnswer
+/** Authorizes the access checks of one request. */
+export type AccessCheck = (attributes: AccessAttributes) => AccessDecision
 
-type Partial = Omit<AccessQuestion, 'verb'>
+type Partial = Omit<AccessAttributes, 'verb'>
 
 const prefix = 'kubernetes.authorization'
 const authorizer = `${prefix}.Authorizer`
@@ -43,55 +43,55 @@ const decision = `${prefix}.Decision`
 /** The type of the variable `authorizer`; its field `requestResource` is the resource of the request. */
 export const authorizerType: CelType = objectOf(authorizer, new Map([['requestResource', opaque(resourceCheck)]]))
 
-/** A check costs as much as a third of what one expression may take (Kubernetes' figure). */
+/** A check costs a third of the budget of one expression (Kubernetes' figure). */
 const checking: CallCost = () => 350_000
 
 class Authorizer extends MapValue {
   readonly check: AccessCheck
-  readonly serviceAccount: AccessQuestion['serviceAccount']
+  readonly serviceAccount: AccessAttributes['serviceAccount']
 
-  constructor(check: AccessCheck, serviceAccount?: AccessQuestion['serviceAccount']) {
+  constructor(check: AccessCheck, serviceAccount?: AccessAttributes['serviceAccount']) {
     super()
     this.check = check
     this.serviceAccount = serviceAccount
   }
 
-  question(type: string, question: Partial): Question {
-    return makeQuestion(this.check, type, {
-      ...question,
+  makeCheck(type: string, attributes: Partial): Check {
+    return makeCheck(this.check, type, {
+      ...attributes,
       ...(this.serviceAccount === undefined ? {} : { serviceAccount: this.serviceAccount }),
     })
   }
 }
 
-type Question = OpaqueValue<{ readonly check: AccessCheck; readonly question: Partial }>
+type Check = OpaqueValue<{ readonly check: AccessCheck; readonly attributes: Partial }>
 
-function makeQuestion(check: AccessCheck, type: string, question: Partial): Question {
-  return new OpaqueValue(type, { check, question }, JSON.stringify(question))
+function makeCheck(check: AccessCheck, type: string, attributes: Partial): Check {
+  return new OpaqueValue(type, { check, attributes }, JSON.stringify(attributes))
 }
 
-/** The value of the variable `authorizer`; `requestResource` is what the request itself is about. */
+/** Creates the value of the variable `authorizer`; `requestResource` is the resource of the request. */
 export function authorizerValue(check: AccessCheck, requestResource: Partial): MapValue {
   const value = new Authorizer(check)
-  value.set('requestResource', value.question(resourceCheck, requestResource))
+  value.set('requestResource', value.makeCheck(resourceCheck, requestResource))
   return value
 }
 
 /** `authorizer.group('apps').resource('deployments').namespace('x').check('create').allowed()` and the like. */
 export function authorizationLibrary(): Library {
   const library = new Library()
-  const narrow = ({ type, value }: Question, more: Partial): Question =>
-    makeQuestion(value.check, type, { ...value.question, ...more })
-  const ask = ({ value }: Question, verb: string): OpaqueValue<AccessAnswer> => {
-    const answer = value.check({ ...value.question, verb })
-    return new OpaqueValue(decision, answer, JSON.stringify(answer))
+  const narrow = ({ type, value }: Check, more: Partial): Check =>
+    makeCheck(value.check, type, { ...value.attributes, ...more })
+  const authorize = ({ value }: Check, verb: string): OpaqueValue<AccessDecision> => {
+    const result = value.check({ ...value.attributes, verb })
+    return new OpaqueValue(decision, result, JSON.stringify(result))
   }
   library
     .define(`${authorizer}.path(string): ${pathCheck}`, (value: Authorizer, path: string) =>
-      value.question(pathCheck, { path }),
+      value.makeCheck(pathCheck, { path }),
     )
     .define(`${authorizer}.group(string): ${groupCheck}`, (value: Authorizer, group: string) =>
-      value.question(groupCheck, { group }),
+      value.makeCheck(groupCheck, { group }),
     )
     .define(
       `${authorizer}.serviceAccount(string, string): ${authorizer}`,
@@ -101,21 +101,21 @@ export function authorizationLibrary(): Library {
         return new Authorizer(value.check, { namespace, name })
       },
     )
-    .define(`${groupCheck}.resource(string): ${resourceCheck}`, ({ value }: Question, resource: string) =>
-      makeQuestion(value.check, resourceCheck, { ...value.question, resource }),
+    .define(`${groupCheck}.resource(string): ${resourceCheck}`, ({ value }: Check, resource: string) =>
+      makeCheck(value.check, resourceCheck, { ...value.attributes, resource }),
     )
-    .define(`${pathCheck}.check(string): ${decision}`, ask, checking)
-    .define(`${resourceCheck}.check(string): ${decision}`, ask, checking)
-    .define(`${decision}.allowed(): bool`, ({ value }: OpaqueValue<AccessAnswer>) => value.allowed)
-    .define(`${decision}.reason(): string`, ({ value }: OpaqueValue<AccessAnswer>) => value.reason)
-    .define(`${decision}.errored(): bool`, ({ value }: OpaqueValue<AccessAnswer>) => value.error !== undefined)
-    .define(`${decision}.error(): string`, ({ value }: OpaqueValue<AccessAnswer>) => value.error ?? '')
-  // No authorizer here looks at selectors: they narrow nothing.
+    .define(`${pathCheck}.check(string): ${decision}`, authorize, checking)
+    .define(`${resourceCheck}.check(string): ${decision}`, authorize, checking)
+    .define(`${decision}.allowed(): bool`, ({ value }: OpaqueValue<AccessDecision>) => value.allowed)
+    .define(`${decision}.reason(): string`, ({ value }: OpaqueValue<AccessDecision>) => value.reason)
+    .define(`${decision}.errored(): bool`, ({ value }: OpaqueValue<AccessDecision>) => value.error !== undefined)
+    .define(`${decision}.error(): string`, ({ value }: OpaqueValue<AccessDecision>) => value.error ?? '')
+  // No authorizer here supports selectors: they do not restrict the check.
   for (const selector of ['fieldSelector', 'labelSelector'])
-    library.define(`${resourceCheck}.${selector}(string): ${resourceCheck}`, (question: Question) => question)
+    library.define(`${resourceCheck}.${selector}(string): ${resourceCheck}`, (check: Check) => check)
   for (const field of ['subresource', 'namespace', 'name'] as const) {
-    library.define(`${resourceCheck}.${field}(string): ${resourceCheck}`, (question: Question, text: string) =>
-      narrow(question, { [field]: text }),
+    library.define(`${resourceCheck}.${field}(string): ${resourceCheck}`, (check: Check, text: string) =>
+      narrow(check, { [field]: text }),
     )
   }
   return library

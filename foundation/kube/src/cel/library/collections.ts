@@ -55,7 +55,7 @@ function distinct(list: List): CelValue[] {
   return out
 }
 
-/** As many numbers as `lists.range` makes at most. */
+/** The maximum length of `lists.range`. */
 const maxRange = 100_000n
 
 function range(count: bigint): CelValue[] {
@@ -126,7 +126,7 @@ function shift(value: bigint, by: bigint, left: boolean): bigint {
   return BigInt.asIntN(64, left ? value << by : BigInt.asUintN(64, value) >> by)
 }
 
-/** Half away from zero. */
+/** Rounds half away from zero. */
 function round(value: number): number {
   return Math.sign(value) * Math.floor(Math.abs(value) + 0.5)
 }
@@ -213,7 +213,7 @@ function unwrap(list: readonly Optional[]): CelValue[] {
   return list.flatMap((option) => (option.value === undefined ? [] : [option.value]))
 }
 
-/** isSorted to reverse, sets.*, math.*, optional.*. */
+/** Returns isSorted to reverse, sets.*, math.*, optional.*. */
 export function collectionsLibrary(): Library {
   const library = new Library()
   lists(library)

@@ -1,4 +1,4 @@
-// Kubernetes' own libraries: regex, quantity, url, format, semver. IP addresses have a file of their own.
+// Kubernetes' own libraries: regex, quantity, url, format, semver. IP addresses are in addresses.ts.
 import { addQuantities, compareQuantities, formatQuantity, parseQuantity, subtractQuantities } from '../../quantity.ts'
 import type { Quantity } from '../../quantity.ts'
 import { compileRegex } from '../../regex.ts'
@@ -9,7 +9,7 @@ import { Library } from '../library.ts'
 import { MapValue, OpaqueValue, Optional } from '../values.ts'
 import type { CelValue } from '../values.ts'
 
-/** What `run` gives; its errors become errors of the expression. */
+/** Calls `run`; its errors become evaluation errors. */
 function guarded<T>(run: () => T): T {
   try {
     return run()
@@ -18,7 +18,7 @@ function guarded<T>(run: () => T): T {
   }
 }
 
-/** Whether `run` gives anything but an error. */
+/** Reports whether `run` does not throw. */
 export function succeeds(run: () => unknown): boolean {
   try {
     run()
@@ -51,7 +51,7 @@ function regex(library: Library): void {
 type QuantityValue = OpaqueValue<Quantity>
 
 function quantityValue(quantity: Quantity): QuantityValue {
-  // Equal amounts are equal, however they are written.
+  // Equality compares amounts, not strings.
   return new OpaqueValue('kubernetes.Quantity', quantity, String(quantity.nanos))
 }
 
@@ -105,7 +105,7 @@ type UrlValue = OpaqueValue<Url>
 const urlForm =
   /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:[^/?#@]*@)?(\[[^\]/?#]*\](?::\d*)?|[^/?#:]*(?::\d*)?))?(\/[^?]*|)(?:\?(.*))?$/
 
-/** A request URI: absolute, or a path from the root. */
+/** Parses a request URI: absolute, or a path from the root. */
 function parseUrl(text: string): Url {
   const found = urlForm.exec(text)
   const invalid = new CelError(
@@ -144,7 +144,7 @@ function urls(library: Library): void {
     )
 }
 
-/** Checks by name: what Kubernetes calls a format, and what is wrong with a text of it. */
+/** The named formats of Kubernetes, each with its validation of a string. */
 const formats: Readonly<Record<string, (text: string) => readonly string[]>> = {
   dns1123Label: names.dns1123Label,
   dns1123Subdomain: names.dns1123Subdomain,
@@ -213,7 +213,7 @@ function parseSemver(text: string, normalize: boolean): SemverValue {
   )
 }
 
-/** Without a leading v and leading zeros, and with the parts that are missing. */
+/** Returns a version without a leading v and leading zeros, and with the missing parts. */
 function normalizedVersion(text: string): string {
   const [, core, rest] = /^v?([^-+]*)(.*)$/s.exec(text)!
   const parts = core!.split('.').map((part) => part.replace(/^0+(?=\d)/, ''))
@@ -261,7 +261,7 @@ function versions(library: Library): void {
     .define(`${s}.compareTo(${s}): int`, (a: SemverValue, b: SemverValue) => BigInt(compareSemver(a, b)))
 }
 
-/** find, quantity, url, format and semver. */
+/** Returns find, quantity, url, format and semver. */
 export function kubernetesLibrary(): Library {
   const library = new Library()
   regex(library)

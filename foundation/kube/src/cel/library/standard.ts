@@ -1,4 +1,4 @@
-// The standard library of CEL: operators, sizes, conversions, and text tests.
+// The standard library of CEL: operators, sizes, conversions, and string tests.
 import { parseGoDurationNanoseconds } from '../../duration.ts'
 import { formatGoNumber } from '../../go-text.ts'
 import { compileRegex } from '../../regex.ts'
@@ -17,12 +17,12 @@ import {
   typeName,
 } from '../values.ts'
 import type { CelValue, MapValue, Timestamp } from '../values.ts'
-import { lengthOf } from './text.ts'
+import { lengthOf } from './code-points.ts'
 
 const int64 = 1n << 63n
 const uint64 = 1n << 64n
 
-/** An int, or an error when it does not fit 64 bits. */
+/** Returns an int, or throws when it exceeds 64 bits. */
 export function checkedInt(value: bigint): bigint {
   if (value >= int64 || value < -int64) throw new CelError('integer overflow')
   return value
@@ -79,9 +79,9 @@ function arithmetic(library: Library): void {
     .define('!_(bool): bool', (a: boolean) => !a)
 }
 
-/** Negative, zero or positive; NaN when doubles have no order. */
+/** Compares two values: negative, zero or positive; NaN for unordered doubles. */
 function orderOf(a: CelValue, b: CelValue): number {
-  // Like cel-go, an int beside a double is comparison as a double.
+  // As in cel-go, an int and a double are compared as doubles.
   const isDouble = typeof a === 'number' || typeof b === 'number'
   const [left, right] = [a, b].map((value) => (isDouble ? Number(orderable(value)) : orderable(value))) as [
     number,
@@ -97,7 +97,7 @@ function orderable(value: CelValue): bigint | number | string {
   return (value as Timestamp).nanos
 }
 
-/** Strings compare by code points, which UTF-16 order is not beyond the basic plane. */
+/** Compares strings by code points; UTF-16 order differs beyond the basic plane. */
 function compareStrings(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
@@ -109,7 +109,7 @@ const orderedPairs = [
   ['duration', 'duration'],
 ]
 
-/** Which results of a comparison each operator accepts. */
+/** The results of a comparison for which each operator is true. */
 const comparisons: Readonly<Record<string, (order: number) => boolean>> = {
   '_<_': (order) => order < 0,
   '_<=_': (order) => order <= 0,
@@ -165,13 +165,13 @@ function texts(library: Library): void {
     .define('matches(string, string): bool', matches, match)
 }
 
-/** What a text is that is not of the type wanted. */
+/** Creates the error of a string that does not convert to the type. */
 function notOfType(type: string): CelError {
   return new CelError(`type conversion error from 'string' to '${type}'`)
 }
 
 function parseInteger(text: string, type: 'int' | 'uint', check: (value: bigint) => boolean): bigint {
-  // Unsigned numbers take no sign.
+  // Unsigned numbers have no sign.
   if (!(type === 'int' ? /^[-+]?\d+$/ : /^\d+$/).test(text)) throw notOfType(type)
   const value = BigInt(text.replace('+', ''))
   if (!check(value)) throw notOfType(type)
@@ -183,12 +183,12 @@ function truncated(value: number, low: number, high: number): bigint {
   return BigInt(Math.trunc(value))
 }
 
-const trueTexts: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'])
-const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False'])
+const trueStrings: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'])
+const falseStrings: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False'])
 
 function parseBool(text: string): boolean {
-  if (trueTexts.has(text)) return true
-  if (falseTexts.has(text)) return false
+  if (trueStrings.has(text)) return true
+  if (falseStrings.has(text)) return false
   throw notOfType('bool')
 }
 
@@ -207,7 +207,7 @@ function parseDouble(text: string): number {
   return Number(text)
 }
 
-/** A duration from Go's notation. @throws CelError */
+/** Parses a Go duration. @throws CelError */
 export function parseDuration(text: string): Duration {
   try {
     return new Duration(parseGoDurationNanoseconds(text))
@@ -216,7 +216,7 @@ export function parseDuration(text: string): Duration {
   }
 }
 
-/** A double as CEL prints it. */
+/** Formats a double as CEL does. */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
@@ -283,7 +283,7 @@ function floorDivide(a: bigint, b: bigint): bigint {
   return a % b < 0n ? quotient - 1n : quotient
 }
 
-/** Operators, sizes, conversions and text tests. */
+/** Returns operators, sizes, conversions and string tests. */
 export function standardLibrary(): Library {
   const library = new Library()
   arithmetic(library)

@@ -6,7 +6,7 @@ import { Library } from '../library.ts'
 import { Duration, MapValue, Timestamp, TypeValue, Uint, formatTime, isList, typeName } from '../values.ts'
 import type { CelValue } from '../values.ts'
 import { formatDouble } from './standard.ts'
-import { characters, checkedLength, indexIn, lastIndexIn, lengthOf, sliceOf } from './text.ts'
+import { characters, checkedLength, indexIn, lastIndexIn, lengthOf, sliceOf } from './code-points.ts'
 
 function checkedIndex(index: bigint, length: number): number {
   if (index < 0n || index > BigInt(length)) throw new CelError(`index out of range: ${index}`)
@@ -51,13 +51,13 @@ function replace(text: string, old: string, replacement: string, limit: bigint =
 }
 
 function join(list: readonly (string | null)[], separator: string = ''): string {
-  if (!isTexts(list)) throw new CelError('no such overload')
+  if (!isStrings(list)) throw new CelError('no such overload')
   checkedLength(list.reduce((total, part) => total + part.length + separator.length, 0))
   return list.join(separator)
 }
 
-/** Nullable texts pass the checker as texts. */
-function isTexts(list: readonly (string | null)[]): list is readonly string[] {
+/** The checker accepts nullable strings as strings. */
+function isStrings(list: readonly (string | null)[]): list is readonly string[] {
   return !list.includes(null)
 }
 
@@ -71,7 +71,7 @@ function split(text: string, separator: string, limit: bigint = -1n): string[] {
 
 const blanks = /^\p{White_Space}+|\p{White_Space}+$/gu
 
-/** The string extension of cel-go: charAt to trim, join, strings.quote, format. */
+/** Returns the string extension of cel-go: charAt to trim, join, strings.quote, format. */
 export function stringsLibrary(): Library {
   return new Library()
     .define('string.charAt(int): string', charAt)
@@ -103,12 +103,12 @@ export function stringsLibrary(): Library {
     .define('string.format(list<dyn>): string', format, traversal)
 }
 
-/** A text in double quotes with the escapes of CEL; other characters stay. */
+/** Quotes a string with the escapes of CEL; other characters are unchanged. */
 function quote(text: string): string {
   return `"${text.replace(/["\\\p{Cc}]/gu, (character) => goQuote(character).slice(1, -1)).toWellFormed()}"`
 }
 
-/** More digits than that no double has. */
+/** The maximum number of digits of a double. */
 const maxPrecision = 100
 
 const clause = /%(?:\.(\d+))?(.?)/gs
@@ -168,10 +168,10 @@ function fixed(value: CelValue, _precision: number, print: (value: number) => st
   return Number.isFinite(number) ? print(number) : number > 0 ? 'Infinity' : '-Infinity'
 }
 
-/** Like toFixed, but exactly halfway goes to the even digit, as in Go. */
+/** Formats like toFixed, but rounds half to even, as in Go. */
 function toFixedEven(value: number, precision: number): string {
   const rounded = value.toFixed(precision)
-  // No double that lies exactly halfway has more digits than that.
+  // No double exactly halfway has more digits than that.
   const [whole, fraction = ''] = Math.abs(value)
     .toFixed(Math.min(100, precision + 52))
     .split('.') as [string, string?]

@@ -8,7 +8,7 @@ const minute = 60n * second
 const hour = 60n * minute
 const dayMilliseconds = 86_400_000
 
-/** A timestamp's date on the wall of a time zone: an offset (`+02:00`) or a name (`Europe/Berlin`); UTC without one. */
+/** Returns a timestamp as a date in a time zone: an offset (`+02:00`) or a name (`Europe/Berlin`); UTC without one. */
 function wallClock(time: Timestamp, zone: string = 'UTC'): Date {
   const milliseconds = Number((time.nanos - (((time.nanos % 1_000_000n) + 1_000_000n) % 1_000_000n)) / 1_000_000n)
   return new Date(milliseconds + zoneOffset(milliseconds, zone))
@@ -47,7 +47,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
       minute: numeric,
       second: numeric,
     })
-    // There are some six hundred zones, and no more than that many entries.
+    // There are about six hundred zones, which bounds the entries.
     formatters.set(zone, formatter)
   }
   return formatter
@@ -70,7 +70,7 @@ const parts: Readonly<Record<string, (wall: Date, time: Timestamp) => number>> =
   getMilliseconds: (wall) => wall.getUTCMilliseconds(),
 }
 
-/** `getHours()` and its like, with and without a time zone, and the lengths of durations. */
+/** Returns `getHours()` and the like, with and without a time zone, and the units of durations. */
 export function timesLibrary(): Library {
   const library = new Library()
   for (const [name, part] of Object.entries(parts)) {

@@ -14,7 +14,7 @@ export interface ApiApproval {
   readonly message: string
 }
 
-/** Reports that definitions of a group need approval. */
+/** Reports whether definitions of a group need approval. */
 export function isProtectedGroup(group: string): boolean {
   return /(?:^|\.)(?:k8s\.io|kubernetes\.io)$/.test(group)
 }

@@ -41,7 +41,7 @@ function defaultConversion(conversion: JsonObject | undefined): JsonObject {
   return { ...conversion, webhook: { ...webhook, clientConfig } }
 }
 
-/** Reports that the value is empty in Kubernetes' internal form. */
+/** Reports whether the value is empty in Kubernetes' internal form. */
 function isEmptyWebhook(webhook: JsonValue | undefined): boolean {
   if (!isJsonObject(webhook)) return false
   const { clientConfig, conversionReviewVersions: versions } = webhook

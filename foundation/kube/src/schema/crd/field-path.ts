@@ -8,7 +8,7 @@ export type ResolvedPath =
   | { readonly path: string; readonly first: string; readonly schema: JsonSchemaProps }
   | { readonly problem: string }
 
-/** Reports that a path resolves to a field of the schema. */
+/** Reports whether a path resolves to a field of the schema. */
 export function isFieldPath(path: string, schema: JsonSchemaProps): boolean {
   return !('problem' in resolveFieldPath(path, schema))
 }

@@ -8,7 +8,7 @@ export function* schemasIn(schema: JsonSchemaProps | undefined): Generator<JsonS
   for (const child of childrenOf(schema)) yield* schemasIn(child)
 }
 
-/** Reports that any nested schema has a property. */
+/** Reports whether any nested schema has a property. */
 export function someSchema(schema: JsonSchemaProps | undefined, holds: (schema: JsonSchemaProps) => boolean): boolean {
   return schemasIn(schema).some(holds)
 }
@@ -18,7 +18,7 @@ export function itemsOf(schema: JsonSchemaProps): JsonSchemaProps | undefined {
   return isSchemaList(schema.items) ? undefined : schema.items
 }
 
-/** Reports that `items` is a list of schemas, which no CRD may have. */
+/** Reports whether `items` is a list of schemas, which no CRD may have. */
 export function isSchemaList(items: JsonSchemaProps['items']): items is readonly JsonSchemaProps[] {
   return Array.isArray(items)
 }

@@ -1,11 +1,11 @@
-// Strings as CEL sees them: sequences of code points, not of UTF-16 units.
+// Strings as sequences of code points, as in CEL, not of UTF-16 units.
 
 import { CelError } from '../errors.ts'
 
-/** No call makes a longer text, in UTF-16 units. */
+/** The maximum length of a string that a call returns, in UTF-16 units. */
 const maxLength = 10 * 1024 * 1024
 
-/** The length of a text that a call is about to make. @throws CelError when that is too long */
+/** Checks the length of a string before it is created. @throws CelError when it is too long */
 export function checkedLength(length: number): number {
   if (length > maxLength) throw new CelError(`the result would be longer than ${maxLength} characters`)
   return length
@@ -13,23 +13,23 @@ export function checkedLength(length: number): number {
 
 const astral = /[\ud800-\udbff]/
 
-/** The characters of a text; the text itself when each is one unit. */
+/** Returns the code points of a string; the string itself when each is one unit. */
 export function characters(text: string): string | readonly string[] {
   return astral.test(text) ? Array.from(text) : text
 }
 
-/** How many code points. */
+/** Returns the number of code points. */
 export function lengthOf(text: string): number {
   return characters(text).length
 }
 
-/** Part of a text by code points. */
+/** Returns a substring by code points. */
 export function sliceOf(text: string, start: number, end?: number): string {
   const all = characters(text)
   return typeof all === 'string' ? all.slice(start, end) : all.slice(start, end).join('')
 }
 
-/** Where a part begins at or after `from`, by code points; -1 when it does not. */
+/** Returns the first index of a part at or after `from`, in code points; -1 when there is none. */
 export function indexIn(text: string, part: string, from: number): number {
   const all = characters(text)
   if (typeof all === 'string') return all.indexOf(part, from)
@@ -37,7 +37,7 @@ export function indexIn(text: string, part: string, from: number): number {
   return found < 0 ? -1 : lengthOf(text.slice(0, found))
 }
 
-/** Where a part begins for the last time at or before `from`, by code points; -1 when it does not. */
+/** Returns the last index of a part at or before `from`, in code points; -1 when there is none. */
 export function lastIndexIn(text: string, part: string, from: number): number {
   const all = characters(text)
   if (typeof all === 'string') return all.lastIndexOf(part, from)

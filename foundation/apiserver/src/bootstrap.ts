@@ -1,15 +1,15 @@
 // Objects that every server has from its first start on: namespaces, and with RBAC the roles that Kubernetes ships.
 import { asJson, formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ManagedFieldsEntry, MutableJsonObject } from '@fairlead/kube'
-import type { Environment } from './handlers/server-dependencies.ts'
-import { timestamp } from './handlers/server-dependencies.ts'
+import type { ServerDependencies } from './handlers/server-dependencies.ts'
+import { timestamp } from './objects/timestamp.ts'
 import { storedForm } from './objects/object-form.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
 import { StoreError } from './storage/store.ts'
 
 /** Writes objects that are not there yet; what is there already stays as it is. */
-export async function writeMissing(environment: Environment, objects: readonly KubeObject[]): Promise<void> {
-  const { store, registry, clock, newUid } = environment
+export async function writeMissing(server: ServerDependencies, objects: readonly KubeObject[]): Promise<void> {
+  const { store, registry, clock, newUid } = server
   const creationTimestamp = timestamp(clock.now())
   await Promise.all(
     objects.map(async (object) => {

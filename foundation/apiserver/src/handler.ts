@@ -1,40 +1,69 @@
-// The one handler behind all three doors: authenticate, authorize, find what the path means, answer. Every error becomes a Status here.
+// The handler behind every transport (HTTPS, inject, in-process): it resolves the path, authenticates, authorizes and dispatches. Every error becomes
+// a Status here.
 import { badRequest, parseGoDurationNanoseconds, resourceNotFound, StatusError, unauthorized } from '@fairlead/kube'
+import type { UserInfo } from '@fairlead/kube'
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'
+import type { RequestScope } from './handlers/request-scope.ts'
+import { handleResource } from './handlers/resource-handler.ts'
+import type { ServerDependencies } from './handlers/server-dependencies.ts'
+import type { RequestTarget, ServerRequest, ServerResponse } from './http/message.ts'
+import { maxBodyBytes } from './http/request-body.ts'
+import type { Route, UpgradeHandler } from './http/route.ts'
+import type { Upstream, UpstreamResolver } from './http/upstream.ts'
 import type { Attributes, RequestAuthorizer } from './identity/authorizer.ts'
 import type { Authenticator } from './identity/credentials.ts'
-import type { UserInfo } from '@fairlead/kube'
-import type { UpstreamResolver } from './http/upstream.ts'
-import type { Environment, ResourceCall } from './handlers/server-dependencies.ts'
-import { answerResource, verbOf } from './handlers/resource-handler.ts'
-import type { ProtobufCodec } from './handlers/exchange.ts'
-import type { ServerRequest, ServerResponse } from './http/message.ts'
-import type { Route, UpgradeHandler } from './http/route.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
-import { booleanParameter } from './request/query.ts'
-import { MalformedPath, parseRequestPath, pathSegments } from './request/request-info.ts'
-import type { ResourcePath } from './request/request-info.ts'
-import { answerError, pathNotFound, withWarnings } from './response/response.ts'
-import type { AnswerForm } from './response/response.ts'
-import { parseAccept } from './http/media-type.ts'
+import type { ServedResource } from './registry/registry.ts'
+import { MalformedPath, nonResourceInfo, pathSegments, requestInfo } from './request/request-info.ts'
+import type { RequestInfo, ResourceRequestInfo } from './request/request-info.ts'
+import { OutputNegotiation } from './response/output-negotiation.ts'
+import { errorResponse, pathNotFound, withWarnings } from './response/response.ts'
 
 /** The parts of a handler. */
 export interface HandlerOptions {
-  readonly environment: Environment
+  readonly server: ServerDependencies
   readonly authenticators: readonly Authenticator[]
   readonly authorizer: RequestAuthorizer
   readonly routes: readonly Route[]
-  /** Servers behind APIServices. */
+  /** Resolves paths to the servers behind APIServices. */
   readonly upstreams?: Pick<UpstreamResolver, 'resolve'>
-  readonly protobuf: ProtobufCodec | undefined
   readonly metrics: RequestMetrics
-  /** Told about errors that no client caused. */
+  /** Called with errors that no client caused. */
   readonly onError: (error: unknown, request: ServerRequest) => void
 }
 
-/** Answers requests; never throws. */
+/** A resolved method, path and query. */
+class Target implements RequestTarget {
+  /** Undefined for a malformed path. */
+  readonly info: RequestInfo | undefined
+  readonly problem: string
+  readonly upstream: Upstream | undefined
+  readonly bodyLimit: number | 'stream' | undefined
+  /** The resource of the path, served here or by another server. */
+  readonly resource: ServedResource | undefined
+  /** The registry's epoch when the resource was found: a body may take long to arrive. */
+  readonly epoch: number
+
+  constructor(
+    info: RequestInfo | undefined,
+    problem: string,
+    upstream: Upstream | undefined,
+    bodyLimit: number | 'stream' | undefined,
+    resource: ServedResource | undefined,
+    epoch: number,
+  ) {
+    this.info = info
+    this.problem = problem
+    this.upstream = upstream
+    this.bodyLimit = bodyLimit
+    this.resource = resource
+    this.epoch = epoch
+  }
+}
+
+/** Handles requests; never throws. */
 export class Handler {
   readonly #options: HandlerOptions
 
@@ -42,33 +71,45 @@ export class Handler {
     this.#options = options
   }
 
-  async handle(request: ServerRequest): Promise<ServerResponse> {
-    const end = this.#options.metrics.begin(request)
-    const warnings: string[] = []
-    let answer: ServerResponse
+  /** Resolves a request before its body is read; transports that do so pass the result on as the request's `target`. */
+  resolve(method: string, path: string, query: URLSearchParams): Target {
+    const { routes, server, upstreams } = this.#options
+    const { registry } = server
+    const { epoch } = registry
+    const upstream = upstreams?.resolve(path)
+    let info: RequestInfo
     try {
-      answer = await this.#answer(request, warnings)
+      const segments = pathSegments(path)
+      info = requestInfo(method, segments, query)
+      if (info.isResourceRequest && routes.some((route) => route.owns?.(path))) info = nonResourceInfo(method, segments)
     } catch (error) {
-      // Whoever has gone has ended what was done for him.
+      if (!(error instanceof MalformedPath)) throw error
+      return new Target(undefined, error.message, upstream, upstream && 'stream', undefined, epoch)
+    }
+    const resource = info.isResourceRequest ? registry.find(info.group, info.version, info.plural) : undefined
+    const bodyLimit = upstream === undefined ? this.#bodyLimit(path, resource) : 'stream'
+    return new Target(info, '', upstream, bodyLimit, resource, epoch)
+  }
+
+  async handle(request: ServerRequest): Promise<ServerResponse> {
+    const target = this.#targetOf(request)
+    const end = this.#options.metrics.begin(request, target)
+    const warnings: string[] = []
+    const output = new OutputNegotiation(request, this.#options.server.protobuf?.encode)
+    let response: ServerResponse
+    try {
+      response = await this.#respond(request, target, output, warnings)
+    } catch (error) {
+      // Ignore errors after the client disconnected.
       if (!(error instanceof StatusError) && !request.signal.aborted) this.#options.onError(error, request)
-      answer = answerError(error, this.#errorForm(request))
+      response = errorResponse(error, output.error)
     }
-    end(answer.status)
-    if (request.method === 'HEAD') answer = { ...answer, body: { kind: 'bytes', bytes: new Uint8Array() } }
-    return withWarnings(answer, warnings)
+    end(response.status)
+    if (request.method === 'HEAD') response = { ...response, body: { kind: 'bytes', bytes: new Uint8Array() } }
+    return withWarnings(response, warnings)
   }
 
-  /** How many bytes a body may have, or that it is handed on as it comes; undefined: the usual. */
-  bodyLimit(path: string): number | 'stream' | undefined {
-    if (this.#options.upstreams?.resolve(path) !== undefined) return 'stream'
-    for (const route of this.#options.routes) {
-      const limit = route.bodyLimit?.(path)
-      if (limit !== undefined) return limit
-    }
-    return undefined
-  }
-
-  /** Whether requests to change the protocol go to {@link upgrade}; all others are answered as if they had not asked. */
+  /** Returns whether requests to upgrade go to {@link upgrade}; on all other paths the upgrade is ignored. */
   upgrades(path: string): boolean {
     return (
       this.#options.upstreams?.resolve(path) !== undefined ||
@@ -76,177 +117,169 @@ export class Handler {
     )
   }
 
-  /** Authenticates and authorizes a request to change the protocol. Answers what takes the connection over, or why not. Never throws. */
+  /** Authenticates and authorizes a request to upgrade. Returns the handler of the connection, or a refusal. Never throws. */
   async upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse> {
+    const output = new OutputNegotiation(request, this.#options.server.protobuf?.encode)
     try {
-      const segments = segmentsOf(request)
-      const upstream = this.#options.upstreams?.resolve(request.path)
+      const segments = segmentsOf(request.path)
+      const { routes, upstreams, authorizer } = this.#options
+      const upstream = upstreams?.resolve(request.path)
       const user = await this.#authenticate(request)
-      if (user instanceof StatusError) return this.#forbid(user, request)
+      if (user instanceof StatusError) return forbid(user, output)
       const attributes: Attributes =
         upstream === undefined
           ? { user, verb: 'get', path: request.path }
-          : attributesOf(request, pathOf(request), user)
-      const decision = await this.#options.authorizer.authorize(attributes)
-      if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
+          : authorizationAttributes(request, requestInfo(request.method, segments, request.query), user)
+      const decision = await authorizer.authorize(attributes)
+      if (!decision.allowed) return forbid(forbiddenRequest(attributes, decision.reason), output)
       if (upstream !== undefined) return await upstream.upgrade(request, user)
-      for (const route of this.#options.routes) {
-        const taken = await route.upgrade?.(request, segments, user)
-        if (taken !== undefined) return taken
+      for (const route of routes) {
+        const upgradeHandler = await route.upgrade?.(request, segments, user)
+        if (upgradeHandler !== undefined) return upgradeHandler
       }
       return pathNotFound()
     } catch (error) {
       if (!(error instanceof StatusError) && !request.signal.aborted) this.#options.onError(error, request)
-      return answerError(error, this.#errorForm(request))
+      return errorResponse(error, output.error)
     }
   }
 
-  async #answer(request: ServerRequest, warnings: string[]): Promise<ServerResponse> {
-    const path = this.#pathOf(request)
-    if (!isLongRunning(request)) checkTimeout(request.query)
+  async #respond(
+    request: ServerRequest,
+    target: Target,
+    output: OutputNegotiation,
+    warnings: string[],
+  ): Promise<ServerResponse> {
+    const { info } = target
+    if (info === undefined) throw badRequest(target.problem)
+    if (info.verb !== 'watch') checkTimeout(request.query)
     const user = await this.#authenticate(request)
-    if (user instanceof StatusError) return this.#forbid(user, request)
-    const attributes = attributesOf(request, path, user)
+    if (user instanceof StatusError) return forbid(user, output)
+    const attributes = authorizationAttributes(request, info, user)
     const decision = await this.#options.authorizer.authorize(attributes)
-    if (!decision.allowed) return this.#forbid(forbiddenRequest(attributes, decision.reason), request)
-    const upstream = this.#options.upstreams?.resolve(request.path)
-    if (upstream !== undefined) return upstream.answer(request, user)
-    if (path.kind === 'resource') {
-      const found = this.#find(path)
-      if (found === 'no-path') return pathNotFound()
-      const bodyLimit = found.definition.maxBodyBytes
-      return answerResource(this.#options.environment, {
-        request: bodyLimit === undefined ? request : { ...request, bodyLimit },
-        call: this.#call(request, path, found, user, warnings),
-        protobuf: this.#options.protobuf,
-        pretty: isPretty(request),
-      })
+    if (!decision.allowed) return forbid(forbiddenRequest(attributes, decision.reason), output)
+    if (target.upstream !== undefined) return target.upstream.answer(request, user)
+    if (info.isResourceRequest) {
+      const resource = this.#resourceOf(info, target)
+      if (resource === 'no-path') return pathNotFound()
+      return handleResource(this.#options.server, scopeOf(request, info, resource, user, output, warnings))
     }
+    const { segments } = info
     for (const route of this.#options.routes) {
-      const answer = await route.handle(request, path.segments, user)
-      if (answer !== undefined) return answer
+      const response = await route.handle(request, segments, user)
+      if (response !== undefined) return response
     }
-    if (path.segments[0] === 'api' || (path.segments[0] === 'apis' && this.#hasBuiltinGroup(path.segments[1])))
+    if (segments[0] === 'api' || (segments[0] === 'apis' && this.#hasBuiltinGroup(segments[1])))
       throw resourceNotFound()
     return pathNotFound()
   }
 
-  /** @throws StatusError 400 */
-  #pathOf(request: ServerRequest): ReturnType<typeof parseRequestPath> {
-    const path = pathOf(request)
-    if (path.kind === 'other' || !this.#options.routes.some((route) => route.owns?.(request.path))) return path
-    return { kind: 'other', segments: pathSegments(request.path) }
+  /** Returns the target that the transport resolved, anew when the registry has changed since. */
+  #targetOf({ target, method, path, query }: ServerRequest): Target {
+    return target instanceof Target && target.epoch === this.#options.server.registry.epoch
+      ? target
+      : this.resolve(method, path, query)
   }
 
-  /** What the authorizer refuses; unlike other answers it tells browsers not to guess its type. */
-  #forbid(error: StatusError, request: ServerRequest): ServerResponse {
-    const answer = answerError(error, this.#errorForm(request))
-    return { ...answer, headers: { ...answer.headers, 'x-content-type-options': 'nosniff' } }
+  #bodyLimit(path: string, resource: ServedResource | undefined): number | 'stream' | undefined {
+    for (const route of this.#options.routes) {
+      const limit = route.bodyLimit?.(path)
+      if (limit !== undefined) return limit
+    }
+    return resource?.definition.maxBodyBytes
   }
 
-  /** The caller, or why the one that it wants to be is not allowed. @throws StatusError 401 */
+  /** Returns the user, or the reason why the user may not impersonate the requested one. @throws StatusError 401 */
   async #authenticate(request: ServerRequest): Promise<UserInfo | StatusError> {
     const { authenticators, authorizer } = this.#options
     const user = request.user ?? (await authenticate(authenticators, request.credentials))
     if (user === undefined) throw unauthorized()
-    const wanted = readImpersonation(request.headers)
-    return wanted === undefined ? user : impersonate(user, wanted, authorizer)
+    const impersonation = readImpersonation(request.headers)
+    return impersonation === undefined ? user : impersonate(user, impersonation, authorizer)
   }
 
-  /** The resource of a path; `no-path` where the real server has no handler at all and answers in plain text. */
-  #find(path: ResourcePath): ResourceCall['resource'] | 'no-path' {
-    const { registry } = this.#options.environment
-    const resource = registry.find(path.group, path.version, path.plural)
-    // Another spelling of the path than the one that leads to its server.
+  /** Returns the resource of a path; `no-path` where the real server has no handler at all and responds in plain text. */
+  #resourceOf(info: ResourceRequestInfo, { resource }: Target): ServedResource | 'no-path' {
+    // A remote resource that no upstream resolved: another spelling of the path than the one that leads to its server.
     if (resource?.definition.origin === 'remote') return 'no-path'
     if (resource !== undefined && resource.definition.crd !== undefined) {
-      return resource.definition.namespaced || path.namespace === '' ? resource : 'no-path'
+      return resource.definition.namespaced || info.namespace === '' ? resource : 'no-path'
     }
     if (resource === undefined) {
-      if (path.group === '' || this.#hasBuiltinGroup(path.group)) throw resourceNotFound()
+      if (info.group === '' || this.#hasBuiltinGroup(info.group)) throw resourceNotFound()
       return 'no-path'
     }
-    if (!resource.definition.namespaced && path.namespace !== '') throw resourceNotFound()
-    if (path.rest.length > 0 && !takesRest(path.subresource)) throw resourceNotFound()
+    if (!resource.definition.namespaced && info.namespace !== '') throw resourceNotFound()
+    if (info.rest.length > 0 && info.subresource !== 'proxy') throw resourceNotFound()
     return resource
   }
 
   #hasBuiltinGroup(group: string | undefined): boolean {
-    for (const definition of this.#options.environment.registry.definitions) {
+    for (const definition of this.#options.server.registry.definitions) {
       if (definition.group === group && definition.origin === 'builtin') return true
     }
     return false
   }
+}
 
-  #call(
-    request: ServerRequest,
-    path: ResourcePath,
-    resource: ResourceCall['resource'],
-    user: UserInfo,
-    warnings: string[],
-  ): ResourceCall {
-    const { version } = resource
-    if (version.deprecated)
-      warnings.push(version.deprecationWarning ?? `${resource.apiVersion} ${resource.definition.kind} is deprecated`)
-    const query = path.watch ? watchQuery(request.query, path.name) : request.query
-    const agent = request.headers['user-agent']
-    return {
-      resource,
-      namespace: path.namespace,
-      name: path.watch ? '' : path.name,
-      subresource: path.subresource,
-      query,
-      user,
-      userAgent: typeof agent === 'string' ? agent : '',
-      signal: request.signal,
-      warnings,
-    }
-  }
+/** Returns the 403 of an authorizer; unlike other responses it forbids browsers to sniff its type. */
+function forbid(error: StatusError, output: OutputNegotiation): ServerResponse {
+  const response = errorResponse(error, output.error)
+  return { ...response, headers: { ...response.headers, 'x-content-type-options': 'nosniff' } }
+}
 
-  #errorForm(request: ServerRequest): AnswerForm {
-    const { accept } = request.headers
-    const { protobuf } = this.#options
-    for (const { type, parameters } of parseAccept(typeof accept === 'string' ? accept : '')) {
-      if (parameters['as'] !== undefined) continue
-      if (type === 'application/json' || type === '*/*' || type === 'application/*') break
-      if (type === 'application/yaml') return { encoding: 'yaml', pretty: false, encodeProtobuf: undefined }
-      if (type === 'application/vnd.kubernetes.protobuf' && protobuf !== undefined) {
-        return { encoding: 'protobuf', pretty: false, encodeProtobuf: protobuf.encode }
-      }
-    }
-    return { encoding: 'json', pretty: isPretty(request), encodeProtobuf: undefined }
+function scopeOf(
+  request: ServerRequest,
+  info: ResourceRequestInfo,
+  resource: ServedResource,
+  user: UserInfo,
+  output: OutputNegotiation,
+  warnings: string[],
+): RequestScope {
+  const { version, definition } = resource
+  if (version.deprecated)
+    warnings.push(version.deprecationWarning ?? `${resource.apiVersion} ${definition.kind} is deprecated`)
+  const agent = request.headers['user-agent']
+  const contentType = request.headers['content-type']
+  return {
+    method: request.method,
+    verb: info.verb,
+    resource,
+    namespace: info.namespace,
+    // The deprecated `/watch/` paths carry their name in the field selector.
+    name: info.isWatchPath ? '' : info.name,
+    subresource: info.subresource,
+    query: info.isWatchPath ? watchQuery(request.query, info.name) : request.query,
+    user,
+    userAgent: typeof agent === 'string' ? agent : '',
+    signal: request.signal,
+    warnings,
+    body: request.body,
+    contentType: typeof contentType === 'string' ? contentType : '',
+    bodyLimit: definition.maxBodyBytes ?? maxBodyBytes,
+    output,
   }
 }
 
-function pathOf(request: ServerRequest): ReturnType<typeof parseRequestPath> {
+/** @throws StatusError 400 */
+function segmentsOf(path: string): string[] {
   try {
-    return parseRequestPath(request.path)
+    return pathSegments(path)
   } catch (error) {
     if (error instanceof MalformedPath) throw badRequest(error.message)
     throw error
   }
 }
 
-function segmentsOf(request: ServerRequest): string[] {
-  try {
-    return pathSegments(request.path)
-  } catch (error) {
-    if (error instanceof MalformedPath) throw badRequest(error.message)
-    throw error
-  }
-}
-
-function attributesOf(request: ServerRequest, path: ReturnType<typeof parseRequestPath>, user: UserInfo): Attributes {
-  if (path.kind === 'other') return { user, verb: request.method.toLowerCase(), path: request.path }
-  const { group, version, plural, subresource, namespace } = path
-  const isWatch =
-    path.watch || (request.method === 'GET' && path.name === '' && (booleanParameter(request.query, 'watch') ?? false))
-  const name = path.name === '' ? selectedName(request) : path.name
+function authorizationAttributes(request: ServerRequest, info: RequestInfo, user: UserInfo): Attributes {
+  if (!info.isResourceRequest) return { user, verb: info.verb, path: request.path }
+  const { verb, group, version, plural, subresource, namespace } = info
+  const name = info.name === '' ? selectedName(request) : info.name
   // A Namespace itself is authorized within itself, as the real server does.
-  const inside = plural === 'namespaces' && group === '' && namespace === '' ? path.name : namespace
+  const inside = plural === 'namespaces' && group === '' && namespace === '' ? info.name : namespace
   return {
     user,
-    verb: verbOf(request.method, path.name !== '', isWatch),
+    verb,
     group,
     version,
     resource: plural,
@@ -256,43 +289,27 @@ function attributesOf(request: ServerRequest, path: ReturnType<typeof parseReque
   }
 }
 
-/** A list or watch of one name counts as a request for that name. */
+/** Returns the name that a list or watch selects: it counts as a request for that name. */
 function selectedName(request: ServerRequest): string {
   if (request.method !== 'GET') return ''
   return /^metadata\.name==?([^,=!\\]+)$/.exec(request.query.get('fieldSelector') ?? '')?.[1] ?? ''
 }
 
-/** The deprecated `/watch/` paths: the same resource with `watch=true`, and the name as a field selector. */
+/** Returns the query of a deprecated `/watch/` path: its name becomes a field selector. */
 function watchQuery(query: URLSearchParams, name: string): URLSearchParams {
+  if (name === '') return query
   const out = new URLSearchParams(query)
-  out.set('watch', 'true')
-  if (name !== '') out.set('fieldSelector', `metadata.name=${name}`)
+  out.set('fieldSelector', `metadata.name=${name}`)
   return out
-}
-
-function isLongRunning({ method, query, path }: ServerRequest): boolean {
-  return method === 'GET' && ((booleanParameter(query, 'watch') ?? false) || path.includes('/watch/'))
 }
 
 /** @throws StatusError 400 */
 function checkTimeout(query: URLSearchParams): void {
-  const text = query.get('timeout')
-  if (text === null || text === '') return
+  const timeout = query.get('timeout')
+  if (timeout === null || timeout === '') return
   try {
-    parseGoDurationNanoseconds(text)
+    parseGoDurationNanoseconds(timeout)
   } catch {
-    throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`)
+    throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(timeout)}`)
   }
-}
-
-function takesRest(subresource: string): boolean {
-  return subresource === 'proxy'
-}
-
-/** `pretty`, or a client that people read the answers of. */
-function isPretty({ query, headers }: ServerRequest): boolean {
-  const asked = booleanParameter(query, 'pretty')
-  if (asked !== undefined) return asked
-  const agent = headers['user-agent']
-  return typeof agent === 'string' && /^(curl|Wget|Mozilla)\//.test(agent)
 }

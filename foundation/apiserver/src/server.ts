@@ -34,13 +34,13 @@ import type { InternalController } from './controllers/index.ts'
 import { CustomResources } from './controllers/crd/custom-resources.ts'
 import { ResourceStorages } from './resource-storage/resource-storages.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from './discovery/index.ts'
-import type { Environment } from './handlers/server-dependencies.ts'
+import type { ServerDependencies } from './handlers/server-dependencies.ts'
 import { systemNamespaces } from './objects/namespace-rules.ts'
-import { podEndpoints } from './handlers/pods/pod-handlers.ts'
+import { podHandlers } from './handlers/pods/pod-handlers.ts'
 import { reviewHandlers } from './handlers/reviews.ts'
 import { tokenHandler } from './handlers/token.ts'
-import type { PodLogs } from './handlers/pods/pod-handlers.ts'
-import { Turns } from './handlers/keyed-mutex.ts'
+import type { PodLogs } from './handlers/pods/log.ts'
+import { KeyedMutex } from './storage/keyed-mutex.ts'
 import { Handler } from './handler.ts'
 import type { Route } from './http/route.ts'
 import { listen } from './http/listener.ts'
@@ -130,7 +130,7 @@ export interface Listening {
 export class ApiServer implements AsyncDisposable {
   readonly store: Store
   readonly clock: Clock
-  readonly #environment: Environment
+  readonly #environment: ServerDependencies
   readonly #handler: Handler
   readonly #resources: AsyncDisposableStack
   readonly #certificates: () => Promise<Certificates>
@@ -138,7 +138,7 @@ export class ApiServer implements AsyncDisposable {
   readonly #storages: ResourceStorages
 
   private constructor(
-    environment: Environment,
+    environment: ServerDependencies,
     handler: Handler,
     capabilityRoutes: CapabilityRoutes,
     storages: ResourceStorages,
@@ -187,20 +187,20 @@ export class ApiServer implements AsyncDisposable {
       tokens.authenticator(),
       ...(options.authenticators ?? []),
     ]
-    const read: Environment['read'] = (resource, key) => index.get(resource, key)
-    const list: Environment['list'] = (resource) => index.list(resource)
+    const read: ServerDependencies['read'] = (resource, key) => index.get(resource, key)
+    const list: ServerDependencies['list'] = (resource) => index.list(resource)
     const client = resources.use(
       new WebhookClient({ clock, resolve: serviceAddresses({ read, list, resolve: options.resolve }) }),
     )
     const webhooks = { client, authorizer, newUid: randomUUID, read, list }
     const onError = (error: unknown): void => options.onError?.(error)
     const endpoints = {
-      ...podEndpoints(options.podLogs),
+      ...podHandlers(options.podLogs),
       ...reviewHandlers({ authorizer, authenticators, tokens }),
       'serviceaccounts/token': tokenHandler(tokens),
     }
     const storages = new ResourceStorages(store, registry, endpoints, onError)
-    const environment: Environment = {
+    const environment: ServerDependencies = {
       store: storages.store,
       registry,
       views: new Views(),
@@ -215,10 +215,11 @@ export class ApiServer implements AsyncDisposable {
         ...(options.admission ?? []),
       ]),
       authorizer,
-      turns: new Turns(),
+      writeLocks: new KeyedMutex(),
+      protobuf: protobufCodec,
       random: options.random ?? Math.random,
       newUid: randomUUID,
-      subresources: storages.endpoints,
+      handlers: storages.handlers,
       read,
       list,
     }
@@ -240,9 +241,9 @@ export class ApiServer implements AsyncDisposable {
       )
     }
     const capabilityRoutes = new CapabilityRoutes(clientOf)
-    const metrics = new RequestMetrics(registry, () => clock.monotonic())
+    const metrics = new RequestMetrics(() => clock.monotonic())
     const handler: Handler = new Handler({
-      environment,
+      server: environment,
       authenticators,
       authorizer,
       routes: [
@@ -267,11 +268,9 @@ export class ApiServer implements AsyncDisposable {
           },
         }),
         capabilityRoutes,
-        storages.route(),
         ...(options.routes ?? []),
       ],
       upstreams: { resolve: (path) => gate?.resolve(path) },
-      protobuf: protobufCodec,
       metrics,
       onError,
     })
@@ -355,7 +354,7 @@ export class ApiServer implements AsyncDisposable {
     const listener = await listen({
       tls: { ...server, clientCa: ca.cert },
       handle: (request) => this.#handler.handle(request),
-      bodyLimit: (_method, path) => this.#handler.bodyLimit(path),
+      resolve: (method, path, query) => this.#handler.resolve(method, path, query),
       ...upgrades(this.#handler, closed.signal),
       clock: this.clock,
       ...options,

@@ -4,11 +4,11 @@ import type { Client } from '@fairlead/client'
 import { badRequest, condition, findCondition, setCondition } from '@fairlead/kube'
 import type { Condition, JsonValue, KubeObject, UserInfo } from '@fairlead/kube'
 import type { KeyPair } from '@fairlead/controller'
-import { timestamp } from '../handlers/server-dependencies.ts'
+import { timestamp } from '../objects/timestamp.ts'
 import type { UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
-import { answerText } from '../response/response.ts'
+import { textResponse } from '../response/response.ts'
 import { AddressUnknown } from './service-target.ts'
 import { remoteDefinitions } from './remote-definitions.ts'
 import { RemoteServer } from './remote-server.ts'
@@ -77,14 +77,14 @@ export class RemoteApi implements Upstream, Disposable {
     refuseAmbiguous(request.path)
     return this.#verdict?.status === true
       ? this.#server.answer(request, user)
-      : answerText(503, 'service unavailable\n')
+      : textResponse(503, 'service unavailable\n')
   }
 
   async upgrade(request: ServerRequest, user: UserInfo): Promise<UpgradeHandler | ServerResponse> {
     refuseAmbiguous(request.path)
     return this.#verdict?.status === true
       ? this.#server.upgrade(request, user)
-      : answerText(503, 'service unavailable\n')
+      : textResponse(503, 'service unavailable\n')
   }
 
   /** Its entry in OpenAPI's index, as its server gives it; undefined when there is none. */

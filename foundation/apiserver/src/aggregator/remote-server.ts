@@ -9,7 +9,7 @@ import type { KeyPair, UpgradedConnection } from '@fairlead/controller'
 import { encodeJsonEvent } from '../handlers/watch.ts'
 import type { UpgradeHandler } from '../http/route.ts'
 import type { ServedEvent, ServerRequest, ServerResponse } from '../http/message.ts'
-import { answerText } from '../response/response.ts'
+import { textResponse } from '../response/response.ts'
 import { identityHeaders } from './front-proxy.ts'
 import type { RemoteApiService } from './remote-api-service.ts'
 
@@ -74,7 +74,7 @@ export class RemoteServer implements Disposable {
     } catch (error) {
       request.signal.throwIfAborted()
       this.#onFailure()
-      return answerText(503, `${messageOf(error)}\n`)
+      return textResponse(503, `${messageOf(error)}\n`)
     }
   }
 
@@ -91,7 +91,7 @@ export class RemoteServer implements Disposable {
     } catch (error) {
       request.signal.throwIfAborted()
       this.#onFailure()
-      return answerText(503, `${messageOf(error)}\n`)
+      return textResponse(503, `${messageOf(error)}\n`)
     }
   }
 

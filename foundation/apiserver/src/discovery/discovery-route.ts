@@ -7,9 +7,9 @@ import type { Route } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { encodeProtobuf } from '../protobuf/protobuf-codec.ts'
 import type { RegistryReader } from '../registry/registry.ts'
-import { isAcceptableRoute, routeNotAcceptable, negotiateObject, objectTypes } from '../http/media-type.ts'
+import { Accept, isAcceptableRoute, routeNotAcceptable, negotiateObject, objectTypes } from '../http/media-type.ts'
 import type { Transform } from '../http/media-type.ts'
-import { answerValue } from '../response/response.ts'
+import { valueResponse } from '../response/response.ts'
 import { apiGroupDiscoveryList } from './aggregated-discovery.ts'
 import type { ApiGroup } from './api-groups.ts'
 import { apiGroups } from './api-groups.ts'
@@ -94,7 +94,10 @@ function answer(
   const { accept } = request.headers
   const wanted = typeof accept === 'string' ? accept : ''
   if (!isAcceptableRoute(wanted, objectTypes)) throw routeNotAcceptable(objectTypes)
-  const negotiated = negotiateObject(wanted, (transform) => aggregated !== undefined && isAggregated(transform))
+  const negotiated = negotiateObject(
+    new Accept(wanted),
+    (transform) => aggregated !== undefined && isAggregated(transform),
+  )
   if (negotiated === undefined)
     throw notAcceptable(`only the following media types are accepted: ${objectTypes.join(', ')}`)
   const form = {
@@ -102,7 +105,7 @@ function answer(
     pretty: false,
     encodeProtobuf: (value: JsonObject) => encodeProtobuf(value),
   }
-  if (negotiated.transform === undefined || aggregated === undefined) return answerValue(200, document, form)
+  if (negotiated.transform === undefined || aggregated === undefined) return valueResponse(200, document, form)
   const { value, bytes, etag } = aggregated()
   const headers = {
     'cache-control': 'public',
@@ -112,7 +115,7 @@ function answer(
   }
   if (request.headers['if-none-match'] === etag)
     return { status: 304, headers, body: { kind: 'bytes', bytes: new Uint8Array() } }
-  const plain = answerValue(200, value, form, bytes)
+  const plain = valueResponse(200, value, form, bytes)
   return { ...plain, headers }
 }
 

@@ -6,8 +6,8 @@ import { AdmissionChain } from '../admission/chain.ts'
 import { apiGroups } from '../discovery/api-groups.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from '../discovery/index.ts'
 import { ResourceStorages } from '../resource-storage/resource-storages.ts'
-import type { Environment } from '../handlers/server-dependencies.ts'
-import { Turns } from '../handlers/keyed-mutex.ts'
+import type { ServerDependencies } from '../handlers/server-dependencies.ts'
+import { KeyedMutex } from '../storage/keyed-mutex.ts'
 import { Handler } from '../handler.ts'
 import { listen } from '../http/listener.ts'
 import type { Listener, ListenerTls, ListenOptions } from '../http/listener.ts'
@@ -60,17 +60,18 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
   const storages = new ResourceStorages(store, registry, {}, onError)
   for (const resource of options.resources) resources.use(await storages.add(resource))
   const authorizer = new DelegatingAuthorizer(client, clock)
-  const environment: Environment = {
+  const dependencies: ServerDependencies = {
     store: storages.store,
     registry,
     views: new Views(),
     clock,
     admission: new AdmissionChain([namespaces.link(), storages.link()]),
     authorizer,
-    turns: new Turns(),
+    writeLocks: new KeyedMutex(),
+    protobuf: protobufCodec,
     random,
     newUid: randomUUID,
-    subresources: storages.endpoints,
+    handlers: storages.handlers,
     read: (resource, key) => (resource === 'namespaces.' ? namespaces.read(key) : undefined),
     list: () => [],
   }
@@ -91,9 +92,9 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
     { name: 'apiservices', check: () => apiServices.problem },
     { name: 'shutdown', check: () => (stopping ? 'the server is stopping' : undefined) },
   ]
-  const metrics = new RequestMetrics(registry, () => clock.monotonic())
+  const metrics = new RequestMetrics(() => clock.monotonic())
   const handler = new Handler({
-    environment,
+    server: dependencies,
     authenticators: clusterAuthenticators(() => settings.current, client, clock),
     authorizer,
     routes: [
@@ -103,9 +104,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
       healthRoute(checks),
       versionRoute(serverVersion),
       metricsRoute({ requests: metrics, registry, store, version: serverVersion }),
-      storages.route(),
     ],
-    protobuf: protobufCodec,
     metrics,
     onError,
   })
@@ -118,7 +117,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
     await listenOn(serving.host, {
       tls: tls(),
       handle: async (request) => withoutGrudge(await handler.handle(request), request),
-      bodyLimit: (_method, path) => handler.bodyLimit(path),
+      resolve: (method, path, query) => handler.resolve(method, path, query),
       clock,
       port: serving.port ?? defaultPort,
     }),

@@ -8,11 +8,14 @@ import type { Draft, ResourceDefinition } from '@fairlead/builtin-kinds'
 import { StoreError } from '../storage/store.ts'
 import type { Entry } from '../storage/store.ts'
 import { deleteOptionsObject } from '../admission/options-object.ts'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
-import { keyOfCall, timestamp } from './server-dependencies.ts'
+import { admissionAttributes } from './admission-attributes.ts'
 import { servedStored } from './update.ts'
 import { holdsFinalizers, isNamespaces, refuseDeletionOf } from '../objects/namespace-rules.ts'
 import { draftOf, isSameObject, toStored } from './prepare.ts'
+import { objectKey } from './request-scope.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
+import { timestamp } from '../objects/timestamp.ts'
 
 /** What is answered: the object while it is still there (or when its kind says so), else a Status of success. */
 export type Deleted = { readonly object: KubeObject } | { readonly status: Status }
@@ -22,75 +25,67 @@ const foreground = 'foregroundDeletion'
 const attempts = 100
 
 /**
- * Deletes the object that the call names, or begins to.
+ * Deletes the object that the request names, or begins its deletion.
+ * @param isInternal the deletion is the effect of a request that admission has already admitted (eviction)
  * @throws StatusError 403, 404, 409
  */
 export async function deleteObject(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   options: DeleteOptions,
+  isInternal: boolean = false,
 ): Promise<Deleted> {
-  const { definition } = call.resource
-  refuseDeletionOf(definition, call.name)
-  warnAboutJobs(call, options)
+  const { definition } = scope.resource
+  refuseDeletionOf(definition, scope.name)
+  warnAboutJobs(scope, options)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const entry = await environment.store.head(resourceName(definition), keyOfCall(call), call.signal)
-    if (entry === undefined) throw notFound(definition, call.name)
+    const entry = await server.store.head(resourceName(definition), objectKey(scope), scope.signal)
+    if (entry === undefined) throw notFound(definition, scope.name)
     try {
-      return await deleteEntry(environment, call, entry, options)
+      return await deleteEntry(server, scope, entry, options, isInternal)
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
     }
   }
-  throw conflict(definition, call.name)
+  throw conflict(definition, scope.name)
 }
 
 async function deleteEntry(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   entry: Entry,
   options: DeleteOptions,
+  isInternal: boolean,
 ): Promise<Deleted> {
-  const { store } = environment
-  const { definition } = call.resource
-  const current = (await environment.views.of(entry, call.resource)).object
+  const { store } = server
+  const { definition } = scope.resource
+  const current = (await server.views.of(entry, scope.resource)).object
   checkPreconditions(definition, current, options)
-  await environment.admission.validate({
-    operation: 'DELETE',
-    resource: call.resource,
-    subresource: '',
-    namespace: call.namespace,
-    // Admission of a whole collection is asked about each object without its name.
-    name: call.isCollection === true ? '' : call.name,
-    object: undefined,
-    oldObject: current,
-    user: call.user,
-    dryRun: options.dryRun,
-    signal: call.signal,
-    options: () => deleteOptionsObject(options),
-    warnings: call.warnings,
-  })
-  const plan = planDeletion(definition, current, options, environment.clock.now())
+  if (!isInternal) {
+    const built = (): JsonObject => deleteOptionsObject(options)
+    await server.admission.validate(admissionAttributes(scope, 'DELETE', undefined, current, options.dryRun, built))
+  }
+  const plan = planDeletion(definition, current, options, server.clock.now())
   if (plan.action === 'wait') return { object: current }
   let last = entry
   let object = current
   if ('object' in plan) {
-    const stored = await toStored(plan.object, call.resource)
+    const stored = await toStored(plan.object, scope.resource)
     if (isSameObject(stored, entry.object)) {
-      await store.reached(entry.revision, call.signal)
+      await store.reached(entry.revision, scope.signal)
     } else if (options.dryRun) {
-      object = await servedStored(stored, entry.revision, call)
+      object = await servedStored(stored, entry.revision, scope)
     } else {
       const write = { resource: entry.resource, key: entry.key, expected: entry.revision, object: stored }
-      last = await store.write(write, call)
-      object = (await environment.views.of(last, call.resource)).object
+      last = await store.write(write, scope)
+      object = (await server.views.of(last, scope.resource)).object
     }
     if (plan.action === 'mark') return { object }
   }
   if (!options.dryRun) {
     const write = { resource: entry.resource, key: entry.key, expected: last.revision, object: undefined }
-    const removed = await store.write(write, call)
-    object = (await environment.views.of(removed, call.resource)).object
+    const removed = await store.write(write, scope)
+    object = (await server.views.of(removed, scope.resource)).object
   }
   return definition.strategy.returnsDeletedObject ? { object } : { status: deletedStatus(definition, current) }
 }
@@ -248,8 +243,8 @@ function deletedStatus({ group, plural }: ResourceDefinition, { metadata }: Kube
 }
 
 /** Jobs keep their pods unless told otherwise, and say so. */
-function warnAboutJobs(call: ResourceCall, options: DeleteOptions): void {
-  const { group, plural } = call.resource.definition
+function warnAboutJobs(scope: RequestScope, options: DeleteOptions): void {
+  const { group, plural } = scope.resource.definition
   if (
     group !== 'batch' ||
     plural !== 'jobs' ||
@@ -257,7 +252,7 @@ function warnAboutJobs(call: ResourceCall, options: DeleteOptions): void {
     options.orphanDependents !== undefined
   )
     return
-  call.warnings.push(
+  scope.warnings.push(
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   )
 }

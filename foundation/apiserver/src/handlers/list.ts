@@ -11,7 +11,8 @@ import type { ServedPage } from '../storage/served-store.ts'
 import type { View } from '../views/views.ts'
 import { decodeContinue, encodeContinue } from './continue-token.ts'
 import type { ContinueToken } from './continue-token.ts'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
 
 /** A list as it is answered, before it gets its form. */
 export interface ObjectList {
@@ -27,20 +28,20 @@ const futureWaitMs = 3000
  * @throws StatusError 400, 410, 504
  */
 export async function listObjects(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   options: ListOptions,
   selection: Selection,
 ): Promise<ObjectList> {
   const token = options.continueToken === '' ? undefined : readToken(options)
   const revision =
-    token === undefined ? await revisionOf(environment, call, options) : token.revision < 0 ? undefined : token.revision
-  const base = call.namespace === '' ? '' : `${call.namespace}/`
-  const page = await readPage(environment, call, options, selection, { base, revision, token })
+    token === undefined ? await revisionOf(server, scope, options) : token.revision < 0 ? undefined : token.revision
+  const base = scope.namespace === '' ? '' : `${scope.namespace}/`
+  const page = await readPage(server, scope, options, selection, { base, revision, token })
   const metadata: MutableJsonObject = { resourceVersion: String(page.revision) }
   if (page.last !== undefined)
     metadata['continue'] = encodeContinue({ revision: page.revision, after: page.last.slice(base.length) })
-  else if (call.resource.definition.crd !== undefined) metadata['continue'] = ''
+  else if (scope.resource.definition.crd !== undefined) metadata['continue'] = ''
   if (selection.isEverything && page.remaining > 0) metadata['remainingItemCount'] = page.remaining
   return { views: page.views, metadata }
 }
@@ -60,16 +61,16 @@ interface Selected {
 }
 
 async function readPage(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   options: ListOptions,
   selection: Selection,
   start: Start,
 ): Promise<Selected> {
-  const { store, views } = environment
-  const { resource } = call
+  const { store, views } = server
+  const { resource } = scope
   const name = resourceName(resource.definition)
-  const origin = { signal: call.signal, labels: options.labels, fields: options.fields, wanted: options.limit }
+  const origin = { signal: scope.signal, labels: options.labels, fields: options.fields, wanted: options.limit }
   const read = async (range: Range): Promise<ServedPage> => {
     try {
       return await store.list(name, range, origin)
@@ -96,21 +97,21 @@ async function readPage(
       last: page.remaining > 0 ? page.entries.at(-1)!.key : undefined,
     }
   }
-  if (selection.name !== undefined && call.namespace !== '' && start.revision === undefined)
-    return selectByName(environment, call, selection)
-  return selectFrom(environment, call, options, selection, await read(first))
+  if (selection.name !== undefined && scope.namespace !== '' && start.revision === undefined)
+    return selectByName(server, scope, selection)
+  return selectFrom(server, scope, options, selection, await read(first))
 }
 
 /** A selector that names one object needs no scan. */
-async function selectByName(environment: Environment, call: ResourceCall, selection: Selection): Promise<Selected> {
-  const { store, views } = environment
+async function selectByName(server: ServerDependencies, scope: RequestScope, selection: Selection): Promise<Selected> {
+  const { store, views } = server
   const entry = await store.get(
-    resourceName(call.resource.definition),
-    `${call.namespace}/${selection.name}`,
+    resourceName(scope.resource.definition),
+    `${scope.namespace}/${selection.name}`,
     undefined,
-    call.signal,
+    scope.signal,
   )
-  const found = entry === undefined ? [] : [await views.of(entry, call.resource)]
+  const found = entry === undefined ? [] : [await views.of(entry, scope.resource)]
   return {
     views: found.filter((view) => selection.matches(view.object)),
     revision: store.revision,
@@ -120,14 +121,14 @@ async function selectByName(environment: Environment, call: ResourceCall, select
 }
 
 async function selectFrom(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   options: ListOptions,
   selection: Selection,
   page: ServedPage,
 ): Promise<Selected> {
   const selected: View[] = []
-  for (const [index, view] of (await environment.views.all(page.entries, call.resource)).entries()) {
+  for (const [index, view] of (await server.views.all(page.entries, scope.resource)).entries()) {
     if (!selection.matches(view.object)) continue
     selected.push(view)
     const { key } = page.entries[index]!
@@ -140,16 +141,16 @@ async function selectFrom(
 
 /** The revision that the list has to show exactly; undefined = now. Waits for one that it must not be older than. */
 async function revisionOf(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   options: ListOptions,
 ): Promise<number | undefined> {
-  const { store } = environment
+  const { store } = server
   if (options.resourceVersion === '' || options.resourceVersion === '0') return undefined
   const revision = parseResourceVersion(options.resourceVersion)
   if (revision === undefined)
     throw badRequest(`invalid resource version: ${resourceVersionSyntax(options.resourceVersion)}`)
-  if (revision > store.revision) await waitFor(environment, call, revision, options.timeoutSeconds)
+  if (revision > store.revision) await waitFor(server, scope, revision, options.timeoutSeconds)
   // Pages at a revision without a match are of old; they show it exactly.
   const isExact = options.resourceVersionMatch === '' ? options.limit > 0 : options.resourceVersionMatch === 'Exact'
   return isExact ? revision : undefined
@@ -160,20 +161,20 @@ async function revisionOf(
  * @throws StatusError 504 when it does not come
  */
 export async function waitFor(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   revision: number,
   timeoutSeconds?: number,
 ): Promise<void> {
-  const { store, clock } = environment
+  const { store, clock } = server
   if (revision <= store.revision) return
   const stop = new AbortController()
   const limit = timeoutSeconds === undefined ? futureWaitMs : Math.min(futureWaitMs, timeoutSeconds * 1000)
   using _timer = clock.timer(limit, () => stop.abort())
   try {
-    await store.reached(revision, AbortSignal.any([stop.signal, call.signal]))
+    await store.reached(revision, AbortSignal.any([stop.signal, scope.signal]))
   } catch (error) {
-    if (call.signal.aborted) throw error
+    if (scope.signal.aborted) throw error
     throw resourceVersionTooLarge(String(revision), String(store.revision))
   }
 }

@@ -32,19 +32,21 @@ import {
   YamlSyntaxError,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject, TypeSchema } from '@fairlead/kube'
-import { foreignKind, kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
+import { parseMediaType } from '../http/media-type.ts'
+import { bodyBytes, foreignKind, kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
 import type { ExpectedKind } from '../request/body-decoder.ts'
 import type { FieldValidation, PatchOptions } from '../request/write-options.ts'
 import type { RegistryReader } from '../registry/registry.ts'
 import { TypeMismatch } from '@fairlead/builtin-kinds'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
-import { timestamp } from './server-dependencies.ts'
-import { modifyObject, setNamespace } from './update.ts'
+import { checkPlace, updateObject } from './update.ts'
 import type { Written } from './update.ts'
 import { acrossVersions } from './across-versions.ts'
 import { jsonPatchComplaints } from './json-patch-body.ts'
 import { resetFields, schemaOf } from './managed-fields.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
+import { timestamp } from '../objects/timestamp.ts'
 
 export const jsonPatchType = 'application/json-patch+json'
 export const mergePatchType = 'application/merge-patch+json'
@@ -58,50 +60,61 @@ export function patchTypes({ crd }: ResourceDefinition): readonly string[] {
     : [jsonPatchType, mergePatchType, applyPatchType]
 }
 
-/** A patch as it came: bytes, or the value of an in-process caller. */
+/** A patch as it arrived: bytes, or the value of an in-process client, which is not changed. */
 export type PatchSource = Uint8Array | { readonly json: JsonValue }
+
+/** Returns the media type of a patch. */
+export function patchTypeOf({ contentType }: RequestScope): string {
+  return parseMediaType(contentType)?.type ?? ''
+}
+
+/** Returns the body of a patch. @throws StatusError 413 */
+export function patchSource(scope: RequestScope): PatchSource {
+  const { body } = scope
+  return body !== undefined && !(body instanceof Uint8Array) ? body : (bodyBytes(scope) ?? new Uint8Array())
+}
 
 /**
  * Applies a patch to the object that the call names.
  * @throws StatusError
  */
 export function patchObject(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   type: string,
   source: PatchSource,
   options: PatchOptions,
 ): Promise<Written> {
-  if (type === applyPatchType) return applyPatch(environment, call, source, options)
+  if (type === applyPatchType) return applyPatch(server, scope, source, options)
   const repeated: string[] = []
   let patch: JsonValue | undefined
   // A patch of a missing object is not looked at.
   const readOnce = (): JsonValue => (patch ??= readPatch(source, type, repeated, options.fieldValidation))
   const complaints = new Set<string>()
-  const written = modifyObject(environment, call, {
+  const written = updateObject(server, scope, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
     createsMissing: false,
     change: (current) => {
       const { object, warnings } = patchedObject(
-        call,
+        scope,
         type,
         readOnce(),
         current!,
         options.fieldValidation,
-        environment.registry,
+        server.registry,
         repeated,
       )
       for (const text of warnings) complaints.add(text)
-      setNamespace(call, object)
+      checkPlace(scope, object)
       return object
     },
   })
-  return written.finally(() => call.warnings.push(...complaints))
+  return written.finally(() => scope.warnings.push(...complaints))
 }
 
 function patchedObject(
-  call: ResourceCall,
+  scope: RequestScope,
   type: string,
   patch: JsonValue,
   current: KubeObject,
@@ -109,8 +122,8 @@ function patchedObject(
   registry: RegistryReader,
   repeated: readonly string[],
 ): { object: JsonObject; warnings: readonly string[] } {
-  const { value, shown } = patchedValue(call.resource.version.schema, asJson(current), type, patch)
-  return decodePatched(kindOfResource(call.resource), value, shown, validation, registry, repeated)
+  const { value, shown } = patchedValue(scope.resource.version.schema, asJson(current), type, patch)
+  return decodePatched(kindOfResource(scope.resource), value, shown, validation, registry, repeated)
 }
 
 /** A patched document and how messages show it. */
@@ -173,7 +186,8 @@ export function decodePatched(
       ? []
       : [...repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
   if (warnings.length > 0 && validation === 'Strict') throw refuse(`strict decoding error: ${warnings.join(', ')}`)
-  const object = cloneJson(decoded.object) as MutableJsonObject
+  // Kinds with a Go type are decoded into new objects; custom resources share with the current object.
+  const object = (expected.isCustom ? cloneJson(decoded.object) : decoded.object) as MutableJsonObject
   if (!isJsonObject(object['metadata'])) object['metadata'] = {}
   return { object, warnings }
 }
@@ -219,7 +233,7 @@ export function readPatch(
 }
 
 function parsePatch(source: PatchSource, type: string, repeated: string[]): JsonValue {
-  if (!(source instanceof Uint8Array)) return cloneJson(source.json)
+  if (!(source instanceof Uint8Array)) return source.json
   const prefix = type === jsonPatchType ? 'json patch ' : ''
   try {
     return parseJson(source, {
@@ -232,55 +246,57 @@ function parsePatch(source: PatchSource, type: string, repeated: string[]): Json
 }
 
 async function applyPatch(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   source: PatchSource,
   options: PatchOptions,
 ): Promise<Written> {
   const { object: applied, repeated } = readApplied(source)
-  const { apiVersion } = call.resource
-  if (applied['apiVersion'] !== apiVersion || applied['kind'] !== call.resource.definition.kind)
-    checkAppliedKind(call, applied)
+  const { apiVersion } = scope.resource
+  if (applied['apiVersion'] !== apiVersion || applied['kind'] !== scope.resource.definition.kind)
+    checkAppliedKind(scope, applied)
   const metadata = isJsonObject(applied['metadata']) ? { ...applied['metadata'] } : {}
   const configuration: MutableJsonObject = { ...applied, metadata }
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil')
-  checkAppliedPlace(call, configuration)
-  const writing = modifyObject(environment, call, {
+  checkAppliedPlace(scope, configuration)
+  const writing = updateObject(server, scope, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
     isApplied: true,
-    createsMissing: call.subresource === '',
+    createsMissing: scope.subresource === '',
     change: async (current) => {
       if (current === undefined && typeof metadata['uid'] === 'string' && metadata['uid'] !== '')
-        throw uidWithoutObject(call, metadata['uid'])
-      const now = timestamp(environment.clock.now())
-      const merged = await acrossVersions(call.resource, (versions) =>
+        throw uidWithoutObject(scope, metadata['uid'])
+      const now = timestamp(server.clock.now())
+      const merged = await acrossVersions(scope.resource, (versions) =>
         applyServerSide({
           live: current,
           applied: asObject(configuration),
-          schemaFor: schemaOf(call.resource),
+          schemaFor: schemaOf(scope.resource),
           manager: options.fieldManager,
           force: options.force,
-          subresource: call.subresource,
+          subresource: scope.subresource,
           now,
-          resetFields: resetFields(call.resource, call.subresource),
+          resetFields: resetFields(scope.resource, scope.subresource),
           ...versions,
         }),
       )
       const json = asJson(merged)
       if (options.fieldValidation === 'Strict' && repeated.length > 0) throw repeatedKeys(repeated)
-      return decodePatched(
-        kindOfResource(call.resource),
+      const { object } = decodePatched(
+        kindOfResource(scope.resource),
         json,
         () => stringifyJson(json),
         'Ignore',
-        environment.registry,
-      ).object
+        server.registry,
+      )
+      checkPlace(scope, object)
+      return object
     },
   })
   const written = await writing
-  if (options.fieldValidation === 'Warn') call.warnings.push(...repeated)
+  if (options.fieldValidation === 'Warn') scope.warnings.push(...repeated)
   return written
 }
 
@@ -306,7 +322,7 @@ export function readApplied(source: PatchSource): { object: JsonObject; repeated
   const repeated: string[] = []
   let value: JsonValue
   if (!(source instanceof Uint8Array)) {
-    value = cloneJson(source.json)
+    value = source.json
   } else {
     try {
       value =
@@ -328,7 +344,7 @@ export function readApplied(source: PatchSource): { object: JsonObject; repeated
   return { object: value ?? {}, repeated }
 }
 
-function checkAppliedKind({ resource: { definition, apiVersion } }: ResourceCall, applied: JsonObject): void {
+function checkAppliedKind({ resource: { definition, apiVersion } }: RequestScope, applied: JsonObject): void {
   const [given, kind] = [textOf(applied['apiVersion']), textOf(applied['kind'])]
   if (given === apiVersion && kind === definition.kind) return
   // Go reads no kind at all beside an apiVersion that is none
@@ -338,18 +354,18 @@ function checkAppliedKind({ resource: { definition, apiVersion } }: ResourceCall
 }
 
 /** Name and namespace of a configuration are those of the path; a missing name is taken from it. */
-function checkAppliedPlace(call: ResourceCall, configuration: MutableJsonObject): void {
+function checkAppliedPlace(scope: RequestScope, configuration: MutableJsonObject): void {
   const metadata = configuration['metadata'] as MutableJsonObject
   const name = metadata['name']
-  if (name === undefined || name === '') metadata['name'] = call.name
-  if (metadata['name'] !== call.name) {
-    throw badRequest(`the name of the object (${textOf(name)}) does not match the name on the URL (${call.name})`)
+  if (name === undefined || name === '') metadata['name'] = scope.name
+  if (metadata['name'] !== scope.name) {
+    throw badRequest(`the name of the object (${textOf(name)}) does not match the name on the URL (${scope.name})`)
   }
 }
 
-function uidWithoutObject(call: ResourceCall, uid: string): Error {
+function uidWithoutObject(scope: RequestScope, uid: string): Error {
   const detail = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
-  const missing = notFound(call.resource.definition, call.name)
+  const missing = notFound(scope.resource.definition, scope.name)
   return failure(
     409,
     'Conflict',

@@ -22,18 +22,26 @@ import { storedApiVersion } from '@fairlead/builtin-kinds'
 import type { Draft, Strategy, WriteContext } from '@fairlead/builtin-kinds'
 import type { ServedResource } from '../registry/registry.ts'
 import { convertToStored } from '../views/views.ts'
-import { writeOptionsObject } from '../admission/options-object.ts'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
-import { timestamp, writeContext } from './server-dependencies.ts'
+import { admissionAttributes } from './admission-attributes.ts'
 import { acrossVersions } from './across-versions.ts'
 import { resetFields, schemaOf } from './managed-fields.ts'
+import type { RequestScope } from './request-scope.ts'
+import { writeContext } from './server-dependencies.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
+import { timestamp } from '../objects/timestamp.ts'
 
-/** Who writes, and whether it counts. */
+/** How an object is written. */
 export interface WriteMode {
   readonly dryRun: boolean
+  /** The field manager. */
   readonly manager: string
-  /** Ownership is in the object already (server-side apply). */
+  /** The object holds its managedFields already (server-side apply). */
   readonly isApplied?: boolean
+  /**
+   * The server itself changes the object as the effect of a request that admission has already admitted (binding, eviction): no admission, no
+   * tracking of fields, none of the kind's rules for clients.
+   */
+  readonly internal?: boolean
 }
 
 /**
@@ -41,29 +49,29 @@ export interface WriteMode {
  * @throws StatusError 403 by admission, 422
  */
 export async function prepareCreate(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   object: JsonObject,
   mode: WriteMode,
 ): Promise<Draft> {
-  const { definition } = call.resource
+  const { definition } = scope.resource
   const { strategy } = definition
-  const now = timestamp(environment.clock.now())
+  const now = timestamp(server.clock.now())
   let draft = object as Draft
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
-  if (mode.isApplied !== true) draft = await tracked(call, undefined, draft, mode.manager, now)
-  draft = await admitted(environment, call, 'CREATE', draft, undefined, mode.dryRun)
-  checkNamespace(environment, call, asObject(draft).metadata.name ?? '')
-  fillSystemFields(draft, definition, environment.newUid(), now)
-  const context = writeContext(environment, call, mode.dryRun)
+  if (mode.isApplied !== true) draft = await tracked(scope, undefined, draft, mode.manager, now)
+  draft = await admitted(server, scope, 'CREATE', draft, undefined, mode.dryRun)
+  checkNamespace(server, scope, asObject(draft).metadata.name ?? '')
+  fillSystemFields(draft, definition, server.newUid(), now)
+  const context = writeContext(server, scope, mode.dryRun)
   if (strategy.hasStatus && definition.crd !== undefined) delete draft['status']
   strategy.prepareForCreate?.(draft, context)
   const errors = [
     ...validateMetadata(definition, asObject(draft).metadata),
     ...(strategy.validate?.(asObject(draft), context) ?? []),
   ]
-  refuse(call.resource, draft, errors)
-  warn(call, draft, undefined)
+  refuse(scope.resource, draft, errors)
+  warn(scope, draft, undefined)
   return draft
 }
 
@@ -72,28 +80,30 @@ export async function prepareCreate(
  * @throws StatusError 403 by admission, 422
  */
 export async function prepareUpdate(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   object: JsonObject,
   old: KubeObject,
   mode: WriteMode,
 ): Promise<Draft> {
-  const { definition } = call.resource
+  const { definition } = scope.resource
   const { strategy } = definition
-  const now = timestamp(environment.clock.now())
+  const now = timestamp(server.clock.now())
   let draft = object as Draft
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
-  const isBinding = call.subresource === 'binding'
-  if (mode.isApplied !== true && !isBinding) draft = await tracked(call, old, draft, mode.manager, now)
-  draft = await admitted(environment, call, 'UPDATE', draft, old, mode.dryRun)
+  const isInternal = mode.internal === true
+  if (!isInternal) {
+    if (mode.isApplied !== true) draft = await tracked(scope, old, draft, mode.manager, now)
+    draft = await admitted(server, scope, 'UPDATE', draft, old, mode.dryRun)
+  }
   const oldJson = old as unknown as JsonObject
-  const isStatus = (strategy.statusSubresources ?? statusEndpoints).has(call.subresource)
+  const isStatus = (strategy.statusSubresources ?? statusSubresources).has(scope.subresource)
   if (isStatus) keepAllButStatus(draft, oldJson, definition.crd === undefined ? strategy.statusKeeps : 'metadata')
-  else if (strategy.hasStatus && !isBinding) keepStatus(draft, oldJson)
+  else if (strategy.hasStatus && !isInternal) keepStatus(draft, oldJson)
   keepSystemFields(draft, old.metadata)
-  const context = writeContext(environment, call, mode.dryRun)
-  if (!unlockingEndpoints.has(call.subresource)) strategy.prepareForUpdate?.(draft, old, context)
-  if (strategy.tracksGeneration && !isStatus && !isBinding)
+  const context = writeContext(server, scope, mode.dryRun)
+  if (!isInternal && scope.subresource !== 'finalize') strategy.prepareForUpdate?.(draft, old, context)
+  if (strategy.tracksGeneration && !isStatus && !isInternal)
     raiseGeneration(draft, oldJson, strategy.hasStatus ?? false, strategy.generationCountsAnnotations)
   const updated = keepUnchangedTimes(old, asObject(draft))
   if (updated.metadata.managedFields === old.metadata.managedFields)
@@ -101,17 +111,15 @@ export async function prepareUpdate(
   if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
   const errors = [
     ...validateMetadataUpdate(definition, updated.metadata, old.metadata),
-    ...kindErrors(strategy, updated, old, context, isStatus),
+    ...(isInternal ? [] : kindErrors(strategy, updated, old, context, isStatus)),
   ]
-  refuse(call.resource, draft, errors)
-  warn(call, draft, old)
+  refuse(scope.resource, draft, errors)
+  warn(scope, draft, old)
   return draft
 }
 
-/** Endpoints that change status and nothing else. */
-const statusEndpoints: ReadonlySet<string> = new Set(['status', 'approval'])
-/** Endpoints that change what the main one keeps as it is: finalizers of a Namespace's spec, the node of a Pod. */
-const unlockingEndpoints: ReadonlySet<string> = new Set(['finalize', 'binding'])
+/** Subresources that change status and nothing else. */
+const statusSubresources: ReadonlySet<string> = new Set(['status', 'approval'])
 
 function kindErrors(
   strategy: Strategy,
@@ -122,7 +130,7 @@ function kindErrors(
 ): readonly FieldError[] {
   if (isStatus && strategy.validateStatusUpdate !== undefined)
     return strategy.validateStatusUpdate(updated, old, context)
-  return context.subresource === 'binding' ? [] : (strategy.validateUpdate?.(updated, old, context) ?? [])
+  return strategy.validateUpdate?.(updated, old, context) ?? []
 }
 
 /** The object as the store keeps it. */
@@ -143,16 +151,16 @@ export function draftOf(object: KubeObject): Draft {
 }
 
 /** The namespace of a new object has to be there and not on its way out. @throws StatusError 404, 403 */
-export function checkNamespace(environment: Environment, call: ResourceCall, name: string): void {
-  if (call.namespace === '' || !call.resource.definition.namespaced) return
-  const namespace = environment.read('namespaces.', call.namespace)
-  if (namespace === undefined) throw notFound({ group: '', plural: 'namespaces' }, call.namespace)
+export function checkNamespace(server: ServerDependencies, scope: RequestScope, name: string): void {
+  if (scope.namespace === '' || !scope.resource.definition.namespaced) return
+  const namespace = server.read('namespaces.', scope.namespace)
+  if (namespace === undefined) throw notFound({ group: '', plural: 'namespaces' }, scope.namespace)
   if (namespace.metadata.deletionTimestamp === undefined) return
-  const detail = `unable to create new content in namespace ${call.namespace} because it is being terminated`
-  throw forbidden(call.resource.definition, name, detail, [
+  const detail = `unable to create new content in namespace ${scope.namespace} because it is being terminated`
+  throw forbidden(scope.resource.definition, name, detail, [
     {
       reason: 'NamespaceTerminating',
-      message: `namespace ${call.namespace} is being terminated`,
+      message: `namespace ${scope.namespace} is being terminated`,
       field: 'metadata.namespace',
     },
   ])
@@ -166,21 +174,21 @@ export function refuseResourceVersion(metadata: JsonObject): void {
 }
 
 async function tracked(
-  call: ResourceCall,
+  scope: RequestScope,
   live: KubeObject | undefined,
   draft: Draft,
   manager: string,
   now: string,
 ): Promise<Draft> {
-  const updated = await acrossVersions(call.resource, (versions) =>
+  const updated = await acrossVersions(scope.resource, (versions) =>
     trackUpdate({
       live,
       updated: asObject(draft),
-      schemaFor: schemaOf(call.resource),
+      schemaFor: schemaOf(scope.resource),
       manager,
-      subresource: call.subresource,
+      subresource: scope.subresource,
       now,
-      resetFields: resetFields(call.resource, call.subresource),
+      resetFields: resetFields(scope.resource, scope.subresource),
       ...versions,
     }),
   )
@@ -189,33 +197,20 @@ async function tracked(
 }
 
 async function admitted(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   operation: 'CREATE' | 'UPDATE',
   draft: Draft,
   old: KubeObject | undefined,
   dryRun: boolean,
 ): Promise<Draft> {
-  const changed = await environment.admission.mutate({
-    operation,
-    resource: call.resource,
-    subresource: call.subresource,
-    namespace: call.namespace,
-    name: call.name,
-    object: call.shown?.of(asObject(draft)) ?? asObject(draft),
-    oldObject: old && (call.shown?.of(old) ?? old),
-    user: call.user,
-    dryRun,
-    signal: call.signal,
-    options: () => writeOptionsObject(operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions', call.query),
-    warnings: call.warnings,
-  })
-  if (call.shown === undefined) {
+  const changed = await server.admission.mutate(admissionAttributes(scope, operation, asObject(draft), old, dryRun))
+  if (scope.presented === undefined) {
     const admittedDraft = (changed ?? draft) as Draft
-    dropRepeatedOwners(admittedDraft.metadata, call.warnings, ' after mutating admission happens')
+    dropRepeatedOwners(admittedDraft.metadata, scope.warnings, ' after mutating admission happens')
     return admittedDraft
   }
-  if (changed !== undefined) call.shown.take(draft, asObject(changed))
+  if (changed !== undefined) scope.presented.writeBack(draft, asObject(changed))
   return draft
 }
 
@@ -256,9 +251,9 @@ function refuse({ definition }: ServedResource, draft: Draft, errors: readonly F
   throw invalid({ group, kind }, asObject(draft).metadata.name ?? '', errors)
 }
 
-function warn(call: ResourceCall, draft: Draft, old: KubeObject | undefined): void {
-  const { definition } = call.resource
+function warn(scope: RequestScope, draft: Draft, old: KubeObject | undefined): void {
+  const { definition } = scope.resource
   const object = asObject(draft)
-  if (definition.crd !== undefined) call.warnings.push(...finalizerWarnings(object.metadata, old?.metadata))
-  call.warnings.push(...(definition.strategy.warnings?.(object, old) ?? []))
+  if (definition.crd !== undefined) scope.warnings.push(...finalizerWarnings(object.metadata, old?.metadata))
+  scope.warnings.push(...(definition.strategy.warnings?.(object, old) ?? []))
 }

@@ -1,38 +1,30 @@
-// Subresources that are not the object itself: bindings, evictions, tokens, approvals. Each is an endpoint of its own that the server was given.
+// Handlers of what is no object in the store: bindings, evictions, tokens, reviews, and the subresources and answers of resource storages.
 import { formatGroupResource, resourceNotFound } from '@fairlead/kube'
 import type { ServerResponse } from '../http/message.ts'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
 
-/** Answers one subresource of one resource, all verbs. */
-export type SubresourceEndpoint = (
-  environment: Environment,
-  exchange: Exchange,
-  verb: string,
-) => Promise<ServerResponse>
+/** Handles every verb of one resource or subresource. */
+export type ResourceHandler = (server: ServerDependencies, scope: RequestScope) => Promise<ServerResponse>
 
-/** `pods/eviction` -> endpoint; extended by the server's parts that serve them. */
-export type SubresourceEndpoints = Readonly<Record<string, SubresourceEndpoint>>
+/** Handlers by `pods/eviction` or `subjectaccessreviews.authorization.k8s.io`. */
+export type ResourceHandlers = Readonly<Record<string, ResourceHandler>>
 
-/** The endpoint of a subresource, or of a resource that is answered and never stored (`subjectaccessreviews.authorization.k8s.io`). */
-export function endpointOf(
-  environment: Environment,
-  { resource: { definition }, subresource }: ResourceCall,
-): SubresourceEndpoint | undefined {
+/** Returns the handler of a subresource, or of a resource that is never stored; undefined for objects in the store. */
+export function findHandler(
+  { handlers }: ServerDependencies,
+  { resource: { definition }, subresource }: RequestScope,
+): ResourceHandler | undefined {
   const name = formatGroupResource(definition)
-  return environment.subresources[subresource === '' ? name : `${name}/${subresource}`]
+  return handlers[subresource === '' ? name : `${name}/${subresource}`]
 }
 
 /**
- * Answers a subresource by its endpoint.
- * @throws StatusError 404 where nothing in this server can serve it (exec, attach, logs without a runner)
+ * Calls the handler of a subresource.
+ * @throws StatusError 404 where this server has none (exec, attach, logs without a runner)
  */
-export async function connectEndpoint(
-  environment: Environment,
-  exchange: Exchange,
-  verb: string,
-): Promise<ServerResponse> {
-  const endpoint = endpointOf(environment, exchange.call)
-  if (endpoint !== undefined) return endpoint(environment, exchange, verb)
+export async function connect(server: ServerDependencies, scope: RequestScope): Promise<ServerResponse> {
+  const handler = findHandler(server, scope)
+  if (handler !== undefined) return handler(server, scope)
   throw resourceNotFound()
 }

@@ -1,32 +1,77 @@
-// The routes of custom resources. The real server has one handler for all of them, which reads the path itself: it refuses in other words than the
-// routes of built-in kinds, and knows HEAD.
-import { badRequest, failure, formatGroupResource, notFound } from '@fairlead/kube'
+// The routes of resources: which verbs a path has, and which media types its route takes. The real server has a route per verb and path for built-in
+// kinds; one handler for all custom resources reads the path itself, refuses in other words, and serves HEAD.
+import type { ResourceDefinition } from '@fairlead/builtin-kinds'
+import { badRequest, failure, formatGroupResource, methodNotAllowed, notFound, resourceNotFound } from '@fairlead/kube'
 import type { ServerResponse } from '../http/message.ts'
 import { pathNotFound } from '../response/response.ts'
-import type { ResourceCall } from './server-dependencies.ts'
+import { patchTypeOf, patchTypes } from './patch.ts'
+import type { RequestScope } from './request-scope.ts'
 
-const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']
-const subresourceVerbs = ['get', 'update', 'patch']
+const verbs = ['get', 'list', 'create', 'update', 'patch', 'delete', 'deletecollection']
+const namedVerbs = ['get', 'update', 'patch', 'delete']
+const customSubresourceVerbs = ['get', 'update', 'patch']
 
 /**
- * Whether a custom resource has the path and the verb of a call; the answer where it has no such path at all.
+ * Checks that the path has the verb of a request. Returns the response of a path that does not exist at all.
  * @throws StatusError 400, 404, 405
  */
-export function checkCustomRoute(call: ResourceCall, verb: string): ServerResponse | undefined {
-  const { definition, version } = call.resource
-  if (definition.namespaced && call.namespace === '' && verb !== 'list') return pathNotFound()
-  if (call.subresource !== '') {
-    if (!version.subresources.some(({ name }) => name === call.subresource)) throw notFound(definition, call.name)
-    if (!subresourceVerbs.includes(verb)) throw unsupported(call, verb)
-    return undefined
-  }
-  if (!verbs.includes(verb)) throw unsupported(call, '')
-  if (call.name === '' && (verb === 'update' || verb === 'patch')) throw badRequest('name must be provided')
+export function checkRoute(scope: RequestScope): ServerResponse | undefined {
+  // Watches share the route of lists.
+  const verb = scope.verb === 'watch' ? 'list' : scope.verb
+  if (scope.resource.definition.origin === 'custom') return checkCustomRoute(scope, verb)
+  checkBuiltinRoute(scope, verb)
   return undefined
 }
 
-function unsupported({ resource }: ResourceCall, verb: string): Error {
+/** Checks what the route consumes and produces, before the serializers negotiate. @throws StatusError 406, 415 */
+export function checkRouteTypes(scope: RequestScope): void {
+  const { definition } = scope.resource
+  if (scope.verb === 'patch') {
+    const accepted = patchTypes(definition)
+    if (!accepted.includes(patchTypeOf(scope))) throw unsupportedPatch(definition, accepted)
+  }
+  if (definition.crd === undefined) scope.output.checkRoute(scope.verb === 'list' || scope.verb === 'watch')
+}
+
+/** Returns the 405 of a verb that a resource does not have. */
+export function unsupportedVerb({ resource }: RequestScope, verb: string): Error {
   const { group, plural } = resource.definition
   const message = `${verb} is not supported on resources of kind ${JSON.stringify(formatGroupResource({ group, plural }))}`
-  return failure(405, 'MethodNotAllowed', message, { group, kind: plural })
+  return failure(405, 'MethodNotAllowed', message, { ...(group === '' ? {} : { group }), kind: plural })
+}
+
+function checkBuiltinRoute(scope: RequestScope, verb: string): void {
+  const { definition, version } = scope.resource
+  const isCollection = scope.name === ''
+  const isHead = scope.method === 'HEAD'
+  if (scope.subresource !== '') {
+    const subresource = version.subresources.find(({ name }) => name === scope.subresource)
+    if (subresource === undefined) throw resourceNotFound()
+    if (!subresource.verbs.includes(verb) || isHead) throw methodNotAllowed()
+    return
+  }
+  if (isHead || !verbs.includes(verb)) throw methodNotAllowed()
+  if (isCollection === namedVerbs.includes(verb)) throw methodNotAllowed()
+  if (definition.namespaced && scope.namespace === '' && verb !== 'list')
+    throw isCollection ? methodNotAllowed() : resourceNotFound()
+  if (!version.verbs.includes(verb)) throw methodNotAllowed()
+}
+
+function checkCustomRoute(scope: RequestScope, verb: string): ServerResponse | undefined {
+  const { definition, version } = scope.resource
+  if (definition.namespaced && scope.namespace === '' && verb !== 'list') return pathNotFound()
+  if (scope.subresource !== '') {
+    if (!version.subresources.some(({ name }) => name === scope.subresource)) throw notFound(definition, scope.name)
+    if (!customSubresourceVerbs.includes(verb)) throw unsupportedVerb(scope, verb)
+    return undefined
+  }
+  if (!verbs.includes(verb)) throw unsupportedVerb(scope, '')
+  if (scope.name === '' && (verb === 'update' || verb === 'patch')) throw badRequest('name must be provided')
+  return undefined
+}
+
+function unsupportedPatch(definition: ResourceDefinition, accepted: readonly string[]): Error {
+  if (definition.crd === undefined) return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
+  return failure(415, 'UnsupportedMediaType', message)
 }

@@ -7,13 +7,13 @@ import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts'
 import type { Authorizer } from '../identity/authorizer.ts'
 import type { Authenticator } from '../identity/credentials.ts'
 import { kindOfResource } from '../request/body-decoder.ts'
-import { answerValue } from '../response/response.ts'
+import { valueResponse } from '../response/response.ts'
 import { writeOptions } from '../request/write-options.ts'
-import type { SubresourceEndpoint, SubresourceEndpoints } from './resource-handlers.ts'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
-import { objectForm } from './exchange.ts'
 import { setNamespace } from './update.ts'
-import { readPosted, withManagedFields } from './posted-object.ts'
+import { readObject, withManagedFields } from './request-object.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
+import type { ResourceHandler, ResourceHandlers } from './resource-handlers.ts'
 
 /** The parts of the server that decide reviews. */
 export interface ReviewDependencies {
@@ -22,10 +22,14 @@ export interface ReviewDependencies {
   readonly tokens: ServiceAccountTokens
 }
 
-type Reviewer = (object: KubeObject, call: ResourceCall, environment: Environment) => KubeObject | Promise<KubeObject>
+type Reviewer = (
+  object: KubeObject,
+  scope: RequestScope,
+  server: ServerDependencies,
+) => KubeObject | Promise<KubeObject>
 
 /** Returns the handlers of reviews by group resource: `subjectaccessreviews.authorization.k8s.io` and the others. */
-export function reviewHandlers({ authorizer, authenticators, tokens }: ReviewDependencies): SubresourceEndpoints {
+export function reviewHandlers({ authorizer, authenticators, tokens }: ReviewDependencies): ResourceHandlers {
   const access: Reviewer = (object, { user, namespace }) =>
     accessReviews[object.kind]!(object, { user, authorizer, namespace })
   return {
@@ -42,14 +46,13 @@ export function reviewHandlers({ authorizer, authenticators, tokens }: ReviewDep
   }
 }
 
-function review(reviewer: Reviewer): SubresourceEndpoint {
-  return async (environment, exchange) => {
-    const { call } = exchange
-    const { form } = objectForm(exchange)
-    const options = writeOptions('CreateOptions', call.query, call.userAgent)
-    const object = readPosted(environment, exchange, kindOfResource(call.resource), options)
-    setNamespace(call, object)
-    const answer = await reviewer(withManagedFields(environment, asObject(object), options), call, environment)
-    return answerValue(201, asJson(answer), form)
+function review(reviewer: Reviewer): ResourceHandler {
+  return async (server, scope) => {
+    const { form } = scope.output.object(scope.resource, scope.subresource)
+    const options = writeOptions('CreateOptions', scope.query, scope.userAgent)
+    const object = readObject(server, scope, kindOfResource(scope.resource), options.fieldValidation)
+    setNamespace(scope, object)
+    const answer = await reviewer(withManagedFields(server, asObject(object), options), scope, server)
+    return valueResponse(201, asJson(answer), form)
   }
 }

@@ -18,21 +18,28 @@ import {
   trackUpdate,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject, ReplicasPaths } from '@fairlead/kube'
-import { builtinSchema, messageOfKind, resourceName, typedForm } from '@fairlead/builtin-kinds'
+import { builtinSchema, resourceName } from '@fairlead/builtin-kinds'
 import type { ServerResponse } from '../http/message.ts'
-import { bodyBytes, decodeObject, parseBody } from '../request/body-decoder.ts'
-import type { ExpectedKind } from '../request/body-decoder.ts'
-import { answerValue } from '../response/response.ts'
+import { valueResponse } from '../response/response.ts'
 import { patchOptions, writeOptions } from '../request/write-options.ts'
 import type { WriteOptions } from '../request/write-options.ts'
 import type { VersionDefinition } from '@fairlead/builtin-kinds'
-import type { Environment, ResourceCall, ShownForm } from './server-dependencies.ts'
-import { keyOfCall, timestamp } from './server-dependencies.ts'
-import { modifyObject } from './update.ts'
-import { applyPatchType, decodePatched, readApplied, readPatch, patchedValue } from './patch.ts'
+import { builtinKind, readObject } from './request-object.ts'
+import { updateObject } from './update.ts'
+import {
+  applyPatchType,
+  decodePatched,
+  patchSource,
+  patchTypeOf,
+  readApplied,
+  readPatch,
+  patchedValue,
+} from './patch.ts'
 import { draftOf } from './prepare.ts'
-import type { Exchange } from './exchange.ts'
-import { objectForm, patchTypeOf } from './exchange.ts'
+import { objectKey } from './request-scope.ts'
+import type { PresentedForm, RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
+import { timestamp } from '../objects/timestamp.ts'
 
 const scaleVersion = 'autoscaling/v1'
 
@@ -54,48 +61,40 @@ const builtinPaths: ScalePaths = {
  * Answers GET, PUT and PATCH of `/scale`.
  * @throws StatusError
  */
-export async function scaleEndpoint(
-  environment: Environment,
-  exchange: Exchange,
-  verb: string,
-): Promise<ServerResponse> {
-  const { call } = exchange
-  const { form } = objectForm(exchange)
-  const answer = (object: KubeObject): ServerResponse => answerValue(200, asJson(scaleOf(object, call)), form)
+export async function handleScale(server: ServerDependencies, scope: RequestScope): Promise<ServerResponse> {
+  const { form } = scope.output.object(scope.resource, scope.subresource)
+  const { verb } = scope
+  const answer = (object: KubeObject): ServerResponse => valueResponse(200, asJson(scaleOf(object, scope)), form)
   if (verb === 'get') {
-    const entry = await environment.store.get(
-      resourceName(call.resource.definition),
-      keyOfCall(call),
+    const entry = await server.store.get(
+      resourceName(scope.resource.definition),
+      objectKey(scope),
       undefined,
-      call.signal,
+      scope.signal,
     )
-    if (entry === undefined) throw notFound(call.resource.definition, call.name)
-    const { object } = await environment.views.of(entry, call.resource)
-    checkReplicas(object, call)
+    if (entry === undefined) throw notFound(scope.resource.definition, scope.name)
+    const { object } = await server.views.of(entry, scope.resource)
+    checkReplicas(object, scope)
     return answer(object)
   }
   const change =
-    verb === 'update'
-      ? readUpdate(environment, exchange)
-      : verb === 'patch'
-        ? readScalePatch(environment, exchange)
-        : undefined
+    verb === 'update' ? readUpdate(server, scope) : verb === 'patch' ? readScalePatch(server, scope) : undefined
   if (change === undefined) throw methodNotAllowed()
-  const shown: ShownForm = {
-    of: (object) => scaleOf(object, call),
-    take: (object, scale) =>
-      setPath(object as MutableJsonObject, pathsOf(call.resource.version).replicas, replicasOf(scale)),
+  const presented: PresentedForm = {
+    of: (object) => scaleOf(object, scope),
+    writeBack: (object, scale) =>
+      setPath(object as MutableJsonObject, pathsOf(scope.resource.version).replicas, replicasOf(scale)),
   }
-  const written = await modifyObject(
-    environment,
-    { ...call, shown },
+  const written = await updateObject(
+    server,
+    { ...scope, presented },
     {
       dryRun: change.options.dryRun,
       manager: change.options.fieldManager,
       isApplied: true,
       createsMissing: false,
       checksUid: true,
-      change: (current) => writeScale(call, current!, change.to(scaleWithOwners(current!, call))),
+      change: (current) => writeScale(scope, current!, change.to(scaleWithOwners(current!, scope))),
     },
   )
   return answer(written.object)
@@ -107,22 +106,17 @@ interface ScaleChange {
   to(current: KubeObject): KubeObject
 }
 
-function readUpdate(environment: Environment, exchange: Exchange): ScaleChange {
-  const { call, request, protobuf } = exchange
-  const options = writeOptions('UpdateOptions', call.query, call.userAgent)
-  const parsed = parseBody(request, scaleKind, protobuf?.decode)
-  const { object, warnings } = decodeObject(parsed, scaleKind, options.fieldValidation, environment.registry)
-  call.warnings.push(...warnings)
-  return { options, to: (current) => tracked(environment, current, wanted(object, current, call), options) }
+function readUpdate(server: ServerDependencies, scope: RequestScope): ScaleChange {
+  const options = writeOptions('UpdateOptions', scope.query, scope.userAgent)
+  const object = readObject(server, scope, scaleKind, options.fieldValidation)
+  return { options, to: (current) => tracked(server, current, wanted(object, current, scope), options) }
 }
 
-function readScalePatch(environment: Environment, exchange: Exchange): ScaleChange {
-  const { call, request } = exchange
-  const type = patchTypeOf(request)
+function readScalePatch(server: ServerDependencies, scope: RequestScope): ScaleChange {
+  const type = patchTypeOf(scope)
   const isApply = type === applyPatchType
-  const options = patchOptions(call.query, call.userAgent, isApply)
-  const { body } = request
-  const source = body !== undefined && !(body instanceof Uint8Array) ? body : (bodyBytes(request) ?? new Uint8Array())
+  const options = patchOptions(scope.query, scope.userAgent, isApply)
+  const source = patchSource(scope)
   if (isApply) {
     const { object: applied } = readApplied(source)
     return {
@@ -135,7 +129,7 @@ function readScalePatch(environment: Environment, exchange: Exchange): ScaleChan
           manager: options.fieldManager,
           force: options.force,
           subresource: 'scale',
-          now: timestamp(environment.clock.now()),
+          now: timestamp(server.clock.now()),
           resetFields: [['status']],
         }),
     }
@@ -150,15 +144,15 @@ function readScalePatch(environment: Environment, exchange: Exchange): ScaleChan
         patched.value,
         patched.shown,
         options.fieldValidation,
-        environment.registry,
+        server.registry,
       )
-      return tracked(environment, current, wanted(object, current, call), options)
+      return tracked(server, current, wanted(object, current, scope), options)
     },
   }
 }
 
 function tracked(
-  environment: Environment,
+  server: ServerDependencies,
   current: KubeObject,
   updated: KubeObject,
   options: WriteOptions,
@@ -169,13 +163,13 @@ function tracked(
     schemaFor: scaleSchema,
     manager: options.fieldManager,
     subresource: 'scale',
-    now: timestamp(environment.clock.now()),
+    now: timestamp(server.clock.now()),
     resetFields: [['status']],
   })
 }
 
 /** The Scale that a body asks for, at home in the place that the path names. @throws StatusError 400 */
-function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): KubeObject {
+function wanted(body: JsonObject, current: KubeObject, scope: RequestScope): KubeObject {
   const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {}
   const {
     name = '',
@@ -183,10 +177,10 @@ function wanted(body: JsonObject, current: KubeObject, call: ResourceCall): Kube
     resourceVersion,
     uid = '',
   } = metadata as { name?: string; namespace?: string; resourceVersion?: string; uid?: string }
-  if (name !== '' && name !== call.name) {
-    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${call.name})`)
+  if (name !== '' && name !== scope.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${scope.name})`)
   }
-  if (namespace !== '' && namespace !== call.namespace) {
+  if (namespace !== '' && namespace !== scope.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
   const { resourceVersion: _current, ...rest } = current.metadata
@@ -206,13 +200,13 @@ function replicasOf(scale: KubeObject): number {
 }
 
 /** The parent with the replicas and owners of a Scale. @throws StatusError 422 */
-function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject): JsonObject {
-  const { definition, apiVersion, version } = call.resource
+function writeScale(scope: RequestScope, current: KubeObject, scale: KubeObject): JsonObject {
+  const { definition, apiVersion, version } = scope.resource
   const paths = pathsOf(version)
   const replicas = replicasOf(scale)
   // A custom resource has its schema to judge what is wanted.
   if (replicas < 0 && definition.crd === undefined) {
-    throw invalid({ group: 'autoscaling', kind: 'Scale' }, call.name, [
+    throw invalid({ group: 'autoscaling', kind: 'Scale' }, scope.name, [
       fieldErrors.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
     ])
   }
@@ -224,7 +218,7 @@ function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject):
     current.metadata.managedFields,
     scale.metadata.managedFields,
     apiVersion,
-    replicasPaths(call),
+    replicasPaths(scope),
   )
   if (owners === undefined) delete draft.metadata['managedFields']
   else draft.metadata['managedFields'] = cloneJson(owners as unknown as JsonValue)
@@ -238,19 +232,19 @@ function writeScale(call: ResourceCall, current: KubeObject, scale: KubeObject):
 const unsetReplicas = -(2 ** 31)
 
 /** @throws StatusError 500 where a custom resource has no replicas */
-function checkReplicas(object: KubeObject, { resource }: ResourceCall): void {
+function checkReplicas(object: KubeObject, { resource }: RequestScope): void {
   const { replicas } = pathsOf(resource.version)
   if (resource.definition.crd === undefined || valueAt(asJson(object), replicas) !== undefined) return
   throw internalError(`the spec replicas field ${goQuote(`.${replicas.join('.')}`)} does not exist`)
 }
 
 /** The Scale of an object; `unset` stands for replicas that a custom resource does not have. */
-function scaleOf(object: KubeObject, call: ResourceCall, unset = 0): KubeObject {
-  const paths = pathsOf(call.resource.version)
-  const isCustom = call.resource.definition.crd !== undefined
+function scaleOf(object: KubeObject, scope: RequestScope, unset = 0): KubeObject {
+  const paths = pathsOf(scope.resource.version)
+  const isCustom = scope.resource.definition.crd !== undefined
   const replicas = valueAt(asJson(object), paths.replicas) ?? (isCustom ? unset : undefined)
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
-  const selector = selectorText(valueAt(asJson(object), paths.selector ?? []), call)
+  const selector = selectorText(valueAt(asJson(object), paths.selector ?? []), scope)
   const statusReplicas = valueAt(asJson(object), paths.statusReplicas)
   return {
     kind: 'Scale',
@@ -264,16 +258,16 @@ function scaleOf(object: KubeObject, call: ResourceCall, unset = 0): KubeObject 
   }
 }
 
-function scaleWithOwners(object: KubeObject, call: ResourceCall): KubeObject {
-  const scale = scaleOf(object, call, unsetReplicas)
-  const managedFields = managedFieldsOfScale(object.metadata.managedFields, replicasPaths(call))
+function scaleWithOwners(object: KubeObject, scope: RequestScope): KubeObject {
+  const scale = scaleOf(object, scope, unsetReplicas)
+  const managedFields = managedFieldsOfScale(object.metadata.managedFields, replicasPaths(scope))
   return managedFields === undefined ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } }
 }
 
-function selectorText(value: JsonValue | undefined, call: ResourceCall): string {
+function selectorText(value: JsonValue | undefined, scope: RequestScope): string {
   if (typeof value === 'string') return value
   if (!isJsonObject(value)) return ''
-  const isMap = call.resource.definition.plural === 'replicationcontrollers'
+  const isMap = scope.resource.definition.plural === 'replicationcontrollers'
   return selectorFrom((isMap ? { matchLabels: value } : value) as LabelSelector).toString()
 }
 
@@ -286,7 +280,7 @@ function pathsOf({ scale }: VersionDefinition): ScalePaths {
   }
 }
 
-function replicasPaths({ resource }: ResourceCall): ReplicasPaths {
+function replicasPaths({ resource }: RequestScope): ReplicasPaths {
   const { definition } = resource
   return Object.fromEntries(
     definition.versions.map((version) => [
@@ -320,11 +314,4 @@ function scaleSchema(apiVersion: string): ReturnType<typeof builtinSchema> {
   return apiVersion === scaleVersion ? builtinSchema(scaleVersion, 'Scale') : undefined
 }
 
-const scaleMessage = messageOfKind(scaleVersion, 'Scale')
-
-const scaleKind: ExpectedKind = {
-  apiVersion: scaleVersion,
-  kind: 'Scale',
-  isCustom: false,
-  decode: (body) => (scaleMessage === undefined ? { object: body, unknownFields: [] } : typedForm(scaleMessage, body)),
-}
+const scaleKind = builtinKind(scaleVersion, 'Scale')

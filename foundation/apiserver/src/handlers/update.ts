@@ -11,12 +11,13 @@ import { fromStored, servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
 import { createObject } from './create.ts'
 import { checkStoredSize } from '../objects/size-limit.ts'
-import { writeOptionsObject } from '../admission/options-object.ts'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
-import { keyOfCall } from './server-dependencies.ts'
+import { admissionAttributes } from './admission-attributes.ts'
 import { isReleased } from '../objects/namespace-rules.ts'
 import type { WriteMode } from './prepare.ts'
 import { isSameObject, prepareUpdate, toStored } from './prepare.ts'
+import { objectKey } from './request-scope.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
 
 /** What a write answered with. */
 export interface Written {
@@ -28,7 +29,10 @@ export interface Written {
 
 /** A change of one object. */
 export interface Change extends WriteMode {
-  /** The new object, private to this call, from the current one; undefined when there is none. Called again when another write came between. */
+  /**
+   * Returns the new object, private to this request and with the name and namespace of the request ({@link checkPlace}), from the current one;
+   * undefined when there is none. Called again after a conflict with another write.
+   */
   readonly change: (current: KubeObject | undefined) => JsonObject | Promise<JsonObject>
   /** A missing object is created. */
   readonly createsMissing: boolean
@@ -37,76 +41,65 @@ export interface Change extends WriteMode {
 }
 
 const attempts = 100
-/** Attempts before writers of the same object take turns. */
-const freeAttempts = 2
+/** Attempts before writers of the same object serialize on its lock. */
+const unlockedAttempts = 2
 
 /**
  * Changes the object that the call names.
  * @throws StatusError 404, 409, 422 and what `change` throws
  */
-export async function modifyObject(environment: Environment, call: ResourceCall, change: Change): Promise<Written> {
-  const { definition } = call.resource
-  const key = keyOfCall(call)
+export async function updateObject(server: ServerDependencies, scope: RequestScope, change: Change): Promise<Written> {
+  const { definition } = scope.resource
+  const key = objectKey(scope)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    using turn = attempt < freeAttempts ? undefined : await environment.turns.take(`${resourceName(definition)}/${key}`)
+    using lock =
+      attempt < unlockedAttempts ? undefined : await server.writeLocks.acquire(`${resourceName(definition)}/${key}`)
     try {
-      return await attemptChange(environment, call, change, key, turn)
+      return await attemptChange(server, scope, change, key, lock)
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
     }
   }
-  throw conflict(definition, call.name)
+  throw conflict(definition, scope.name)
 }
 
 async function attemptChange(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   change: Change,
   key: string,
-  turn: Disposable | undefined,
+  lock: Disposable | undefined,
 ): Promise<Written> {
-  const { store, views } = environment
-  const entry = await store.head(resourceName(call.resource.definition), key, call.signal)
-  if (entry === undefined) return createMissing(environment, call, change)
-  const current = (await views.of(entry, call.resource)).object
+  const { store, views } = server
+  const entry = await store.head(resourceName(scope.resource.definition), key, scope.signal)
+  if (entry === undefined) return createMissing(server, scope, change)
+  const current = (await views.of(entry, scope.resource)).object
   const object = await change.change(current)
-  checkPlace(call, object)
-  if (change.checksUid) checkUid(call, object, current.metadata)
-  checkVersion(call, object, entry)
-  const draft = await prepareUpdate(environment, call, object, current, change)
-  await environment.admission.validate({
-    operation: 'UPDATE',
-    resource: call.resource,
-    subresource: call.subresource,
-    namespace: call.namespace,
-    name: call.name,
-    object: call.shown?.of(asObject(draft)) ?? atRevision(asObject(draft), current),
-    oldObject: call.shown?.of(current) ?? current,
-    user: call.user,
-    dryRun: change.dryRun,
-    signal: call.signal,
-    options: () => writeOptionsObject('UpdateOptions', call.query),
-    warnings: call.warnings,
-  })
-  const stored = await toStored(draft, call.resource)
-  const writing = commit(environment, call, entry, stored, change.dryRun)
+  if (change.checksUid) checkUid(scope, object, current.metadata)
+  checkVersion(scope, object, entry)
+  const draft = await prepareUpdate(server, scope, object, current, change)
+  if (change.internal !== true) {
+    const updated = atRevision(asObject(draft), current)
+    await server.admission.validate(admissionAttributes(scope, 'UPDATE', updated, current, change.dryRun))
+  }
+  const stored = await toStored(draft, scope.resource)
+  const writing = commit(server, scope, entry, stored, change.dryRun)
   // The write has its place in the batch now; the next writer builds on it while it is committed.
-  turn?.[Symbol.dispose]()
+  lock?.[Symbol.dispose]()
   const written = await writing
-  if (written === undefined) return { object: await servedStored(stored, entry.revision, call), created: false }
-  const view = await views.of(written, call.resource)
+  if (written === undefined) return { object: await servedStored(stored, entry.revision, scope), created: false }
+  const view = await views.of(written, scope.resource)
   return { object: view.object, view, created: false }
 }
 
-async function createMissing(environment: Environment, call: ResourceCall, change: Change): Promise<Written> {
-  if (!change.createsMissing) throw notFound(call.resource.definition, call.name)
-  await checkMayCreate(environment, call)
+async function createMissing(server: ServerDependencies, scope: RequestScope, change: Change): Promise<Written> {
+  if (!change.createsMissing) throw notFound(scope.resource.definition, scope.name)
+  await checkMayCreate(server, scope)
   const object = await change.change(undefined)
-  checkPlace(call, object)
-  if (change.checksUid) checkUid(call, object, {})
+  if (change.checksUid) checkUid(scope, object, {})
   // What a client thinks to update has a revision; a new object has none.
   delete (object['metadata'] as { resourceVersion?: string }).resourceVersion
-  return { ...(await createObject(environment, call, object, change)), created: true }
+  return { ...(await createObject(server, scope, object, change)), created: true }
 }
 
 /** An update that names no revision is one of the object as it is. */
@@ -119,61 +112,61 @@ function atRevision(object: KubeObject, { metadata }: KubeObject): KubeObject {
 
 /** Writes and gives the entry, or undefined when the answer is the object that was not kept (dry run, deletion). */
 async function commit(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   entry: Entry,
   stored: JsonObject,
   dryRun: boolean,
 ): Promise<Entry | undefined> {
-  const { store } = environment
+  const { store } = server
   const { resource, key, revision } = entry
-  if (isReleased(call.resource.definition, stored, entry.object)) {
-    if (!dryRun) await store.write({ resource, key, expected: revision, object: undefined }, call)
+  if (isReleased(scope.resource.definition, stored, entry.object)) {
+    if (!dryRun) await store.write({ resource, key, expected: revision, object: undefined }, scope)
     return undefined
   }
   if (isSameObject(stored, entry.object)) {
-    await store.reached(revision, call.signal)
+    await store.reached(revision, scope.signal)
     return entry
   }
-  checkStoredSize(stored, call.resource.definition.strategy.maxObjectBytes)
-  return dryRun ? undefined : store.write({ resource, key, expected: revision, object: stored }, call)
+  checkStoredSize(stored, scope.resource.definition.strategy.maxObjectBytes)
+  return dryRun ? undefined : store.write({ resource, key, expected: revision, object: stored }, scope)
 }
 
 /** The served form of an object that is not in the store, with the revision it was made from. */
-export async function servedStored(stored: JsonObject, revision: number, call: ResourceCall): Promise<KubeObject> {
-  const [object] = await fromStored([asObject(stored)], call.resource)
-  return servedForm(object!, revision, call.resource, asObject(stored).apiVersion !== call.resource.apiVersion)
+export async function servedStored(stored: JsonObject, revision: number, scope: RequestScope): Promise<KubeObject> {
+  const [object] = await fromStored([asObject(stored)], scope.resource)
+  return servedForm(object!, revision, scope.resource, asObject(stored).apiVersion !== scope.resource.apiVersion)
 }
 
 /** @throws StatusError 400 */
-export function checkPlace(call: ResourceCall, object: JsonObject): void {
+export function checkPlace(scope: RequestScope, object: JsonObject): void {
   const metadata = object['metadata'] as ObjectMeta & { namespace?: string; name?: string }
-  setNamespace(call, object)
+  setNamespace(scope, object)
   const name = metadata.name ?? ''
   if (name === '')
     throw failure(
       400,
       'BadRequest',
-      `the name of the object (${call.name} based on URL) was undeterminable: name must be provided`,
+      `the name of the object (${scope.name} based on URL) was undeterminable: name must be provided`,
     )
-  if (name !== call.name) {
+  if (name !== scope.name) {
     throw failure(
       400,
       'BadRequest',
-      `the name of the object (${name}) does not match the name on the URL (${call.name})`,
+      `the name of the object (${name}) does not match the name on the URL (${scope.name})`,
     )
   }
 }
 
 /** Gives the object the namespace of the request. @throws StatusError 400 when it has another one */
-export function setNamespace(call: ResourceCall, object: JsonObject): void {
+export function setNamespace(scope: RequestScope, object: JsonObject): void {
   const metadata = object['metadata'] as { namespace?: string }
-  if (call.namespace === '') {
+  if (scope.namespace === '') {
     delete metadata.namespace
     return
   }
-  if ((metadata.namespace ?? '') === '') metadata.namespace = call.namespace
-  else if (metadata.namespace !== call.namespace) {
+  if ((metadata.namespace ?? '') === '') metadata.namespace = scope.namespace
+  else if (metadata.namespace !== scope.namespace) {
     throw failure(
       400,
       'BadRequest',
@@ -184,8 +177,8 @@ export function setNamespace(call: ResourceCall, object: JsonObject): void {
 
 /** An apply or a PUT of a missing name needs the right to create it. @throws StatusError 403 */
 async function checkMayCreate(
-  { authorizer }: Environment,
-  { resource: { definition, version }, subresource, namespace, name, user }: ResourceCall,
+  { authorizer }: ServerDependencies,
+  { resource: { definition, version }, subresource, namespace, name, user }: RequestScope,
 ): Promise<void> {
   const attributes = {
     user,
@@ -201,34 +194,34 @@ async function checkMayCreate(
   if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason)
 }
 
-function checkUid(call: ResourceCall, object: JsonObject, current: ObjectMeta): void {
+function checkUid(scope: RequestScope, object: JsonObject, current: ObjectMeta): void {
   const uid = (object['metadata'] as ObjectMeta).uid ?? ''
   if (uid === '' || uid === current.uid) return
-  const { group, plural, crd } = call.resource.definition
+  const { group, plural, crd } = scope.resource.definition
   const path = [
     ...(crd === undefined ? [] : [group]),
     plural,
-    ...(call.namespace === '' ? [] : [call.namespace]),
-    call.name,
+    ...(scope.namespace === '' ? [] : [scope.namespace]),
+    scope.name,
   ].join('/')
   const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid ?? ''}`
   throw conflict(
-    call.resource.definition,
-    call.name,
+    scope.resource.definition,
+    scope.name,
     `StorageError: invalid object, Code: 4, Key: /registry/${path}, ResourceVersion: 0, AdditionalErrorMsg: ${detail}`,
   )
 }
 
-function checkVersion(call: ResourceCall, object: JsonObject, entry: Entry): void {
-  const { definition } = call.resource
+function checkVersion(scope: RequestScope, object: JsonObject, entry: Entry): void {
+  const { definition } = scope.resource
   const text = (object['metadata'] as ObjectMeta).resourceVersion ?? ''
   const given = text === '' ? 0 : parseResourceVersion(text)
   if (given === undefined) throw unknownError(unsignedSyntax(text))
   if (given === 0) {
     if (definition.strategy.allowUnconditionalUpdate ?? definition.crd === undefined) return
-    throw invalid({ group: definition.group, kind: definition.plural }, call.name, [
+    throw invalid({ group: definition.group, kind: definition.plural }, scope.name, [
       fieldErrors.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
     ])
   }
-  if (given !== entry.revision) throw conflict(definition, call.name)
+  if (given !== entry.revision) throw conflict(definition, scope.name)
 }

@@ -13,7 +13,8 @@ import type { Change, Entry, Page } from '../storage/store.ts'
 import { includeObjectOf, partialMetadata, tableOf } from '../views/transforms.ts'
 import type { TableOptions } from '../views/transforms.ts'
 import type { View } from '../views/views.ts'
-import type { Environment, ResourceCall } from './server-dependencies.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
 
 /** Changes that may wait for a slow reader. */
 const maxQueuedChanges = 10_000
@@ -35,37 +36,37 @@ interface Step {
  * @throws StatusError 400, 500 before it begins
  */
 export async function openWatch(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   options: ListOptions,
   selection: Selection,
   transform: Transform | undefined,
 ): Promise<AsyncIterable<readonly ServedEvent[]>> {
-  const { store } = environment
+  const { store } = server
   const since = options.resourceVersion === '' ? 0 : parseResourceVersion(options.resourceVersion)
   if (since === undefined) throw unknownError(resourceVersionSyntax(options.resourceVersion))
-  const shape = eventShape(environment, call, transform)
-  const feed = new Feed(environment, call, options)
+  const shape = eventShape(server, scope, transform)
+  const feed = new Feed(server, scope, options)
   const includesExisting = options.sendInitialEvents ?? since === 0
   if (!includesExisting) {
     feed.subscribe(since === 0 ? store.revision : since)
-    return events(feed, call.resource, selection, shape, undefined, options)
+    return events(feed, scope.resource, selection, shape, undefined, options)
   }
-  const { signal } = call
+  const { signal } = scope
   const { labels, fields } = options
   const initial = await store.list(
-    resourceName(call.resource.definition),
+    resourceName(scope.resource.definition),
     { prefix: feed.prefix },
     { signal, labels, fields },
   )
   feed.subscribe(initial.revision)
-  return events(feed, call.resource, selection, shape, initial, options)
+  return events(feed, scope.resource, selection, shape, initial, options)
 }
 
 /** The changes of one watch, waiting to be read. */
 class Feed {
-  readonly environment: Environment
-  readonly call: ResourceCall
+  readonly server: ServerDependencies
+  readonly scope: RequestScope
   readonly prefix: string
   refusal: Status | undefined
   #queue: Change[] = []
@@ -74,11 +75,11 @@ class Feed {
   #ended = false
   #bookmarkDue = false
 
-  constructor(environment: Environment, call: ResourceCall, options: ListOptions) {
-    this.environment = environment
-    this.call = call
-    this.prefix = call.namespace === '' ? '' : `${call.namespace}/`
-    const { clock, random } = environment
+  constructor(server: ServerDependencies, scope: RequestScope, options: ListOptions) {
+    this.server = server
+    this.scope = scope
+    this.prefix = scope.namespace === '' ? '' : `${scope.namespace}/`
+    const { clock, random } = server
     const timeout =
       options.timeoutSeconds === undefined || options.timeoutSeconds <= 0
         ? minWatchMs * (1 + random())
@@ -86,17 +87,17 @@ class Feed {
     this.#resources.use(clock.timer(timeout, () => this.end()))
     if (options.allowWatchBookmarks) this.#armBookmark(firstBookmarkMs(timeout))
     const end = (): void => this.end()
-    call.signal.addEventListener('abort', end, { once: true })
-    this.#resources.defer(() => call.signal.removeEventListener('abort', end))
-    if (call.signal.aborted) this.end()
+    scope.signal.addEventListener('abort', end, { once: true })
+    this.#resources.defer(() => scope.signal.removeEventListener('abort', end))
+    if (scope.signal.aborted) this.end()
   }
 
   subscribe(since: number): void {
-    const { store } = this.environment
+    const { store } = this.server
     if (this.#ended) return
     try {
       this.#resources.use(
-        store.watch(resourceName(this.call.resource.definition), since, (change) => this.#push(change)),
+        store.watch(resourceName(this.scope.resource.definition), since, (change) => this.#push(change)),
       )
     } catch (error) {
       if (!(error instanceof StoreError) || (error.code !== 'RevisionExpired' && error.code !== 'RevisionInFuture'))
@@ -116,7 +117,7 @@ class Feed {
   async next(): Promise<readonly Change[] | number | undefined> {
     for (;;) {
       const changes = this.#queue
-      if (changes.length > 0 && !this.call.signal.aborted) {
+      if (changes.length > 0 && !this.scope.signal.aborted) {
         this.#queue = []
         return changes
       }
@@ -124,7 +125,7 @@ class Feed {
       if (this.#bookmarkDue) {
         this.#bookmarkDue = false
         this.#armBookmark(bookmarkIntervalMs)
-        return this.environment.store.revision
+        return this.server.store.revision
       }
       await new Promise<void>((resolve) => (this.#wake = resolve))
       this.#wake = undefined
@@ -149,7 +150,7 @@ class Feed {
 
   #armBookmark(ms: number): void {
     this.#resources.use(
-      this.environment.clock.timer(ms, () => {
+      this.server.clock.timer(ms, () => {
         this.#bookmarkDue = true
         this.#wake?.()
       }),
@@ -170,7 +171,7 @@ async function* events(
   initial: Page | undefined,
   options: ListOptions,
 ): AsyncGenerator<readonly ServedEvent[]> {
-  const { views } = feed.environment
+  const { views } = feed.server
   // What has to be sent before anything is waited for.
   let ready: ServedEvent[] = []
   try {
@@ -191,7 +192,7 @@ async function* events(
         // Awaiting what is there already would cost every watcher of a busy resource two turns for each change.
         const step = selection.isEverything
           ? plainStep(change)
-          : await selectedStep(change, selection, resource, feed.environment)
+          : await selectedStep(change, selection, resource, feed.server)
         if (step === undefined) continue
         const view = views.of(step.entry, resource)
         ready.push(shape.event(step.type, view instanceof Promise ? await view : view))
@@ -220,7 +221,7 @@ async function selectedStep(
   change: Change,
   selection: Selection,
   resource: ServedResource,
-  { views }: Environment,
+  { views }: ServerDependencies,
 ): Promise<Step | undefined> {
   const { type, entry, previous } = change
   const matches = selection.matches((await views.of(entry, resource)).object)
@@ -237,8 +238,8 @@ interface EventShape {
   bookmark(revision: number, endsInitialEvents: boolean): ServedEvent
 }
 
-function eventShape(environment: Environment, call: ResourceCall, transform: Transform | undefined): EventShape {
-  const { definition, version, apiVersion } = call.resource
+function eventShape(server: ServerDependencies, scope: RequestScope, transform: Transform | undefined): EventShape {
+  const { definition, version, apiVersion } = scope.resource
   const bookmark = (revision: number, endsInitialEvents: boolean): KubeObject => ({
     kind: definition.kind,
     apiVersion,
@@ -262,10 +263,10 @@ function eventShape(environment: Environment, call: ResourceCall, transform: Tra
       }),
     }
   }
-  const include = includeObjectOf(call.query)
+  const include = includeObjectOf(scope.query)
   let withColumns = true
   const table = (object: KubeObject): KubeObject => {
-    const options: TableOptions = { version: transform.version, include, now: environment.clock.now(), withColumns }
+    const options: TableOptions = { version: transform.version, include, now: server.clock.now(), withColumns }
     withColumns = false
     return asObject(
       tableOf([object], version.printer, { resourceVersion: object.metadata.resourceVersion ?? '' }, options),

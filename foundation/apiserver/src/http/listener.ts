@@ -6,10 +6,11 @@ import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
 import { failure, internalError, methodNotAllowed, requestEntityTooLarge } from '@fairlead/kube'
 import type { Clock, StatusError } from '@fairlead/kube'
-import type { ServerRequest, ServerResponse } from './message.ts'
-import { announcesTooMuch, bodyLimit, readBody, streamBody } from './request-body.ts'
+import type { RequestTarget, ServerRequest, ServerResponse } from './message.ts'
+import { announcesTooMuch, maxBodyBytes, readBody, streamBody } from './request-body.ts'
 import { writeResponse } from './response-writer.ts'
 import { serverRequest, splitTarget } from './server-request.ts'
+import type { RequestHead } from './server-request.ts'
 
 /** PEM texts of the server's side of TLS. */
 export interface ListenerTls {
@@ -31,8 +32,8 @@ export interface ListenOptions {
   readonly port?: number
   /** Milliseconds that headers, and a whole request, may take to arrive. Default 30 s and 60 s. */
   readonly arrival?: { readonly headers: number; readonly request: number }
-  /** How many bytes a body may have, or that it is handed on as it comes; undefined: 3 MiB. Asked before anybody is authenticated. */
-  readonly bodyLimit?: (method: string, path: string) => number | 'stream' | undefined
+  /** Resolves a request before its body is read and its user authenticated; without it every body may have 3 MiB. */
+  readonly resolve?: (method: string, path: string, query: URLSearchParams) => RequestTarget
   /** Takes over connections that ask for another protocol; without it they are answered as ordinary requests. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Whether `upgrade` is asked about a request at all; without it about every one that wants to upgrade. */
@@ -91,12 +92,13 @@ class Door implements Listener {
       noDelay: true,
       ...(options.wantsUpgrade === undefined ? {} : { shouldUpgradeCallback: options.wantsUpgrade }),
     })
-    this.#server.on('request', (request, response) => void this.#serve(request, response))
+    this.#server.on('request', (request, response) => void this.#serve(request, response, this.#resolve(request)))
     this.#server.on('checkContinue', (request, response) => {
-      const limit = this.#limitOf(request)
-      // A body that is handed on is asked for by whoever reads it.
+      const head = this.#resolve(request)
+      const limit = limitOf(head)
+      // The reader of an unbuffered body asks the client to continue.
       if (limit !== 'stream' && !announcesTooMuch(request, limit)) response.writeContinue()
-      void this.#serve(request, response)
+      void this.#serve(request, response, head)
     })
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseRaw(error, socket, options.clock))
     this.#server.on('connection', (socket) => {
@@ -157,7 +159,7 @@ class Door implements Listener {
     await closed
   }
 
-  async #serve(request: IncomingMessage, response: HttpResponse): Promise<void> {
+  async #serve(request: IncomingMessage, response: HttpResponse, head: RequestHead): Promise<void> {
     const leaving = new AbortController()
     response.on('close', () => {
       this.#streams.delete(leaving)
@@ -166,7 +168,7 @@ class Door implements Listener {
       if (!response.writableFinished) leaving.abort(new Error('The client closed the connection.'))
     })
     response.on('error', () => response.destroy())
-    const answer = await this.#answer(request, response, leaving.signal)
+    const answer = await this.#answer(request, response, head, leaving.signal)
     if (answer === undefined || response.destroyed) return
     if (answer.body.kind === 'watch' || answer.body.kind === 'stream') this.#streams.add(leaving)
     if (this.#closing !== undefined) {
@@ -180,10 +182,11 @@ class Door implements Listener {
   async #answer(
     request: IncomingMessage,
     response: HttpResponse,
+    head: RequestHead,
     signal: AbortSignal,
   ): Promise<ServerResponse | undefined> {
-    const limit = this.#limitOf(request)
-    if (limit === 'stream') return this.#answerStream(request, response, signal)
+    const limit = limitOf(head)
+    if (limit === 'stream') return this.#answerStream(request, response, head, signal)
     let body: Awaited<ReturnType<typeof readBody>>
     try {
       body = await readBody(request, limit)
@@ -194,14 +197,19 @@ class Door implements Listener {
       if (!request.complete) response.setHeader('connection', 'close')
       return statusAnswer(requestEntityTooLarge(`limit is ${limit}`))
     }
-    return this.#handle(serverRequest(request, body, signal))
+    return this.#handle(serverRequest(request, head, body, signal))
   }
 
-  async #answerStream(request: IncomingMessage, response: HttpResponse, signal: AbortSignal): Promise<ServerResponse> {
+  async #answerStream(
+    request: IncomingMessage,
+    response: HttpResponse,
+    head: RequestHead,
+    signal: AbortSignal,
+  ): Promise<ServerResponse> {
     const stream = streamBody(request, () => {
       if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue()
     })
-    const answer = await this.#handle({ ...serverRequest(request, undefined, signal), stream })
+    const answer = await this.#handle({ ...serverRequest(request, head, undefined, signal), stream })
     if (!request.complete) {
       // Refused before its end: the rest is dropped, and nothing else can follow on this connection.
       response.setHeader('connection', 'close')
@@ -219,9 +227,14 @@ class Door implements Listener {
     }
   }
 
-  #limitOf({ method = 'GET', url = '/' }: IncomingMessage): number | 'stream' {
-    return this.#options.bodyLimit?.(method, splitTarget(url).path) ?? bodyLimit
+  #resolve({ method = 'GET', url = '/' }: IncomingMessage): RequestHead {
+    const { path, query } = splitTarget(url)
+    return { path, query, target: this.#options.resolve?.(method, path, query) }
   }
+}
+
+function limitOf({ target }: RequestHead): number | 'stream' {
+  return target?.bodyLimit ?? maxBodyBytes
 }
 
 /** An empty list of authorities trusts nobody; none at all would trust those of the system. */

@@ -69,6 +69,33 @@ export function parseAccept(header: string): readonly MediaType[] {
     .map(({ clause }) => clause)
 }
 
+/** An Accept header, parsed when first needed. */
+export class Accept {
+  readonly header: string
+  /** There is no Accept header, or an empty one: JSON. */
+  readonly isAbsent: boolean
+  #clauses: readonly MediaType[] | undefined
+
+  constructor(header: string, clauses?: readonly MediaType[]) {
+    this.header = header
+    this.isAbsent = clauses === undefined ? header.trim() === '' : clauses.length === 0
+    this.#clauses = clauses
+  }
+
+  /** The media types, most wanted first. */
+  get clauses(): readonly MediaType[] {
+    return (this.#clauses ??= parseAccept(this.header))
+  }
+
+  /** Returns the header without one media type; absent when nothing else was accepted. */
+  without(type: string): Accept {
+    return new Accept(
+      '',
+      this.clauses.filter((clause) => clause.type !== type),
+    )
+  }
+}
+
 /** Whether the route that produces `types` may answer a client that sent `accept`. */
 export function isAcceptableRoute(accept: string, types: readonly string[]): boolean {
   const names = new Set(types.map((type) => type.split(';')[0]))
@@ -88,11 +115,11 @@ export function routeNotAcceptable(types: readonly string[]): StatusError {
  * @param allows decides whether a transformation is possible in an encoding
  */
 export function negotiateObject(
-  accept: string,
+  accept: Accept,
   allows: (transform: Transform, encoding: Encoding) => boolean,
 ): Negotiated | undefined {
-  if (accept.trim() === '') return { encoding: 'json', transform: undefined, contentType: jsonType }
-  for (const { type, parameters } of parseAccept(accept)) {
+  if (accept.isAbsent) return { encoding: 'json', transform: undefined, contentType: jsonType }
+  for (const { type, parameters } of accept.clauses) {
     for (const candidate of objectTypes) {
       if (!typeMatches(type, candidate)) continue
       const transform = transformOf(parameters)
@@ -106,11 +133,11 @@ export function negotiateObject(
 
 /** Picks the representation for a watch; YAML has no stream form. */
 export function negotiateStream(
-  accept: string,
+  accept: Accept,
   allows: (transform: Transform, encoding: Encoding) => boolean,
 ): Negotiated | undefined {
-  if (accept.trim() === '') return { encoding: 'json', transform: undefined, contentType: jsonType }
-  for (const { type, parameters } of parseAccept(accept)) {
+  if (accept.isAbsent) return { encoding: 'json', transform: undefined, contentType: jsonType }
+  for (const { type, parameters } of accept.clauses) {
     for (const candidate of [jsonType, protobufType]) {
       if (!typeMatches(type, candidate)) continue
       const transform = transformOf(parameters)
@@ -123,8 +150,8 @@ export function negotiateStream(
 }
 
 /** How a body of this Content-Type is read; JSON when the header is absent, undefined when we cannot read it. */
-export function bodyEncoding(contentType: string | undefined): Encoding | undefined {
-  if (contentType === undefined || contentType.trim() === '') return 'json'
+export function bodyEncoding(contentType: string): Encoding | undefined {
+  if (contentType.trim() === '') return 'json'
   const type = parseMediaType(contentType)?.type
   return type === undefined || !Object.hasOwn(encodings, type) ? undefined : encodings[type]
 }

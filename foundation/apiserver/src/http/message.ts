@@ -12,8 +12,8 @@ export interface ServerRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** The body's bytes, or for in-process callers the object itself (copied before it is kept). */
   readonly body: Uint8Array | { readonly json: JsonValue } | undefined
-  /** Bytes that the body may have, where the resource has a limit of its own; 3 MiB when left out. */
-  readonly bodyLimit?: number
+  /** The result of resolving the request, from a transport that did so before it read the body. */
+  readonly target?: RequestTarget | undefined
   /** The body as it comes, in place of `body`, where a path has asked for that. */
   readonly stream?: AsyncIterable<Uint8Array>
   readonly credentials: Credentials
@@ -22,6 +22,12 @@ export interface ServerRequest {
   /** In-process callers take the value of a JSON answer as it is; no bytes are made for them. */
   readonly takesValue?: boolean
   readonly signal: AbortSignal
+}
+
+/** A resolved method, path and query. */
+export interface RequestTarget {
+  /** Bytes that the body may have, or `stream` for an unbuffered body; 3 MiB when undefined. */
+  readonly bodyLimit: number | 'stream' | undefined
 }
 
 /** An event of a watch on its way out. `bytes` is the JSON of the object when it is already there. */

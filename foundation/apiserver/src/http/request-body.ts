@@ -1,8 +1,8 @@
 // The body of a request: all of it, or the reason why not. Memory is bounded by the limit.
 import type { IncomingMessage } from 'node:http'
 
-/** The largest body unless a path has a limit of its own: 3 MiB as in the real API server. Bytes. */
-export const bodyLimit: number = 3 * 1024 * 1024
+/** The largest body in bytes unless a path has a limit of its own: 3 MiB as in the real API server. */
+export const maxBodyBytes: number = 3 * 1024 * 1024
 
 /** A body above the limit is read to its end, up to this. */
 export const droppedLimit: number = 64 * 1024 * 1024

@@ -3,20 +3,27 @@ import { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
 import type { Credentials } from '../identity/credentials.ts'
-import type { ServerRequest } from './message.ts'
+import type { RequestTarget, ServerRequest } from './message.ts'
 
 type Headers = ServerRequest['headers']
 type ShownCertificate = Pick<Credentials, 'certificate' | 'untrusted'>
 
 const shownCertificates = new WeakMap<object, ShownCertificate>()
 
-/** A request without its body. */
+/** The parsed request target. */
+export interface RequestHead {
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly target: RequestTarget | undefined
+}
+
+/** Returns the handler's request. */
 export function serverRequest(
   request: IncomingMessage,
+  { path, query, target }: RequestHead,
   body: Uint8Array | undefined,
   signal: AbortSignal,
 ): ServerRequest {
-  const { path, query } = splitTarget(request.url ?? '/')
   const headers = readHeaders(request)
   return {
     method: request.method ?? 'GET',
@@ -24,6 +31,7 @@ export function serverRequest(
     query,
     headers,
     body,
+    target,
     credentials: readCredentials(request, headers),
     signal,
   }

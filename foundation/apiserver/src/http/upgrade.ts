@@ -1,4 +1,4 @@
-// Connections that want another protocol: asked about as requests are, then handed over or answered and closed.
+// Upgrades to another protocol: decided like requests, then the connection is handed over, or gets a response and is closed.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { stringifyJson } from '@fairlead/kube'
@@ -7,16 +7,17 @@ import type { ServerRequest, ServerResponse } from './message.ts'
 import type { UpgradeHandler } from './route.ts'
 import { serverRequest, splitTarget } from './server-request.ts'
 
-/** The methods of the handler that upgrade connections. */
-export interface UpgradeTarget {
-  /** Returns true when upgrade requests to a path go to {@link upgrade}; others are served as plain requests. */
+/** The decision on upgrades; the server's handler implements it. */
+export interface Upgrader {
+  /** Returns whether upgrades of a path are decided here; on all other paths they are ignored. */
   upgrades(path: string): boolean
+  /** Returns the handler of the connection, or a refusal. Never throws. */
   upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse>
 }
 
-/** Returns the listener's options that pass upgrade requests to `handler`. `closed` is aborted when the server closes. */
+/** Returns the listener's options for upgrades. `closed` is aborted when the server closes. */
 export function upgrades(
-  handler: UpgradeTarget,
+  handler: Upgrader,
   closed: AbortSignal,
 ): Required<Pick<ListenOptions, 'upgrade' | 'wantsUpgrade'>> {
   return {
@@ -26,23 +27,25 @@ export function upgrades(
 }
 
 async function upgrade(
-  handler: UpgradeTarget,
+  handler: Upgrader,
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   closed: AbortSignal,
 ): Promise<void> {
-  const gone = new AbortController()
-  socket.on('close', () => gone.abort(new Error('The connection was closed.')))
-  // Without a listener an error of the socket ends the process; whoever takes the connection over listens as well.
+  const disconnected = new AbortController()
+  socket.on('close', () => disconnected.abort(new Error('The connection was closed.')))
+  // Without a listener an error of the socket ends the process; the handler of the connection adds its own.
   socket.on('error', () => socket.destroy())
-  const answer = await handler.upgrade(serverRequest(request, undefined, AbortSignal.any([gone.signal, closed])))
+  const signal = AbortSignal.any([disconnected.signal, closed])
+  const target = { ...splitTarget(request.url ?? '/'), target: undefined }
+  const result = await handler.upgrade(serverRequest(request, target, undefined, signal))
   if (socket.destroyed) return
-  if (typeof answer === 'function') answer({ request, socket, head })
-  else refuse(answer, socket)
+  if (typeof result === 'function') result({ request, socket, head })
+  else refuse(result, socket)
 }
 
-/** Writes an answer on a connection that node:http has let go of. */
+/** Writes a response on a connection that node:http has detached. */
 function refuse({ status, headers, body }: ServerResponse, socket: Duplex): void {
   const bytes =
     body.kind === 'bytes' ? body.bytes : Buffer.from(body.kind === 'json' ? stringifyJson(body.value as never) : '')

@@ -1,9 +1,8 @@
 // How many requests there are, how long they take, how they end. Plain numbers, so that counting costs next to nothing and nothing has to be loaded
 // before somebody looks; `exposition.ts` shows them under the names of the real server.
 import type { ServerRequest } from '../http/message.ts'
-import type { RegistryReader } from '../registry/registry.ts'
-import { booleanParameter } from '../request/query.ts'
-import { parseRequestPath } from '../request/request-info.ts'
+import type { ServedResource } from '../registry/registry.ts'
+import type { RequestInfo } from '../request/request-info.ts'
 
 /** Upper bounds of the duration histogram, in seconds: those of the real server. */
 export const durationBuckets: readonly number[] = [
@@ -37,17 +36,22 @@ const namedRoots: ReadonlySet<string> = new Set(
   ['api', 'apis', 'healthz', 'livez', 'readyz', 'metrics', 'openapi', 'version'].map((root) => `/${root}`),
 )
 
+/** A resolved request, as far as its labels depend on it. */
+export interface MeasuredTarget {
+  /** Undefined for a malformed path. */
+  readonly info: RequestInfo | undefined
+  readonly resource: ServedResource | undefined
+}
+
 /** Counts requests. */
 export class RequestMetrics {
-  readonly #registry: RegistryReader
   readonly #monotonic: () => number
   readonly #series = new Map<string, OpenSeries>()
   /** Requests being answered: those that may change something, and those that may not. */
   readonly inFlight: { mutating: number; readOnly: number } = { mutating: 0, readOnly: 0 }
 
   /** `monotonic` in milliseconds. */
-  constructor(registry: RegistryReader, monotonic: () => number) {
-    this.#registry = registry
+  constructor(monotonic: () => number) {
     this.#monotonic = monotonic
   }
 
@@ -55,14 +59,14 @@ export class RequestMetrics {
     return this.#series.values()
   }
 
-  /** Notes that a request has begun; what it answers is called with the status when the answer is there. */
-  begin(request: ServerRequest): (status: number) => void {
+  /** Counts a request as in flight. Call the result with the status of its response. */
+  begin(request: ServerRequest, target: MeasuredTarget): (status: number) => void {
     const since = this.#monotonic()
     const kind = request.method === 'GET' || request.method === 'HEAD' ? 'readOnly' : 'mutating'
     this.inFlight[kind]++
     return (status) => {
       this.inFlight[kind]--
-      const series = this.#seriesOf(labelsOf(request, this.#registry))
+      const series = this.#seriesOf(labelsOf(request, target))
       series.codes.set(status, (series.codes.get(status) ?? 0) + 1)
       // A watch takes as long as its reader likes.
       if (series.labels.verb === 'WATCH') return
@@ -89,25 +93,22 @@ export class RequestMetrics {
   }
 }
 
-function labelsOf(request: ServerRequest, registry: RegistryReader): RequestLabels {
-  const { method, path, query } = request
+function labelsOf({ method, path, query, headers }: ServerRequest, { info, resource }: MeasuredTarget): RequestLabels {
   const dry_run = query.get('dryRun') === 'All' ? 'All' : ''
-  const place = placeOf(path)
-  const resource = place === undefined ? undefined : registry.find(place.group, place.version, place.plural)
-  if (place === undefined || resource === undefined) {
+  if (info === undefined || !info.isResourceRequest || resource === undefined) {
     const subresource = namedRoots.has(path) ? path : ''
     const verb = knownMethods.has(method) ? method : 'other'
     return { verb, dry_run, group: '', version: '', resource: '', subresource, scope: '', component: 'apiserver' }
   }
-  const { group, version, plural, name, namespace } = place
-  const isKnown = resource.version.subresources.some((known) => known.name === place.subresource)
+  const { group, version, plural, name, namespace } = info
+  const isKnown = resource.version.subresources.some((known) => known.name === info.subresource)
   return {
-    verb: verbOf(request, name !== '', place.watch || (booleanParameter(query, 'watch') ?? false)),
+    verb: verbLabel(method, info.verb, headers['content-type']),
     dry_run,
     group,
     version,
     resource: plural,
-    subresource: isKnown ? place.subresource : '',
+    subresource: isKnown ? info.subresource : '',
     scope: name !== '' || method === 'POST' ? 'resource' : namespace === '' ? 'cluster' : 'namespace',
     component: 'apiserver',
   }
@@ -115,18 +116,9 @@ function labelsOf(request: ServerRequest, registry: RegistryReader): RequestLabe
 
 const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-function verbOf({ method, headers }: ServerRequest, isNamed: boolean, isWatch: boolean): string {
-  if (method === 'GET') return isWatch ? 'WATCH' : isNamed ? 'GET' : 'LIST'
-  if (method === 'DELETE') return isNamed ? 'DELETE' : 'DELETECOLLECTION'
+/** Returns the method, or what the verb says more exactly. */
+function verbLabel(method: string, verb: string, contentType: ServerRequest['headers'][string]): string {
+  if (method === 'GET' || method === 'DELETE') return verb.toUpperCase()
   if (method !== 'PATCH') return knownMethods.has(method) ? method : 'other'
-  return String(headers['content-type']).startsWith('application/apply-patch') ? 'APPLY' : 'PATCH'
-}
-
-function placeOf(path: string): Extract<ReturnType<typeof parseRequestPath>, { kind: 'resource' }> | undefined {
-  try {
-    const parsed = parseRequestPath(path)
-    return parsed.kind === 'resource' ? parsed : undefined
-  } catch {
-    return undefined
-  }
+  return String(contentType).startsWith('application/apply-patch') ? 'APPLY' : 'PATCH'
 }

@@ -26,8 +26,15 @@ import type { FieldValidation } from './write-options.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { bodyEncoding, objectTypes, protobufType } from '../http/media-type.ts'
 
-/** The largest body in bytes. */
-export const maxBodyBytes: number = 3 * 1024 * 1024
+/** The body of a request. */
+export interface RequestBody {
+  /** The bytes, or the object of an in-process client. */
+  readonly body: ServerRequest['body']
+  /** The Content-Type header, '' when there is none. */
+  readonly contentType: string
+  /** Bytes that the body may have. */
+  readonly bodyLimit: number
+}
 
 /** Turns protobuf bodies into JSON; undefined apiVersion and kind are those of the resource. Throws an Error with Go's words. */
 export type ProtobufDecoder = (body: Uint8Array) => JsonObject
@@ -35,6 +42,8 @@ export type ProtobufDecoder = (body: Uint8Array) => JsonObject
 /** A body as JSON with what its syntax revealed. */
 export interface ParsedBody {
   readonly value: JsonValue
+  /** An in-process client holds the value as well. */
+  readonly isShared: boolean
   /** Texts of strict decoding errors: repeated keys. */
   readonly repeated: readonly string[]
   /** Whether the body was JSON text. */
@@ -79,11 +88,9 @@ function keepReset(body: JsonObject, decoded: ReturnType<ExpectedKind['decode']>
   return { ...decoded, object: { ...decoded.object, metadata: { ...metadata, managedFields: [] } } }
 }
 
-/** The bytes of a request's body. @throws StatusError 413 */
-export function bodyBytes(request: ServerRequest): Uint8Array | undefined {
-  const { body } = request
+/** Returns the bytes of a body. @throws StatusError 413 */
+export function bodyBytes({ body, bodyLimit }: RequestBody): Uint8Array | undefined {
   if (body === undefined || !(body instanceof Uint8Array)) return undefined
-  const { bodyLimit = maxBodyBytes } = request
   if (body.length > bodyLimit) throw requestEntityTooLarge(`limit is ${bodyLimit}`)
   return body
 }
@@ -93,18 +100,18 @@ export function bodyBytes(request: ServerRequest): Uint8Array | undefined {
  * @throws StatusError 415, 413, 400
  */
 export function parseBody(
-  request: ServerRequest,
+  request: RequestBody,
   expected: ExpectedKind,
   decodeProtobuf: ProtobufDecoder | undefined,
 ): ParsedBody {
   const { body } = request
   if (body !== undefined && !(body instanceof Uint8Array))
-    return { value: cloneJson(body.json), repeated: [], isJson: false, bytes: undefined }
+    return { value: body.json, isShared: true, repeated: [], isJson: false, bytes: undefined }
   const encoding = inputEncoding(request, expected.isCustom || decodeProtobuf === undefined)
   const bytes = bodyBytes(request) ?? new Uint8Array()
-  if (encoding !== 'protobuf') return { ...parseText(bytes, encoding, expected.kind), bytes }
+  if (encoding !== 'protobuf') return { ...parseText(bytes, encoding, expected.kind), isShared: false, bytes }
   try {
-    return { value: decodeProtobuf!(bytes), repeated: [], isJson: false, bytes }
+    return { value: decodeProtobuf!(bytes), isShared: false, repeated: [], isJson: false, bytes }
   } catch (error) {
     throw unrecognized(expected.kind, (error as Error).message, bytes)
   }
@@ -162,9 +169,8 @@ function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields:
 }
 
 /** The media type of the body, as one of our encodings. @throws StatusError 415 */
-export function inputEncoding(request: ServerRequest, withoutProtobuf: boolean): Encoding {
-  const contentType = request.headers['content-type']
-  const encoding = bodyEncoding(typeof contentType === 'string' ? contentType : undefined)
+export function inputEncoding({ contentType }: RequestBody, withoutProtobuf: boolean): Encoding {
+  const encoding = bodyEncoding(contentType)
   if (encoding === undefined || (encoding === 'protobuf' && withoutProtobuf)) {
     throw unsupportedMediaType(objectTypes.filter((type) => type !== protobufType || !withoutProtobuf))
   }
@@ -172,7 +178,11 @@ export function inputEncoding(request: ServerRequest, withoutProtobuf: boolean):
 }
 
 /** JSON or YAML text as a value. @throws StatusError 400 */
-export function parseText(bytes: Uint8Array, encoding: 'json' | 'yaml', kind: string): Omit<ParsedBody, 'bytes'> {
+export function parseText(
+  bytes: Uint8Array,
+  encoding: 'json' | 'yaml',
+  kind: string,
+): Omit<ParsedBody, 'bytes' | 'isShared'> {
   const repeated: string[] = []
   try {
     if (encoding === 'yaml') {
@@ -217,9 +227,8 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
     const given = body[name]
     if (given !== undefined && given !== null && typeof given !== 'string') {
       const what = typeof given === 'object' ? (Array.isArray(given) ? 'array' : 'object') : typeof given
-      const field = name === 'kind' ? 'Kind' : 'APIVersion'
       const message = `json: cannot unmarshal ${what} into Go struct field .${name} of type string`
-      throw unrecognized(expected.kind, `couldn't get version/kind; json parse error: ${message}`, parsed.bytes, field)
+      throw unrecognized(expected.kind, `couldn't get version/kind; json parse error: ${message}`, parsed.bytes)
     }
   }
   const apiVersion = (body['apiVersion'] as string | undefined) || expected.apiVersion
@@ -228,8 +237,7 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
     throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? textOf(body))
   if (expected.isCustom && (body['kind'] === undefined || body['kind'] === '')) {
     const bytes = parsed.bytes ?? textOf(body)
-    const text = typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes)
-    throw unrecognized(expected.kind, `Object 'Kind' is missing in '${text}'`, bytes)
+    throw unrecognized(expected.kind, `Object 'Kind' is missing in '${new TextDecoder().decode(bytes)}'`, bytes)
   }
   checkKind(apiVersion, kind, expected, registry)
   return { ...body, apiVersion, kind }
@@ -275,7 +283,7 @@ function unregistered(kind: string, apiVersion: string): string {
   return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`
 }
 
-function unrecognized(kind: string, message: string, bytes: Uint8Array | undefined, _field?: string): Error {
+function unrecognized(kind: string, message: string, bytes: Uint8Array | undefined): Error {
   return failure(
     400,
     'BadRequest',

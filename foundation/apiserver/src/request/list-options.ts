@@ -22,11 +22,11 @@ export interface ListOptions {
  * Reads and checks the options.
  * @throws StatusError 400 for what cannot be read, 422 for what contradicts itself
  */
-export function listOptions(query: URLSearchParams): ListOptions {
+export function listOptions(query: URLSearchParams, isWatch: boolean): ListOptions {
   const options = {
     labels: readSelector(query, 'labelSelector', parseLabelSelector),
     fields: readSelector(query, 'fieldSelector', parseFieldSelector),
-    watch: booleanParameter(query, 'watch') ?? false,
+    watch: isWatch,
     allowWatchBookmarks: booleanParameter(query, 'allowWatchBookmarks') ?? false,
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: (query.get('resourceVersionMatch') ?? '') as ListOptions['resourceVersionMatch'],

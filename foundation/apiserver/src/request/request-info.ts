@@ -1,8 +1,12 @@
-// What a URL path means: a resource with namespace, name and subresource, or anything else. The rules are those of Kubernetes' RequestInfo.
+// RequestInfo: the meaning of a request's method, path and `watch` parameter, parsed once per request. The rules are those of k8s.io/apiserver,
+// pkg/endpoints/request/requestinfo.go.
+import { booleanParameter } from './query.ts'
 
-/** `/api/v1/...` or `/apis/<group>/<version>/...` with at least a resource. */
-export interface ResourcePath {
-  readonly kind: 'resource'
+/** A request to `/api/v1/...` or `/apis/<group>/<version>/...` with at least a resource. */
+export interface ResourceRequestInfo {
+  readonly isResourceRequest: true
+  /** As RBAC names it: get list watch create update patch delete deletecollection; the lower-case method where there is none. */
+  readonly verb: string
   /** '' for the core group. */
   readonly group: string
   readonly version: string
@@ -13,15 +17,20 @@ export interface ResourcePath {
   readonly subresource: string
   /** Segments after the subresource (`pods/a/proxy/some/path`). */
   readonly rest: readonly string[]
-  /** The deprecated `/api/v1/watch/...` form. */
-  readonly watch: boolean
+  /** The path has the deprecated form `/api/v1/watch/...`. */
+  readonly isWatchPath: boolean
 }
 
-/** Any other path: discovery, health, version, routes. */
-export interface OtherPath {
-  readonly kind: 'other'
+/** Any other request: discovery, health, version, routes. */
+export interface NonResourceRequestInfo {
+  readonly isResourceRequest: false
+  /** The lower-case method. */
+  readonly verb: string
   readonly segments: readonly string[]
 }
+
+/** The parsed head of a request. */
+export type RequestInfo = ResourceRequestInfo | NonResourceRequestInfo
 
 /**
  * A path holds an escape that is not UTF-8.
@@ -32,7 +41,7 @@ export class MalformedPath extends Error {
 }
 
 /**
- * The decoded segments of a percent-encoded path.
+ * Returns the decoded segments of a percent-encoded path.
  * @throws MalformedPath
  */
 export function pathSegments(path: string): string[] {
@@ -42,13 +51,13 @@ export function pathSegments(path: string): string[] {
     .map(decodeSegment)
 }
 
-/**
- * Reads a percent-encoded path.
- * @throws MalformedPath
- */
-export function parseRequestPath(path: string): ResourcePath | OtherPath {
-  const segments = pathSegments(path)
-  const other: OtherPath = { kind: 'other', segments }
+/** Returns the info of a request that is not for a resource. */
+export function nonResourceInfo(method: string, segments: readonly string[]): NonResourceRequestInfo {
+  return { isResourceRequest: false, verb: method.toLowerCase(), segments }
+}
+
+/** Parses the decoded segments of a path together with method and query. */
+export function requestInfo(method: string, segments: readonly string[], query: URLSearchParams): RequestInfo {
   let rest: string[]
   let group = ''
   if (segments[0] === 'api') {
@@ -57,19 +66,52 @@ export function parseRequestPath(path: string): ResourcePath | OtherPath {
     group = segments[1] ?? ''
     rest = segments.slice(2)
   } else {
-    return other
+    return nonResourceInfo(method, segments)
   }
   const version = rest.shift()
-  if (version === undefined || (segments[0] === 'apis' && group === '')) return other
-  const watch = rest[0] === 'watch'
-  if (watch) rest.shift()
-  if (rest.length === 0) return other
-  return { kind: 'resource', group, version, watch, ...resourceParts(rest) }
+  if (version === undefined || (segments[0] === 'apis' && group === '')) return nonResourceInfo(method, segments)
+  const isWatchPath = rest[0] === 'watch'
+  if (isWatchPath) rest.shift()
+  if (rest.length === 0) return nonResourceInfo(method, segments)
+  const parts = resourceParts(rest)
+  const { plural, namespace, name, subresource } = parts
+  const verb = verbOf(method, name !== '', isWatchPath, query)
+  return {
+    isResourceRequest: true,
+    verb,
+    group,
+    version,
+    plural,
+    namespace,
+    name,
+    subresource,
+    rest: parts.rest,
+    isWatchPath,
+  }
+}
+
+function verbOf(method: string, hasName: boolean, isWatchPath: boolean, query: URLSearchParams): string {
+  switch (method) {
+    case 'GET':
+      return isWatchPath || (!hasName && booleanParameter(query, 'watch') === true) ? 'watch' : hasName ? 'get' : 'list'
+    case 'HEAD':
+      return isWatchPath ? 'watch' : hasName ? 'get' : 'list'
+    case 'POST':
+      return 'create'
+    case 'PUT':
+      return 'update'
+    case 'PATCH':
+      return 'patch'
+    case 'DELETE':
+      return hasName ? 'delete' : 'deletecollection'
+    default:
+      return method.toLowerCase()
+  }
 }
 
 function resourceParts(
   parts: readonly string[],
-): Pick<ResourcePath, 'plural' | 'namespace' | 'name' | 'subresource' | 'rest'> {
+): Pick<ResourceRequestInfo, 'plural' | 'namespace' | 'name' | 'subresource' | 'rest'> {
   const [first, second, third] = parts
   const isNamespaceItself =
     first === 'namespaces' && (third === undefined || third === 'status' || third === 'finalize')

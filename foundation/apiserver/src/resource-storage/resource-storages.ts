@@ -2,9 +2,7 @@
 import type { StorageOperation, ResourceStorage, RestStorage } from '@fairlead/controller'
 import { formatGroupResource } from '@fairlead/kube'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
-import type { SubresourceEndpoint, SubresourceEndpoints } from '../handlers/resource-handlers.ts'
-import type { Route } from '../http/route.ts'
-import { MalformedPath, parseRequestPath } from '../request/request-info.ts'
+import type { ResourceHandler, ResourceHandlers } from '../handlers/resource-handlers.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { resourceName, storedApiVersion } from '@fairlead/builtin-kinds'
@@ -27,23 +25,21 @@ export class ResourceStorages {
   readonly #own: Store
   readonly #registry: Registry
   readonly #storages = new Map<string, RestStorage>()
-  /** Limits of bodies, by the store's name of the resource. */
-  readonly #bodyLimits = new Map<string, number>()
-  readonly #endpoints: Record<string, SubresourceEndpoint>
+  readonly #handlers: Record<string, ResourceHandler>
   readonly #onError: (error: unknown) => void
 
-  /** `endpoints` are those of the server, beside which delegated ones are served. */
-  constructor(store: Store, registry: Registry, endpoints: SubresourceEndpoints, onError: (error: unknown) => void) {
+  /** `handlers` are those of the server; resource storages add theirs. */
+  constructor(store: Store, registry: Registry, handlers: ResourceHandlers, onError: (error: unknown) => void) {
     this.store = new RoutedStore(store)
     this.#own = store
     this.#registry = registry
-    this.#endpoints = { ...endpoints }
+    this.#handlers = { ...handlers }
     this.#onError = onError
   }
 
-  /** The endpoints of the server and those of delegated resources that come and go. */
-  get endpoints(): SubresourceEndpoints {
-    return this.#endpoints
+  /** The handlers of the server and those of resource storages. */
+  get handlers(): ResourceHandlers {
+    return this.#handlers
   }
 
   /** Serves a resource until the returned value is disposed. @throws ResourceStorageError */
@@ -69,13 +65,9 @@ export class ResourceStorages {
     stack.use(this.store.add(table))
     this.#storages.set(name, storage)
     stack.defer(() => void this.#storages.delete(name))
-    if (resource.maxBodyBytes !== undefined) {
-      this.#bodyLimits.set(name, resource.maxBodyBytes)
-      stack.defer(() => void this.#bodyLimits.delete(name))
-    }
     for (const [path, endpoint] of endpointsOf(resource, definition)) {
-      this.#endpoints[path] = endpoint
-      stack.defer(() => void delete this.#endpoints[path])
+      this.#handlers[path] = endpoint
+      stack.defer(() => void delete this.#handlers[path])
     }
     this.#registry.put(definition)
     stack.defer(() => this.#registry.remove(group, plural))
@@ -91,7 +83,7 @@ export class ResourceStorages {
         const storage = this.#storageOf(resource.definition)
         if (storage === undefined || operation === 'CONNECT') return undefined
         // A subresource that answers for itself is not the object that the storage keeps.
-        if (subresource !== '' && `${formatGroupResource(resource.definition)}/${subresource}` in this.#endpoints)
+        if (subresource !== '' && `${formatGroupResource(resource.definition)}/${subresource}` in this.#handlers)
           return undefined
         const verb = operations[operation]!
         if (dryRun && storage.noDryRun?.includes(verb) === true) throw noDryRun({ resource, subresource: '' }, verb)
@@ -99,24 +91,6 @@ export class ResourceStorages {
         const review = { operation, object, old: oldObject, user, subresource, dryRun, warnings }
         return storage.validate({ ...review, signal: signal ?? new AbortController().signal })
       },
-    }
-  }
-
-  /** Limits of bodies, for doors that ask before anybody has been authenticated. */
-  route(): Route {
-    return {
-      bodyLimit: (path) => (this.#bodyLimits.size === 0 ? undefined : this.#bodyLimitOf(path)),
-      handle: () => undefined,
-    }
-  }
-
-  #bodyLimitOf(path: string): number | undefined {
-    try {
-      const parsed = parseRequestPath(path)
-      return parsed.kind === 'resource' ? this.#bodyLimits.get(resourceName(parsed)) : undefined
-    } catch (error) {
-      if (error instanceof MalformedPath) return undefined
-      throw error
     }
   }
 
@@ -128,7 +102,7 @@ export class ResourceStorages {
 function* endpointsOf(
   { storage, subresources = [] }: ResourceStorage,
   definition: ResourceDefinition,
-): Generator<readonly [string, SubresourceEndpoint]> {
+): Generator<readonly [string, ResourceHandler]> {
   const name = formatGroupResource(definition)
   if (onlyAnswers(storage)) yield [name, answeringResource(storage)]
   for (const subresource of subresources) {

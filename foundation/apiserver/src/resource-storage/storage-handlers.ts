@@ -2,67 +2,68 @@
 import type { SubresourceRequest, RestStorage, StreamedResponse, SubresourceHandlers } from '@fairlead/controller'
 import { asJson, asObject, badRequest, cloneJson, deepFreeze, formatGroupResource, invalid } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { writeOptionsObject } from '../admission/options-object.ts'
-import type { SubresourceEndpoint } from '../handlers/resource-handlers.ts'
-import { writeContext } from '../handlers/server-dependencies.ts'
-import type { Environment, ResourceCall } from '../handlers/server-dependencies.ts'
-import { objectForm } from '../handlers/exchange.ts'
-import type { Exchange } from '../handlers/exchange.ts'
+import { admissionAttributes } from '../handlers/admission-attributes.ts'
+import { readObject } from '../handlers/request-object.ts'
 import { setNamespace } from '../handlers/update.ts'
 import type { ServerResponse } from '../http/message.ts'
 import type { Draft } from '@fairlead/builtin-kinds'
-import { decodeObject, kindOfResource, parseBody } from '../request/body-decoder.ts'
+import { kindOfResource } from '../request/body-decoder.ts'
 import type { ExpectedKind } from '../request/body-decoder.ts'
-import { answerValue, uncached } from '../response/response.ts'
+import { valueResponse, uncached } from '../response/response.ts'
 import { writeOptions } from '../request/write-options.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
+import { writeContext } from '../handlers/server-dependencies.ts'
+import type { ServerDependencies } from '../handlers/server-dependencies.ts'
+import type { ResourceHandler } from '../handlers/resource-handlers.ts'
 
 /** The endpoint of a subresource that answers for itself. */
-export function answeringSubresource(subresource: SubresourceHandlers): SubresourceEndpoint {
-  return async (environment, exchange, verb) => {
-    const { call } = exchange
-    if (verb === 'get') {
-      const answer = await subresource.get!(subresourceRequest(call, false))
-      return isStream(answer) ? streamed(answer) : answerValue(200, asJson(answer), objectForm(exchange).form)
+export function answeringSubresource(subresource: SubresourceHandlers): ResourceHandler {
+  return async (server, scope) => {
+    const { output, resource, subresource: name } = scope
+    if (scope.verb === 'get') {
+      const answer = await subresource.get!(subresourceRequest(scope, false))
+      return isStream(answer)
+        ? streamed(answer)
+        : valueResponse(200, asJson(answer), output.object(resource, name).form)
     }
-    const { form } = objectForm(exchange)
-    const { dryRun, object } = readBody(environment, exchange, kindOf(call, subresource))
-    if (dryRun && subresource.canDryRun !== true) throw noDryRun(call, 'create')
-    const admitted = await admit(environment, call, object, dryRun)
-    const answer = await subresource.create!(deepFreeze(asObject(admitted)), subresourceRequest(call, dryRun))
-    return answerValue(201, asJson(answer), form)
+    const { form } = output.object(resource, name)
+    const { dryRun, object } = readBody(server, scope, kindOf(scope, subresource))
+    if (dryRun && subresource.canDryRun !== true) throw noDryRun(scope, 'create')
+    const admitted = await admit(server, scope, object, dryRun)
+    const answer = await subresource.create!(deepFreeze(asObject(admitted)), subresourceRequest(scope, dryRun))
+    return valueResponse(201, asJson(answer), form)
   }
 }
 
 /** The endpoint of a resource that is a question: POST, and the answer. */
-export function answeringResource(storage: RestStorage): SubresourceEndpoint {
-  return async (environment, exchange) => {
-    const { call } = exchange
-    const { form } = objectForm(exchange)
-    const { dryRun, object } = readBody(environment, exchange, kindOfResource(call.resource))
-    setNamespace(call, object)
-    const { strategy } = call.resource.definition
+export function answeringResource(storage: RestStorage): ResourceHandler {
+  return async (server, scope) => {
+    const { form } = scope.output.object(scope.resource, scope.subresource)
+    const { dryRun, object } = readBody(server, scope, kindOfResource(scope.resource))
+    setNamespace(scope, object)
+    const { strategy } = scope.resource.definition
     strategy.applyDefaults?.(object as Draft)
-    const admitted = await admit(environment, call, object, dryRun)
+    const admitted = await admit(server, scope, object, dryRun)
     const question = deepFreeze(asObject(admitted))
-    const errors = strategy.validate?.(question, writeContext(environment, call, dryRun)) ?? []
-    if (errors.length > 0) throw invalid(call.resource.definition, question.metadata.name ?? '', errors)
-    const { signal, user, subresource, warnings } = call
+    const errors = strategy.validate?.(question, writeContext(server, scope, dryRun)) ?? []
+    if (errors.length > 0) throw invalid(scope.resource.definition, question.metadata.name ?? '', errors)
+    const { signal, user, subresource, warnings } = scope
     const answer = dryRun ? question : await storage.create!(question, { signal, user, subresource, warnings })
-    return answerValue(201, asJson(answer), form)
+    return valueResponse(201, asJson(answer), form)
   }
 }
 
 /** What is told to whoever wants to try what cannot be tried. */
 export function noDryRun(
-  { resource, subresource }: Pick<ResourceCall, 'resource' | 'subresource'>,
+  { resource, subresource }: Pick<RequestScope, 'resource' | 'subresource'>,
   verb: string,
 ): Error {
   const name = formatGroupResource(resource.definition)
   return badRequest(`dryRun is not supported by ${verb} of ${subresource === '' ? name : `${name}/${subresource}`}`)
 }
 
-function subresourceRequest(call: ResourceCall, dryRun: boolean): SubresourceRequest {
-  const { namespace, name, user, subresource, signal, warnings, query } = call
+function subresourceRequest(scope: RequestScope, dryRun: boolean): SubresourceRequest {
+  const { namespace, name, user, subresource, signal, warnings, query } = scope
   return { key: { namespace, name }, user, subresource, signal, warnings, query, dryRun }
 }
 
@@ -74,7 +75,7 @@ function streamed({ contentType = 'text/plain', chunks }: StreamedResponse): Ser
   return { status: 200, headers: { ...uncached, 'content-type': contentType }, body: { kind: 'stream', chunks } }
 }
 
-function kindOf({ resource }: ResourceCall, { apiVersion, kind }: SubresourceHandlers): ExpectedKind {
+function kindOf({ resource }: RequestScope, { apiVersion, kind }: SubresourceHandlers): ExpectedKind {
   return {
     apiVersion: apiVersion ?? resource.apiVersion,
     kind: kind ?? resource.definition.kind,
@@ -85,30 +86,23 @@ function kindOf({ resource }: ResourceCall, { apiVersion, kind }: SubresourceHan
 
 /** @throws StatusError 400, 413, 415 */
 function readBody(
-  environment: Environment,
-  { request, call, protobuf }: Exchange,
+  server: ServerDependencies,
+  scope: RequestScope,
   expected: ExpectedKind,
 ): { readonly object: JsonObject; readonly dryRun: boolean } {
-  const { dryRun, fieldValidation } = writeOptions('CreateOptions', call.query, call.userAgent)
-  const parsed = parseBody(request, expected, protobuf?.decode)
-  const { object, warnings } = decodeObject(parsed, expected, fieldValidation, environment.registry)
-  call.warnings.push(...warnings)
-  const { metadata } = object
-  return { object: { ...object, metadata: { ...(metadata as JsonObject | undefined) } }, dryRun }
+  const { dryRun, fieldValidation } = writeOptions('CreateOptions', scope.query, scope.userAgent)
+  return { object: readObject(server, scope, expected, fieldValidation), dryRun }
 }
 
-/** The body as policies and webhooks leave it. @throws StatusError of who refuses */
+/** Returns the body after admission. @throws StatusError of the plugin that refuses */
 async function admit(
-  { admission }: Environment,
-  call: ResourceCall,
+  { admission }: ServerDependencies,
+  scope: RequestScope,
   object: JsonObject,
   dryRun: boolean,
 ): Promise<JsonObject> {
-  const { resource, subresource, namespace, name, user, signal, warnings } = call
-  const options = (): JsonObject => writeOptionsObject('CreateOptions', call.query)
-  const base = { operation: 'CREATE', resource, subresource, namespace, name, user, dryRun, signal, warnings } as const
-  const request = { ...base, oldObject: undefined, options }
-  const admitted = (await admission.mutate({ ...request, object: asObject(object) })) ?? object
-  await admission.validate({ ...request, object: asObject(admitted) as KubeObject })
+  const attributes = admissionAttributes(scope, 'CREATE', asObject(object), undefined, dryRun)
+  const admitted = (await admission.mutate(attributes)) ?? object
+  await admission.validate({ ...attributes, object: asObject(admitted) })
   return admitted
 }

@@ -11,7 +11,7 @@ import {
   stringifyJson,
 } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
-import { Turns } from '../handlers/keyed-mutex.ts'
+import { KeyedMutex } from '../storage/keyed-mutex.ts'
 import { storedCustomForm } from '../objects/object-form.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
@@ -32,7 +32,7 @@ export class StorageTable implements Disposable {
   readonly #kind: string
   readonly #stop = new AbortController()
   readonly #subscription: Disposable | undefined
-  readonly #turns = new Turns()
+  readonly #locks = new KeyedMutex()
   /** Where the log begins: everything at it or before has been forgotten. */
   #oldest: number
   readonly #log: { readonly change: Change; readonly characters: number }[] = []
@@ -102,7 +102,7 @@ export class StorageTable implements Disposable {
 
   /** Hands a write to the storage, one at a time for each object. */
   async write({ key, expected, object, last }: Write, origin: WriteOrigin): Promise<Entry> {
-    using _turn = await this.#turns.take(key)
+    using _lock = await this.#locks.acquire(key)
     const current = await this.get(key, undefined, origin.signal)
     if ((current?.revision ?? 0) !== expected)
       throw new StoreError('Conflict', `${this.resource} ${key} is at ${current?.revision ?? 0}, not ${expected}`)

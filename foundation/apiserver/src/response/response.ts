@@ -13,7 +13,7 @@ export const uncached: Readonly<Record<string, string>> = { 'cache-control': 'no
 export type ProtobufEncoder = (object: JsonObject) => Uint8Array | undefined
 
 /** How answers of one request are written. */
-export interface AnswerForm {
+export interface ResponseForm {
   readonly encoding: Encoding
   readonly pretty: boolean
   readonly encodeProtobuf: ProtobufEncoder | undefined
@@ -23,16 +23,16 @@ const encoder = new TextEncoder()
 const contentTypes: Readonly<Record<Encoding, string>> = { json: jsonType, yaml: yamlType, protobuf: protobufType }
 
 /** An answer that carries one JSON value. `bytes` is its compact JSON where it exists already. */
-export function answerValue(
+export function valueResponse(
   status: number,
   value: JsonObject | KubeObject,
-  form: AnswerForm,
+  form: ResponseForm,
   bytes?: Uint8Array,
 ): ServerResponse {
   if (form.encoding === 'protobuf') {
     const encoded = form.encodeProtobuf?.(value as JsonObject)
     // Kinds without a protobuf form go out as JSON and say so; clients read the content type.
-    if (encoded === undefined) return answerValue(status, value, { ...form, encoding: 'json' }, bytes)
+    if (encoded === undefined) return valueResponse(status, value, { ...form, encoding: 'json' }, bytes)
     return {
       status,
       headers: { ...uncached, 'content-type': protobufType },
@@ -47,12 +47,12 @@ export function answerValue(
 }
 
 /** An answer that carries a stored object. */
-export function answerView(status: number, view: View, form: AnswerForm): ServerResponse {
-  return answerValue(status, view.object, form, view.knownBytes)
+export function viewResponse(status: number, view: View, form: ResponseForm): ServerResponse {
+  return valueResponse(status, view.object, form, view.knownBytes)
 }
 
 /** How a list is written. */
-export interface ListForm extends AnswerForm {
+export interface ListForm extends ResponseForm {
   /** Nobody will read the bytes. */
   readonly takesValue: boolean
   /** Milliseconds that never go back, to let others run in between. */
@@ -62,16 +62,16 @@ export interface ListForm extends AnswerForm {
 /**
  * An answer that carries a list. Over HTTP, built-in kinds leave kind and apiVersion out of the items; in process the shared objects stay whole.
  */
-export async function answerList(
+export async function listResponse(
   listType: { readonly kind: string; readonly apiVersion: string },
   metadata: JsonObject,
   views: readonly View[],
   form: ListForm,
 ): Promise<ServerResponse> {
   if (form.takesValue)
-    return answerValue(200, { ...listType, metadata, items: views.map(({ object }) => asJson(object)) }, form)
+    return valueResponse(200, { ...listType, metadata, items: views.map(({ object }) => asJson(object)) }, form)
   if (form.encoding !== 'json' || form.pretty) {
-    return answerValue(200, { ...listType, metadata, items: views.map((view) => itemOf(view)) }, form)
+    return valueResponse(200, { ...listType, metadata, items: views.map((view) => itemOf(view)) }, form)
   }
   const pieces = await listPieces({ ...listType, metadata }, views, form.monotonic)
   return {
@@ -88,9 +88,9 @@ export async function answerList(
 }
 
 /** An answer that says what went wrong. Protobuf and YAML clients get it in their form. */
-export function answerError(error: unknown, form: AnswerForm): ServerResponse {
+export function errorResponse(error: unknown, form: ResponseForm): ServerResponse {
   const { status, code } = statusOf(error)
-  const answer = answerValue(code, status as unknown as JsonObject, form)
+  const answer = valueResponse(code, status as unknown as JsonObject, form)
   const retryAfter = status.details?.retryAfterSeconds
   return retryAfter === undefined
     ? answer
@@ -98,7 +98,7 @@ export function answerError(error: unknown, form: AnswerForm): ServerResponse {
 }
 
 /** Plain text, as health endpoints and unknown paths give it. */
-export function answerText(
+export function textResponse(
   status: number,
   text: string,
   headers: Readonly<Record<string, string>> = {},
@@ -117,7 +117,7 @@ export function answerText(
 
 /** 404 for paths that nobody serves. */
 export function pathNotFound(): ServerResponse {
-  return answerText(404, '404 page not found\n')
+  return textResponse(404, '404 page not found\n')
 }
 
 /** An answer with its warnings as `Warning` headers. */
@@ -136,7 +136,7 @@ export function statusOf(error: unknown): { readonly status: Status; readonly co
 
 function bodyOf(
   value: JsonObject | KubeObject,
-  { encoding, pretty }: AnswerForm,
+  { encoding, pretty }: ResponseForm,
   bytes: Uint8Array | undefined,
 ): ServerBody {
   if (encoding === 'yaml') return { kind: 'bytes', bytes: encoder.encode(stringifyYaml(value as JsonObject)) }

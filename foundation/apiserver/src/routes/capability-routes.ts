@@ -5,7 +5,7 @@ import { requestEntityTooLarge } from '@fairlead/kube'
 import type { UserInfo } from '@fairlead/kube'
 import type { Route, UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
-import { answerValue } from '../response/response.ts'
+import { valueResponse } from '../response/response.ts'
 
 /** The default limit of a body in bytes. */
 const defaultLimit = 1_048_576
@@ -61,7 +61,7 @@ export class CapabilityRoutes implements Route {
     })
     if (result === undefined) return undefined
     const { status, body, headers } = result
-    const response = answerValue(status, body, { encoding: 'json', pretty: false, encodeProtobuf: undefined })
+    const response = valueResponse(status, body, { encoding: 'json', pretty: false, encodeProtobuf: undefined })
     return {
       ...response,
       headers: { ...response.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers },

@@ -1,7 +1,7 @@
 // The routes of health, readiness and version.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
-import { answerText, answerValue } from '../response/response.ts'
+import { textResponse, valueResponse } from '../response/response.ts'
 import type { Route } from '../http/route.ts'
 
 /** One check behind `/readyz`; returns undefined when healthy, else the problem. */
@@ -21,7 +21,7 @@ export function healthRoute(checks: readonly HealthCheck[]): Route {
         const check = checks.find((candidate) => candidate.name === name)
         if (check === undefined) return undefined
         const problem = check.check()
-        return problem === undefined ? checkPassed() : answerText(500, `internal server error: ${problem}\n`)
+        return problem === undefined ? checkPassed() : textResponse(500, `internal server error: ${problem}\n`)
       }
       return answerChecks(request, root, checks)
     },
@@ -30,7 +30,7 @@ export function healthRoute(checks: readonly HealthCheck[]): Route {
 
 /** Returns the response for a single check, which lacks the header `x-content-type-options` like the real server's. */
 function checkPassed(): ServerResponse {
-  const { headers, ...rest } = answerText(200, 'ok')
+  const { headers, ...rest } = textResponse(200, 'ok')
   const { 'x-content-type-options': _sniffing, ...kept } = headers
   return { ...rest, headers: kept }
 }
@@ -41,7 +41,7 @@ export function versionRoute(version: Readonly<Record<string, string>>): Route {
     handle(request, segments) {
       if (segments.length !== 1 || segments[0] !== 'version') return undefined
       if (request.method !== 'GET') throw methodNotAllowed()
-      return answerValue(200, version, { encoding: 'json', pretty: true, encodeProtobuf: undefined })
+      return valueResponse(200, version, { encoding: 'json', pretty: true, encodeProtobuf: undefined })
     },
   }
 }
@@ -59,8 +59,8 @@ function answerChecks(request: ServerRequest, root: string, checks: readonly Hea
     if (problem !== undefined) failed = true
     lines.push(problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`)
   }
-  if (failed) return answerText(500, `${lines.join('\n')}\n${root} check failed\n`)
+  if (failed) return textResponse(500, `${lines.join('\n')}\n${root} check failed\n`)
   return request.query.has('verbose')
-    ? answerText(200, `${lines.join('\n')}\n${root} check passed\n`)
-    : answerText(200, 'ok')
+    ? textResponse(200, `${lines.join('\n')}\n${root} check passed\n`)
+    : textResponse(200, 'ok')
 }

@@ -13,9 +13,7 @@ import {
 } from '@fairlead/kube'
 import type { CustomResourceDefinition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { deleteObject } from '../../handlers/delete.ts'
-import type { Environment, ResourceCall } from '../../handlers/server-dependencies.ts'
-import { timestamp } from '../../handlers/server-dependencies.ts'
-import { modifyObject } from '../../handlers/update.ts'
+import { updateObject } from '../../handlers/update.ts'
 import type { ServedResource } from '../../registry/registry.ts'
 import { resourceName, storedApiVersion } from '@fairlead/builtin-kinds'
 import type { Change, Entry } from '../../storage/store.ts'
@@ -25,6 +23,10 @@ import { nextStep } from './lifecycle.ts'
 import type { LifecycleStep } from './lifecycle.ts'
 import { resourceDefinitionFrom } from '../../custom/resource-definition.ts'
 import type { RuleEngine } from '../../custom/validation-rules.ts'
+import { internalScope } from '../../handlers/request-scope.ts'
+import type { RequestScope } from '../../handlers/request-scope.ts'
+import type { ServerDependencies } from '../../handlers/server-dependencies.ts'
+import { timestamp } from '../../objects/timestamp.ts'
 
 /** Options of {@link CustomResources}. */
 export interface CustomResourcesOptions {
@@ -54,7 +56,7 @@ const deletion = {
 
 /** The controller of CustomResourceDefinitions. Create it with {@link CustomResources.start}. */
 export class CustomResources implements AsyncDisposable {
-  readonly #environment: Environment
+  readonly #server: ServerDependencies
   readonly #options: CustomResourcesOptions
   readonly #entries = new Map<string, Entry>()
   /** Timers by name of the definition. */
@@ -63,16 +65,16 @@ export class CustomResources implements AsyncDisposable {
   readonly #stop = new AbortController()
   #work: Promise<void> = Promise.resolve()
 
-  private constructor(environment: Environment, options: CustomResourcesOptions) {
-    this.#environment = environment
+  private constructor(server: ServerDependencies, options: CustomResourcesOptions) {
+    this.#server = server
     this.#options = options
-    this.#subscription = environment.store.watchAll((change) => this.#observe(change))
+    this.#subscription = server.store.watchAll((change) => this.#observe(change))
   }
 
   /** Registers the stored definitions and follows their changes. */
-  static async start(environment: Environment, options: CustomResourcesOptions = {}): Promise<CustomResources> {
-    const resources = new CustomResources(environment, options)
-    const { entries } = await environment.store.list(definitions)
+  static async start(server: ServerDependencies, options: CustomResourcesOptions = {}): Promise<CustomResources> {
+    const resources = new CustomResources(server, options)
+    const { entries } = await server.store.list(definitions)
     for (const entry of entries) {
       const known = resources.#entries.get(entry.key)
       if (known === undefined || known.revision < entry.revision) resources.#keep(entry)
@@ -108,9 +110,9 @@ export class CustomResources implements AsyncDisposable {
   #drop(entry: Entry): void {
     this.#entries.delete(entry.key)
     const { spec } = definitionIn(entry)
-    const served = this.#environment.registry.definition(spec.group ?? '', spec.names.plural ?? '')
+    const served = this.#server.registry.definition(spec.group ?? '', spec.names.plural ?? '')
     if (served?.origin === 'custom' && served.crd?.metadata.uid === definitionIn(entry).metadata.uid) {
-      this.#environment.registry.remove(spec.group ?? '', spec.names.plural ?? '')
+      this.#server.registry.remove(spec.group ?? '', spec.names.plural ?? '')
     }
     this.#scheduleSiblings(entry)
   }
@@ -118,7 +120,7 @@ export class CustomResources implements AsyncDisposable {
   /** Serves an established definition. Changes that clients cannot see leave the registry unchanged. */
   #register(crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): void {
     if (findCondition(crd.status?.conditions ?? [], 'Established')?.status !== 'True') return
-    const { registry } = this.#environment
+    const { registry } = this.#server
     const served = registry.definition(crd.spec.group ?? '', crd.spec.names.plural ?? '')
     // A CRD does not displace a resource of another origin.
     if (served !== undefined && served.origin !== 'custom') return
@@ -146,7 +148,7 @@ export class CustomResources implements AsyncDisposable {
       this.#scheduled.delete(name)
       this.#work = this.#work.then(() => this.#reconcile(name))
     }
-    this.#scheduled.set(name, this.#environment.clock.timer(delay, run))
+    this.#scheduled.set(name, this.#server.clock.timer(delay, run))
   }
 
   #delayOf(name: string): number {
@@ -173,15 +175,15 @@ export class CustomResources implements AsyncDisposable {
     const siblings = [...this.#entries.values()]
       .map(definitionIn)
       .filter((other) => other.spec.group === spec.group && other.metadata.name !== metadata.name)
-    const { store, clock } = this.#environment
+    const { store, clock } = this.#server
     const instances = store.count(resourceName({ group: spec.group ?? '', plural: spec.names.plural ?? '' }))
     return nextStep({ crd, siblings, instances, now: timestamp(clock.now()) })
   }
 
   async #write(name: string): Promise<void> {
-    const resource = this.#environment.registry.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions')
+    const resource = this.#server.registry.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions')
     if (resource === undefined) return
-    await modifyObject(this.#environment, this.#call(resource, '', name, 'status'), {
+    await updateObject(this.#server, this.#scope(resource, '', name, 'status'), {
       dryRun: false,
       manager: 'kube-apiserver',
       createsMissing: false,
@@ -194,43 +196,33 @@ export class CustomResources implements AsyncDisposable {
 
   async #deleteInstances(crd: CustomResourceDefinition): Promise<void> {
     const resource = this.#storedResource(crd)
-    const { entries } = await this.#environment.store.list(resourceName(resource.definition))
+    const { entries } = await this.#server.store.list(resourceName(resource.definition))
     for (const { object } of entries) {
       const { namespace = '', name = '', deletionTimestamp } = asObject(object).metadata
       if (deletionTimestamp !== undefined) continue
       try {
-        await deleteObject(this.#environment, this.#call(resource, namespace, name, ''), deletion)
+        await deleteObject(this.#server, this.#scope(resource, namespace, name, ''), deletion)
       } catch (error) {
         if (!isNotFound(error)) throw error
       }
     }
-    if (this.#environment.store.count(resourceName(resource.definition)) === 0) this.#schedule(crd.metadata.name ?? '')
+    if (this.#server.store.count(resourceName(resource.definition)) === 0) this.#schedule(crd.metadata.name ?? '')
   }
 
   /** Returns the resource in its storage version, served or not. */
   #storedResource(crd: CustomResourceDefinition): ServedResource {
     const { group = '', names } = crd.spec
     const definition =
-      this.#environment.registry.definition(group, names.plural ?? '') ??
+      this.#server.registry.definition(group, names.plural ?? '') ??
       resourceDefinitionFrom(crd, this.#options.engine, this.#options.webhooks)
     const version =
       definition.versions.find((candidate) => candidate.name === definition.storageVersion) ?? definition.versions[0]!
     return { definition, version, apiVersion: storedApiVersion(definition) }
   }
 
-  #call(resource: ServedResource, namespace: string, name: string, subresource: string): ResourceCall {
+  #scope(resource: ServedResource, namespace: string, name: string, subresource: string): RequestScope {
     const { signal } = this.#stop
-    return {
-      resource,
-      namespace,
-      name,
-      subresource,
-      query: new URLSearchParams(),
-      user: apiServerUser,
-      userAgent: '',
-      signal,
-      warnings: [],
-    }
+    return internalScope({ resource, namespace, name, subresource, user: apiServerUser, signal })
   }
 }
 

@@ -13,9 +13,10 @@ import {
   tooManyRequests,
 } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject } from '@fairlead/kube'
-import type { Environment, ResourceCall } from '../server-dependencies.ts'
-import { timestamp } from '../server-dependencies.ts'
-import { modifyObject } from '../update.ts'
+import { updateObject } from '../update.ts'
+import type { RequestScope } from '../request-scope.ts'
+import type { ServerDependencies } from '../server-dependencies.ts'
+import { timestamp } from '../../objects/timestamp.ts'
 
 const resource = 'poddisruptionbudgets.policy'
 const refusal = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -37,13 +38,13 @@ interface BudgetStatus {
  * @throws StatusError 429 where the budget does not allow it, 500 where there are two
  */
 export async function takeDisruption(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   pod: KubeObject,
   dryRun: boolean,
 ): Promise<void> {
   if (isBeyondBudgets(pod)) return
-  const budgets = [...environment.list(resource)].filter((budget) => covers(budget, pod))
+  const budgets = [...server.list(resource)].filter((budget) => covers(budget, pod))
   if (budgets.length > 1)
     throw failure(
       500,
@@ -52,7 +53,7 @@ export async function takeDisruption(
     )
   const [budget] = budgets
   if (budget === undefined || (!isReady(pod) && mayEvictUnhealthy(budget))) return
-  await decrement(environment, call, budget, dryRun)
+  await decrement(server, scope, budget, dryRun)
 }
 
 /** Pods that run nothing, or are on their way already. */
@@ -85,25 +86,25 @@ function mayEvictUnhealthy(budget: KubeObject): boolean {
 }
 
 async function decrement(
-  environment: Environment,
-  call: ResourceCall,
+  server: ServerDependencies,
+  scope: RequestScope,
   budget: KubeObject,
   dryRun: boolean,
 ): Promise<void> {
   checkBudget(budget)
   if (dryRun) return
-  const served = environment.registry.findKind('policy', 'v1', 'PodDisruptionBudget')
+  const served = server.registry.findKind('policy', 'v1', 'PodDisruptionBudget')
   if (served === undefined) return
-  await modifyObject(
-    environment,
-    { ...call, resource: served, name: budget.metadata.name ?? '', subresource: 'status' },
+  await updateObject(
+    server,
+    { ...scope, resource: served, name: budget.metadata.name ?? '', subresource: 'status' },
     {
       dryRun: false,
       manager: 'kube-apiserver',
       createsMissing: false,
       change: (current) => {
         checkBudget(current!)
-        return withDisruption(current!, call.name, timestamp(environment.clock.now()))
+        return withDisruption(current!, scope.name, timestamp(server.clock.now()))
       },
     },
   )

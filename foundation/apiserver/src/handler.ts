@@ -1,6 +1,13 @@
 // The handler behind every transport (HTTPS, inject, in-process): it resolves the path, authenticates, authorizes and dispatches. Every error becomes
 // a Status here.
-import { badRequest, parseGoDurationNanoseconds, resourceNotFound, StatusError, unauthorized } from '@fairlead/kube'
+import {
+  badRequest,
+  methodNotAllowed,
+  parseGoDurationNanoseconds,
+  resourceNotFound,
+  StatusError,
+  unauthorized,
+} from '@fairlead/kube'
 import type { UserInfo } from '@fairlead/kube'
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
@@ -162,6 +169,7 @@ export class Handler {
     if (info.isResourceRequest) {
       const resource = this.#resourceOf(info, target)
       if (resource === 'no-path') return pathNotFound()
+      if (info.isWatchPath && request.method !== 'GET') throw methodNotAllowed()
       return handleResource(this.#options.server, scopeOf(request, info, resource, user, output, warnings))
     }
     const { segments } = info

@@ -25,12 +25,20 @@ test('a fresh server has its four namespaces and reports itself as Kubernetes 1.
   expect(version.body['gitVersion']).toMatch(/^v1\.35\.\d+\+fairlead$/)
 })
 
-test.each(['/healthz', '/livez', '/readyz', '/readyz/ping'])('%s says ok to everyone', async (path) => {
+test.each(['/healthz', '/livez', '/readyz'])('%s responds ok to anonymous users', async (path) => {
   await using server = await ApiServer.start({ controllers: false })
   const { status, body } = await server.inject({ method: 'GET', path })
-  expect({ status, body }).toEqual({
-    status: path === '/readyz/ping' ? 403 : 200,
-    body: path === '/readyz/ping' ? body : 'ok',
+  expect({ status, body }).toEqual({ status: 200, body: 'ok' })
+})
+
+test('one check of /readyz is forbidden to anonymous users and responds ok to others', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const path = '/readyz/ping'
+  const anonymous = await server.inject({ method: 'GET', path })
+  const admin = await server.inject({ method: 'GET', path, user: { name: 'admin', groups: ['system:masters'] } })
+  expect({ anonymous: anonymous.status, admin: [admin.status, admin.body] }).toEqual({
+    anonymous: 403,
+    admin: [200, 'ok'],
   })
 })
 

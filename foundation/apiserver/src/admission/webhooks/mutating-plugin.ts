@@ -80,7 +80,8 @@ function patched({ webhook, as, request }: Invocation, answer: AdmissionAnswer):
   if (answer.patchType !== 'JSONPatch')
     throw callFailed(webhook, `unsupported patch type ${JSON.stringify(answer.patchType)}`)
   const before = asJson(object)
-  const isResource = object.apiVersion === as.apiVersion
+  // Subresources of another kind (Binding, Eviction, Scale) are patched as they are.
+  const isResource = object.apiVersion === as.apiVersion && object.kind === as.definition.kind
   const patchedJson = apply(before, patch)
   if (isResource) checkType(patchedJson, before)
   const draft = (isResource ? decoded(patchedJson, as) : cloneJson(patchedJson)) as Draft

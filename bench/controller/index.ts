@@ -27,7 +27,7 @@ const scenarios: Readonly<Record<string, () => Promise<Figure[]>>> = {
   'pauses-https': pausesOverHttps,
 }
 
-/** Runs the scenarios named, all of them without names. */
+/** Runs the named scenarios, or all. */
 export async function run(names: readonly string[] = []): Promise<readonly Figure[]> {
   const rows: Figure[] = []
   for (const [name, scenario] of Object.entries(scenarios)) {
@@ -38,7 +38,7 @@ export async function run(names: readonly string[] = []): Promise<readonly Figur
   return rows
 }
 
-/** Those with exact counts. */
+/** Scenarios whose figures are exact counts. */
 export const counted: readonly string[] = ['no-op']
 
 async function syncInProcess(): Promise<Figure[]> {
@@ -191,10 +191,10 @@ async function pausesOverHttps(): Promise<Figure[]> {
   return pauses(server.client(), 'HTTPS')
 }
 
-/** How long everything else waits at most while large caches are filled, compared with a new list, and watched by one more controller. */
-async function pauses(client: Client, door: string): Promise<Figure[]> {
+/** Measures the longest pauses of the event loop while a large cache is filled, listed again, and delivered to one more controller. */
+async function pauses(client: Client, transport: string): Promise<Figure[]> {
   await using manager = await Manager.start({ client })
-  const loop = manager.loop<string>({ name: 'heard', id: (item) => item, run: () => {} })
+  const loop = manager.loop<string>({ name: 'one-more', id: (item) => item, run: () => {} })
   const view = new WatchCache<ConfigMap>(() => {})
   const list = async (): Promise<void> => {
     const stop = new AbortController()
@@ -206,18 +206,23 @@ async function pauses(client: Client, door: string): Promise<Figure[]> {
   }
   const use = manager.use(ConfigMap)
   await use.informer.waitForState()
-  const heard = async (): Promise<void> => {
-    using _watch = loop.watch(ConfigMap, ({ metadata }) => [metadata.name!])
-    while (loop.queue.length < objects) await delay(10)
+  const oneMore = async (): Promise<void> => {
+    // Counts what the informer delivers: the length of the queue never gets there, workers drain it meanwhile.
+    let delivered = 0
+    using _watch = loop.watch(ConfigMap, ({ metadata }) => {
+      delivered++
+      return [metadata.name!]
+    })
+    while (delivered < objects) await delay(10)
   }
   return [
-    await pauseOf(`the first list of ${objects} objects, ${door}`, list),
-    await pauseOf(`another list of ${objects} objects, ${door}`, list),
-    await pauseOf(`one more controller of ${objects} objects, ${door}`, heard),
+    await pauseOf(`the first list of ${objects} objects, ${transport}`, list),
+    await pauseOf(`another list of ${objects} objects, ${transport}`, list),
+    await pauseOf(`one more controller of ${objects} objects, ${transport}`, oneMore),
   ]
 }
 
-/** The longest time in which no timer fired while `run` went on, the collection of garbage told apart. */
+/** Measures the longest time in which no timer fired during `run`, with garbage collections counted separately. */
 async function pauseOf(what: string, run: () => Promise<void>): Promise<Figure> {
   let collecting = 0
   const observer = new PerformanceObserver((entries) => {
@@ -253,7 +258,7 @@ class ServerProcess implements AsyncDisposable {
 
   static async start(count: number): Promise<ServerProcess> {
     const child = fork(new URL('loaded-server.ts', import.meta.url).pathname, [String(count)])
-    return new ServerProcess(child, await answerOf<ServerReady>(child))
+    return new ServerProcess(child, await responseOf<ServerReady>(child))
   }
 
   client(): Client {
@@ -262,19 +267,19 @@ class ServerProcess implements AsyncDisposable {
   }
 
   async published(): Promise<ReadonlyMap<string, number>> {
-    const answer = answerOf<[string, number][]>(this.#child)
+    const response = responseOf<[string, number][]>(this.#child)
     this.#child.send('published')
-    return new Map(await answer)
+    return new Map(await response)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const gone = new Promise((resolve) => this.#child.once('exit', resolve))
+    const exited = new Promise((resolve) => this.#child.once('exit', resolve))
     this.#child.disconnect()
-    await gone
+    await exited
   }
 }
 
-function answerOf<T>(child: ChildProcess): Promise<T> {
+function responseOf<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as T))
     child.once('exit', (code) => reject(new Error(`The server process ended with ${code}`)))
@@ -296,7 +301,7 @@ function counting(inner: Transport, requests: { count: number }): Transport {
 
 let collect: (() => void) | undefined
 
-/** Bytes of the heap that something still refers to. */
+/** Bytes of the heap that are still referenced. */
 function heap(): number {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')

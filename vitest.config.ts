@@ -9,10 +9,12 @@ export default defineConfig({
   test: {
     include: ['{foundation,capabilities,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
     pool: 'forks',
-    // Most tests wait for something: two at a time also where there are two cores, of which one would be left to the runner.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for something, and on a machine that does much else more processes get a larger share of it.
+    maxWorkers: Math.max(4, availableParallelism()),
     execArgv: ['--conditions=' + sourceCondition],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Only a test that fails takes so long. No test asserts how fast something is; that is for `npm run bench`.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 90_000 } },
   },
 })

@@ -200,7 +200,35 @@ async function removal(open: Open): Promise<Figure[]> {
     await server.load(listed, inFlight, createConfigMap(`run-${run}`))
     return timed(() => server.send('DELETE', `${configMaps}?labelSelector=app%3Dbench`))
   })
-  return [below('delete collection of 3,300', 500, 'ms', times)]
+  return [
+    below('delete collection of 3,300', 500, 'ms', times),
+    below('garbage collection of 3,000 dependents, background', 2000, 'ms', await collections(server, 'Background')),
+    below('garbage collection of 3,000 dependents, foreground', 2000, 'ms', await collections(server, 'Foreground')),
+  ]
+}
+
+/** Deletes an owner of 3,000 objects; milliseconds until the last of them is deleted. */
+function collections(server: ServerProcess, propagation: 'Background' | 'Foreground'): Promise<number[]> {
+  return repeat(3, async (run) => {
+    const name = `owner-${propagation.toLowerCase()}-${run}`
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }
+    const { body } = await server.send('POST', configMaps, owner)
+    const { uid } = (JSON.parse(body.toString()) as { metadata: { uid: string } }).metadata
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, blockOwnerDeletion: true }]
+    await server.load(3000, inFlight, (index) => {
+      const metadata = { name: `${name}-${index}`, labels: { owner: name }, ownerReferences }
+      return { method: 'POST', path: configMaps, body: { apiVersion: 'v1', kind: 'ConfigMap', metadata } }
+    })
+    return timed(async () => {
+      await server.send('DELETE', `${configMaps}/${name}?propagationPolicy=${propagation}`)
+      while ((await dependentsOf(server, name)) > 0) await delay(5)
+    })
+  })
+}
+
+async function dependentsOf(server: ServerProcess, owner: string): Promise<number> {
+  const { body } = await server.send('GET', `${configMaps}?limit=1&labelSelector=owner%3D${owner}`)
+  return (JSON.parse(body.toString()) as { items: readonly unknown[] }).items.length
 }
 
 async function watch(open: Open): Promise<Figure[]> {

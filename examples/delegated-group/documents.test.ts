@@ -2,7 +2,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../test/support/until.ts'
 import { ExtensionServer, ApiServer } from '@fairlead/apiserver'
 import { kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
@@ -47,7 +48,7 @@ describe.each(['by the embedded server', 'behind an APIService'])('served %s', (
       }),
     )
     // The cluster finds it by itself, as soon as both believe each other.
-    await vi.waitFor(() => client.list(Document), { timeout: 10_000, interval: 20 })
+    await eventually(() => client.list(Document), 20)
   })
 
   afterEach(() => resources.disposeAsync())
@@ -67,11 +68,11 @@ describe.each(['by the embedded server', 'behind an APIService'])('served %s', (
       if (event.type === 'deleted') texts.push(undefined)
     })
     const running = reflector.run(stop.signal)
-    await vi.waitFor(() => expect(reflector.state).toBe('Watching'))
+    await eventually(() => expect(reflector.state).toBe('Watching'))
     await writeFile(file, JSON.stringify({ ...created, spec: { title: 'Tides', text: 'High at one.\n' } }))
-    await vi.waitFor(() => expect(texts).toEqual(['High at one.\n']))
+    await eventually(() => expect(texts).toEqual(['High at one.\n']))
     await rm(file)
-    await vi.waitFor(() => expect(texts).toEqual(['High at one.\n', undefined]))
+    await eventually(() => expect(texts).toEqual(['High at one.\n', undefined]))
     stop.abort()
     await running
 

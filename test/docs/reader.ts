@@ -5,14 +5,15 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
+import { patience } from '../support/until.ts'
 import { isAsShown } from './tutorial.ts'
 import type { Step } from './tutorial.ts'
 
 /** The top of the repository. */
 export const root: string = resolve(import.meta.dirname, '../..')
 
-const settleMs = 20_000
-const startMs = 60_000
+const settleMs = patience
+const startMs = patience
 
 /** What a page needs and this machine lacks; undefined when nothing. */
 export function missingTool(): string | undefined {

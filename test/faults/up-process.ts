@@ -4,9 +4,10 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { patience } from '../support/until.ts'
 
 const launcher = resolve(import.meta.dirname, '../../apps/cli/bin/fairlead.js')
-const startMs = 30_000
+const startMs = patience
 
 interface Text {
   text: string

@@ -35,84 +35,74 @@ async function filled(up: UpProcess): Promise<Client> {
   return client
 }
 
-test(
-  'a backup of a server that runs is restored into a fresh one that runs, and into a folder where none does',
-  () =>
-    withFolder(async (folder) => {
-      const file = join(folder, 'all.backup')
-      const [one, two, three] = ['one', 'two', 'three'].map((name) => join(folder, name)) as [string, string, string]
-      const up = await upOn(one)
-      const client = await filled(up)
-      const original = await client.get(ConfigMap, 'default/a')
+test('a backup of a server that runs is restored into a fresh one that runs, and into a folder where none does', () =>
+  withFolder(async (folder) => {
+    const file = join(folder, 'all.backup')
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => join(folder, name)) as [string, string, string]
+    const up = await upOn(one)
+    const client = await filled(up)
+    const original = await client.get(ConfigMap, 'default/a')
 
-      expect(await fairlead(['backup', file, '--data', one])).toEqual({
-        code: 0,
-        stdout: expect.stringMatching(
-          /^Backed up \d+ objects of https:\/\/127\.0\.0\.1:\d+ at revision \d+ to .*all\.backup \([\d.]+ KiB\)\.\n$/,
-        ),
-        stderr: '',
-      })
-      expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
-      expect(await readdir(folder)).toEqual(['all.backup', 'one'])
+    expect(await fairlead(['backup', file, '--data', one])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^Backed up \d+ objects of https:\/\/127\.0\.0\.1:\d+ at revision \d+ to .*all\.backup \([\d.]+ KiB\)\.\n$/,
+      ),
+      stderr: '',
+    })
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
+    expect(await readdir(folder)).toEqual(['all.backup', 'one'])
 
-      const refused = await fairlead(['restore', file, '--data', one])
-      expect(refused).toMatchObject({ code: 1, stdout: '' })
-      expect(refused.stderr).toContain(
-        'The server is not empty: it holds configmaps default/a. Restoring would create 0',
-      )
-      expect(refused.stderr).toContain('fairlead restore --force')
+    const refused = await fairlead(['restore', file, '--data', one])
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('The server is not empty: it holds configmaps default/a. Restoring would create 0')
+    expect(refused.stderr).toContain('fairlead restore --force')
 
-      await client.delete(ConfigMap, 'default/a')
-      const tried = await fairlead(['restore', file, '--kubeconfig', up.kubeconfig, '--force', '--dry-run'])
-      expect(tried).toMatchObject({ code: 0, stdout: 'Nothing was changed (--dry-run).\n' })
-      expect(tried.stderr).toMatch(/1 objects to create/)
-      expect(await client.find(ConfigMap, 'default/a')).toBeUndefined()
-      expect((await fairlead(['restore', file, '--data', one, '--force'])).code).toBe(0)
-      expect((await client.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
+    await client.delete(ConfigMap, 'default/a')
+    const tried = await fairlead(['restore', file, '--kubeconfig', up.kubeconfig, '--force', '--dry-run'])
+    expect(tried).toMatchObject({ code: 0, stdout: 'Nothing was changed (--dry-run).\n' })
+    expect(tried.stderr).toMatch(/1 objects to create/)
+    expect(await client.find(ConfigMap, 'default/a')).toBeUndefined()
+    expect((await fairlead(['restore', file, '--data', one, '--force'])).code).toBe(0)
+    expect((await client.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
 
-      const fresh = await upOn(two)
-      expect(await fairlead(['restore', file, '--data', two])).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/^Restored \d+ objects into https:\/\/127\.0\.0\.1:\d+\.\n$/),
-      })
-      const second = await clientOf(fresh)
-      expect((await second.get(ConfigMap, 'default/a')).metadata).toMatchObject({
-        uid: original.metadata.uid,
-        creationTimestamp: original.metadata.creationTimestamp,
-      })
+    const fresh = await upOn(two)
+    expect(await fairlead(['restore', file, '--data', two])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Restored \d+ objects into https:\/\/127\.0\.0\.1:\d+\.\n$/),
+    })
+    const second = await clientOf(fresh)
+    expect((await second.get(ConfigMap, 'default/a')).metadata).toMatchObject({
+      uid: original.metadata.uid,
+      creationTimestamp: original.metadata.creationTimestamp,
+    })
 
-      expect(await fairlead(['restore', file, '--data', three])).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/^Restored \d+ objects into .*three\.\n$/),
-      })
-      const later = await upOn(three)
-      const third = await clientOf(later)
-      expect((await third.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
-    }),
-  60_000,
-)
+    expect(await fairlead(['restore', file, '--data', three])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Restored \d+ objects into .*three\.\n$/),
+    })
+    const later = await upOn(three)
+    const third = await clientOf(later)
+    expect((await third.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
+  }))
 
-test(
-  'a folder is backed up when nothing runs on it, after kill -9, too',
-  () =>
-    withFolder(async (folder) => {
-      const [data, file] = [join(folder, 'data'), join(folder, 'cold.backup')]
-      const up = await upOn(data)
-      await filled(up)
-      await up.kill()
-      expect(await fairlead(['backup', file, '--data', data])).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/^Backed up \d+ objects of .*data at revision/),
-      })
-      const again = await fairlead(['backup', file, '--data', data])
-      expect(again).toMatchObject({
-        code: 2,
-        stderr: `fairlead: ${file} exists already: name another file, or replace it with --force\n`,
-      })
-      expect((await fairlead(['backup', file, '--data', data, '--force'])).code).toBe(0)
-    }),
-  60_000,
-)
+test('a folder is backed up when nothing runs on it, after kill -9, too', () =>
+  withFolder(async (folder) => {
+    const [data, file] = [join(folder, 'data'), join(folder, 'cold.backup')]
+    const up = await upOn(data)
+    await filled(up)
+    await up.kill()
+    expect(await fairlead(['backup', file, '--data', data])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Backed up \d+ objects of .*data at revision/),
+    })
+    const again = await fairlead(['backup', file, '--data', data])
+    expect(again).toMatchObject({
+      code: 2,
+      stderr: `fairlead: ${file} exists already: name another file, or replace it with --force\n`,
+    })
+    expect((await fairlead(['backup', file, '--data', data, '--force'])).code).toBe(0)
+  }))
 
 test.each([
   ['text', Buffer.from('hello'), 'This is not a backup'],

@@ -55,24 +55,20 @@ test.each([
   expect(await offered(...words)).toEqual(expected)
 })
 
-test(
-  'names come from the cluster',
-  () =>
-    withFolder(async (folder) => {
-      const up = await UpProcess.start(folder)
-      try {
-        const at = ['actions', 'list', '--kubeconfig', up.kubeconfig]
-        expect(await offered(...at, '-n', 'kube-s')).toEqual(['kube-system', ':'])
-        expect(await offered(...at, 'serviceacc')).toEqual(['serviceaccount/', ':'])
-        expect(await offered(...at, '-n', 'kube-system', 'serviceaccounts/d')).toEqual(['serviceaccounts/default', ':'])
-        expect(await offered(...at, 'mapc')).toEqual(['mapcontroller/', ':'])
-        expect(await offered(...at, '--context', '')).toEqual(['fairlead', ':'])
-      } finally {
-        await up.stop()
-      }
-    }),
-  40_000,
-)
+test('names come from the cluster', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(folder)
+    try {
+      const at = ['actions', 'list', '--kubeconfig', up.kubeconfig]
+      expect(await offered(...at, '-n', 'kube-s')).toEqual(['kube-system', ':'])
+      expect(await offered(...at, 'serviceacc')).toEqual(['serviceaccount/', ':'])
+      expect(await offered(...at, '-n', 'kube-system', 'serviceaccounts/d')).toEqual(['serviceaccounts/default', ':'])
+      expect(await offered(...at, 'mapc')).toEqual(['mapcontroller/', ':'])
+      expect(await offered(...at, '--context', '')).toEqual(['fairlead', ':'])
+    } finally {
+      await up.stop()
+    }
+  }))
 
 test('there is a script for every shell, and a list of them for others', async () => {
   for (const shell of ['bash', 'zsh', 'fish', 'powershell'])

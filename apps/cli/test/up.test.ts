@@ -239,40 +239,37 @@ test('a data folder of a newer version is refused in one line and stays as it is
     expect(database.prepare('select name from sqlite_master').all()).toEqual([{ name: 'later' }])
   }))
 
-test.each(formats)(
-  'a data folder of %s is opened, also again after kill -9',
-  (format) =>
-    withFolder(async (folder) => {
-      const store = join(folder, 'store')
-      mkdirSync(store)
-      {
-        using database = new DatabaseSync(join(store, 'objects.sqlite'))
-        database.exec(readFileSync(join(fixtures, format), 'utf8'))
-      }
-      const read = async (up: UpProcess): Promise<KubeObject[]> => {
-        const client = await connect({ file: up.kubeconfig })
-        try {
-          return [
-            await client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'team/settings'),
-            await client.get({ apiVersion: 'example.com/v1', kind: 'Widget' }, 'team/one'),
-          ]
-        } finally {
-          await client.transport[Symbol.asyncDispose]()
-        }
-      }
-      let up = await UpProcess.start(folder)
-      const kept = await read(up)
-      expect(kept).toEqual([
-        expect.objectContaining({ kind: 'ConfigMap', data: { colour: 'green' } }),
-        expect.objectContaining({ kind: 'Widget', spec: { size: 9007199254740993n } }),
-      ])
-      await up.kill()
-      up = await UpProcess.start(folder)
+test.each(formats)('a data folder of %s is opened, also again after kill -9', (format) =>
+  withFolder(async (folder) => {
+    const store = join(folder, 'store')
+    mkdirSync(store)
+    {
+      using database = new DatabaseSync(join(store, 'objects.sqlite'))
+      database.exec(readFileSync(join(fixtures, format), 'utf8'))
+    }
+    const read = async (up: UpProcess): Promise<KubeObject[]> => {
+      const client = await connect({ file: up.kubeconfig })
       try {
-        expect(await read(up)).toEqual(kept)
+        return [
+          await client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'team/settings'),
+          await client.get({ apiVersion: 'example.com/v1', kind: 'Widget' }, 'team/one'),
+        ]
       } finally {
-        await up.stop()
+        await client.transport[Symbol.asyncDispose]()
       }
-    }),
-  40_000,
+    }
+    let up = await UpProcess.start(folder)
+    const kept = await read(up)
+    expect(kept).toEqual([
+      expect.objectContaining({ kind: 'ConfigMap', data: { colour: 'green' } }),
+      expect.objectContaining({ kind: 'Widget', spec: { size: 9007199254740993n } }),
+    ])
+    await up.kill()
+    up = await UpProcess.start(folder)
+    try {
+      expect(await read(up)).toEqual(kept)
+    } finally {
+      await up.stop()
+    }
+  }),
 )

@@ -8,7 +8,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../../test/support/until.ts'
 import { CertificateMaker } from '@fairlead/controller'
 import { ConfigMap, connect as connectTo, kind, parseKubeconfig, systemClock } from '@fairlead/client'
 import { ExtensionServer, ApiServer, sqlite } from '@fairlead/apiserver'
@@ -127,10 +128,7 @@ async function availability(name = 'v1.shells.example.com'): Promise<Partial<Con
 }
 
 async function becomes(status: 'True' | 'False', reason: string): Promise<string> {
-  await vi.waitFor(async () => expect(await availability()).toMatchObject({ status, reason }), {
-    timeout: 15_000,
-    interval: 20,
-  })
+  await eventually(async () => expect(await availability()).toMatchObject({ status, reason }), 20)
   return (await availability()).message ?? ''
 }
 
@@ -275,9 +273,9 @@ describe('what is handed on', () => {
     const socket = await open(`${shells}/a/attach`)
     let text = ''
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    await vi.waitFor(() => expect(text).toMatch(/^HTTP\/1.1 101 [^]*\r\n\r\nhello $/))
+    await eventually(() => expect(text).toMatch(/^HTTP\/1.1 101 [^]*\r\n\r\nhello $/))
     socket.write('echo')
-    await vi.waitFor(() => expect(text.endsWith('hello echo')).toBe(true))
+    await eventually(() => expect(text.endsWith('hello echo')).toBe(true))
     expect(extension.seen.at(-1)).toMatchObject({ 'x-remote-user': 'ann', upgrade: 'echo' })
     expect(extension.seen.at(-1)!['authorization']).toBe(undefined)
     socket.destroy()
@@ -432,7 +430,7 @@ describe('beside what is served here', () => {
     // Without OpenAPI of its own nothing is made up for it.
     expect((await api.get('/openapi/v3')).text).not.toContain('shells.example.com')
     await api.delete(`${apiServices}/v1.shells.example.com`)
-    await vi.waitFor(async () => expect(await listed()).toBe(false))
+    await eventually(async () => expect(await listed()).toBe(false))
     expect((await asked('GET', shells)).status).toBe(404)
   })
 
@@ -487,18 +485,14 @@ describe('beside what is served here', () => {
       serving: { service: { namespace: 'default', name: 'shells' }, host: '127.0.0.1', port: 0 },
     })
     target = { host: '127.0.0.1', port: hosted.port }
-    await vi.waitFor(async () => expect(await availability('v1.notes.example.com')).toMatchObject({ status: 'True' }), {
-      timeout: 15_000,
-    })
+    await eventually(async () => expect(await availability('v1.notes.example.com')).toMatchObject({ status: 'True' }))
     await api.namespace('brief')
     const path = '/apis/notes.example.com/v1/namespaces/brief/notes'
-    await vi.waitFor(async () => expect((await api.post(path, note('a', 'one'))).status).toBe(201))
+    await eventually(async () => expect((await api.post(path, note('a', 'one'))).status).toBe(201))
     const Note = kind('notes.example.com/v1', 'Note')
     expect((await api.server.client().list(Note)).items.map(({ metadata }) => metadata.name)).toEqual(['a'])
     await api.delete('/api/v1/namespaces/brief')
-    await vi.waitFor(async () => expect((await api.get('/api/v1/namespaces/brief')).status).toBe(404), {
-      timeout: 15_000,
-    })
+    await eventually(async () => expect((await api.get('/api/v1/namespaces/brief')).status).toBe(404))
     expect(storage.notes.size).toBe(0)
   })
 })
@@ -520,13 +514,13 @@ test('a cluster that was started again and the servers behind it find each other
   target = { host: '127.0.0.1', port: hosted.port }
   const Note = kind('notes.example.com/v1', 'Note', { plural: 'notes', namespaced: true })
   const made = note('a', 'one', { namespace: 'default' }) as unknown as KubeObject
-  await vi.waitFor(() => first.server.client().create(made), { timeout: 10_000, interval: 20 })
+  await eventually(() => first.server.client().create(made), 20)
   await first.server[Symbol.asyncDispose]()
   const second = await open()
   try {
     // Its front proxy has a new authority, which the server behind it has to hear of.
     const listed = (): Promise<unknown> => second.server.client().list(Note)
-    expect(await vi.waitFor(listed, { timeout: 30_000, interval: 50 })).toMatchObject({
+    expect(await eventually(listed, 50)).toMatchObject({
       items: [{ metadata: { name: 'a' } }],
     })
   } finally {
@@ -534,7 +528,7 @@ test('a cluster that was started again and the servers behind it find each other
     await second.server[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})
 
 function shell(name: string): KubeObject {
   return { apiVersion: 'shells.example.com/v1', kind: 'Shell', metadata: { name, namespace: 'default' } }

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../../test/support/until.ts'
 import { connect, kind, parseKubeconfig } from '@fairlead/client'
 import type { Client, ConfigMap, Namespace, Service, ServiceAccount, ReflectorEvent } from '@fairlead/client'
 import { extensionServerRules, kubeconfigText } from '@fairlead/apiserver'
@@ -69,7 +70,7 @@ for (const choice of aggregatingClusters) {
     const start = async (): Promise<void> => {
       hosted = new Hosted(join(folder, 'kubeconfig'), port)
       ;({ caBundle } = await hosted.ready)
-      await vi.waitFor(async () => expect((await available())?.status).toBe('True'), { timeout: 60_000, interval: 50 })
+      await eventually(async () => expect((await available())?.status).toBe('True'), 50)
       admin.discovery.invalidate()
     }
 
@@ -130,14 +131,14 @@ for (const choice of aggregatingClusters) {
         subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: 'alice' }],
       } as KubeObject)
       await start()
-    }, 150_000)
+    })
 
     afterAll(async () => {
       await hosted[Symbol.asyncDispose]()
       await admin.transport[Symbol.asyncDispose]()
       await cluster[Symbol.asyncDispose]()
       rmSync(folder, { recursive: true, force: true })
-    }, 30_000)
+    })
 
     test('its resources are in discovery and OpenAPI of the cluster', async () => {
       const resources = (await admin.send({ method: 'GET', path: group })) as JsonObject
@@ -159,42 +160,39 @@ for (const choice of aggregatingClusters) {
       ])
       const single = (await admin.send({ method: 'GET', path: '/apis/notes.example.com' })) as JsonObject
       expect(single['preferredVersion']).toEqual({ groupVersion: 'notes.example.com/v1', version: 'v1' })
-      await vi.waitFor(
-        async () => {
-          const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
-          const { items } = (await admin.send({ method: 'GET', path: '/apis', accept })) as unknown as {
-            items: {
-              metadata: { name: string }
-              versions: { version: string; freshness: string; resources: JsonObject[] }[]
-            }[]
-          }
-          const [version] = items.find(({ metadata }) => metadata.name === 'notes.example.com')?.versions ?? []
-          expect(version).toMatchObject({ version: 'v1', freshness: 'Current' })
-          expect(version?.resources[0]).toEqual({
-            resource: 'notes',
-            responseKind: { group: 'notes.example.com', version: 'v1', kind: 'Note' },
-            scope: 'Namespaced',
-            singularResource: 'note',
-            shortNames: ['nt'],
-            categories: ['fairlead'],
-            verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
-            subresources: expect.arrayContaining([expect.objectContaining({ subresource: 'status' })]),
-          })
-          // The real server calls its index plain text.
-          const index = await admin.send({ method: 'GET', path: '/openapi/v3' })
-          const { paths } = (typeof index === 'string' ? JSON.parse(index) : index) as {
-            paths: Record<string, { serverRelativeURL: string }>
-          }
-          const { serverRelativeURL = '' } = paths['apis/notes.example.com/v1'] ?? {}
-          const [path = '', query = ''] = serverRelativeURL.split('?')
-          const hash = new URLSearchParams(query).get('hash') ?? ''
-          expect(hash).toMatch(/^[0-9A-F]+$/)
-          const document = JSON.stringify(await admin.send({ method: 'GET', path, query: { hash } }))
-          expect(document).toContain('A note that someone left.')
-        },
-        { timeout: 60_000, interval: 200 },
-      )
-    }, 90_000)
+      await eventually(async () => {
+        const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+        const { items } = (await admin.send({ method: 'GET', path: '/apis', accept })) as unknown as {
+          items: {
+            metadata: { name: string }
+            versions: { version: string; freshness: string; resources: JsonObject[] }[]
+          }[]
+        }
+        const [version] = items.find(({ metadata }) => metadata.name === 'notes.example.com')?.versions ?? []
+        expect(version).toMatchObject({ version: 'v1', freshness: 'Current' })
+        expect(version?.resources[0]).toEqual({
+          resource: 'notes',
+          responseKind: { group: 'notes.example.com', version: 'v1', kind: 'Note' },
+          scope: 'Namespaced',
+          singularResource: 'note',
+          shortNames: ['nt'],
+          categories: ['fairlead'],
+          verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
+          subresources: expect.arrayContaining([expect.objectContaining({ subresource: 'status' })]),
+        })
+        // The real server calls its index plain text.
+        const index = await admin.send({ method: 'GET', path: '/openapi/v3' })
+        const { paths } = (typeof index === 'string' ? JSON.parse(index) : index) as {
+          paths: Record<string, { serverRelativeURL: string }>
+        }
+        const { serverRelativeURL = '' } = paths['apis/notes.example.com/v1'] ?? {}
+        const [path = '', query = ''] = serverRelativeURL.split('?')
+        const hash = new URLSearchParams(query).get('hash') ?? ''
+        expect(hash).toMatch(/^[0-9A-F]+$/)
+        const document = JSON.stringify(await admin.send({ method: 'GET', path, query: { hash } }))
+        expect(document).toContain('A note that someone left.')
+      }, 200)
+    })
 
     test('clients read, write and watch them as everything else', async () => {
       const events: string[] = []
@@ -204,7 +202,7 @@ for (const choice of aggregatingClusters) {
         if (event.type === 'replaced') events.push('replaced')
       })
       const running = reflector.run(stop.signal)
-      await vi.waitFor(() => expect(events).toEqual(['replaced']))
+      await eventually(() => expect(events).toEqual(['replaced']))
       const created = await admin.create(note('a', 'one', { namespace: 'default' }) as unknown as KubeObject)
       const applied = await admin.apply(
         { ...(note('a', 'two', { namespace: 'default' }) as unknown as KubeObject) },
@@ -222,7 +220,7 @@ for (const choice of aggregatingClusters) {
       ).rejects.toMatchObject({ code: 404 })
       expect((await asAlice('GET', `${notes}/a/shout`)).text).toBe('A')
       await admin.delete(Note, 'default/a')
-      await vi.waitFor(() => expect(events).toEqual(['replaced', 'set a', 'set a', 'deleted a']))
+      await eventually(() => expect(events).toEqual(['replaced', 'set a', 'set a', 'deleted a']))
       stop.abort()
       await running
     })
@@ -269,22 +267,18 @@ for (const choice of aggregatingClusters) {
         using kubectl = new Kubectl(binary!, cluster.kubeconfig)
         await playNotes(kubectl)
       },
-      90_000,
     )
 
     test('while it is gone its group is, and nothing else', async () => {
       await hosted[Symbol.asyncDispose]()
-      await vi.waitFor(async () => expect((await available())?.status).toBe('False'), {
-        timeout: 60_000,
-        interval: 100,
-      })
+      await eventually(async () => expect((await available())?.status).toBe('False'), 100)
       expect((await available())?.reason).toBe('FailedDiscoveryCheck')
       const refused = await asAlice('GET', notes)
       expect(refused.status).toBe(503)
       const metadata = { namespace: 'default', name: 'still' }
       await admin.create<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: {} })
       await start()
-      await vi.waitFor(async () => expect((await asAlice('GET', notes)).status).toBe(200))
-    }, 150_000)
+      await eventually(async () => expect((await asAlice('GET', notes)).status).toBe(200))
+    })
   })
 }

@@ -3,7 +3,8 @@ import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent } from 'node:https'
 import { connect } from 'node:tls'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../../test/support/until.ts'
 import { Client, Secret, systemClock } from '@fairlead/client'
 import type { ApiRequest, ConfigMap, Namespace, Transport } from '@fairlead/client'
 import { renewedCertificates, servedHosts } from '@fairlead/controller'
@@ -89,7 +90,7 @@ async function start(more: Partial<ExtensionServerOptions> = {}): Promise<void> 
     serving: { service: { namespace: 'default', name: 'notes' }, host: '127.0.0.1', port: 0 },
     ...more,
   })
-  await vi.waitFor(() => expect(server.problem).toBe(undefined), { timeout: 10_000, interval: 10 })
+  await eventually(() => expect(server.problem).toBe(undefined), 10)
 }
 
 function asked(method: string, path: string, more: Partial<Asking> = {}): Promise<Told> {
@@ -317,7 +318,7 @@ describe('what it asks the cluster', () => {
     const tooEarly = (): Promise<Told> => asked('GET', notes, { ...as('alice'), agent: early })
     expect((await tooEarly()).status).toBe(401)
     await publish(settings({ 'requestheader-client-ca-file': both }))
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const answers = [
         await onStanding(),
         await asked('GET', notes, { ...as('alice'), certificate: renewed }),
@@ -326,7 +327,7 @@ describe('what it asks the cluster', () => {
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     })
     await publish(settings({ 'requestheader-client-ca-file': next.pair.cert }))
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const statuses = [
         (await onStanding()).status,
         (await asked('GET', notes, as('alice'))).status,
@@ -336,7 +337,7 @@ describe('what it asks the cluster', () => {
     })
     // What makes no sense changes nothing, and is told.
     await publish(settings({ 'requestheader-allowed-names': 'front-proxy-client' }))
-    await vi.waitFor(() => expect(server.problem).toBe('requestheader-allowed-names is not JSON'))
+    await eventually(() => expect(server.problem).toBe('requestheader-allowed-names is not JSON'))
     expect((await asked('GET', notes, as('alice'))).status).toBe(401)
     expect((await asked('GET', '/readyz')).status).toBe(500)
   })
@@ -363,9 +364,9 @@ describe('its registration', () => {
       { spec: { caBundle: 'AAAA', versionPriority: 7 } },
       { contentType: 'application/merge-patch+json' },
     )
-    await vi.waitFor(async () => expect(await spec()).toEqual(wanted), { timeout: 10_000 })
+    await eventually(async () => expect(await spec()).toEqual(wanted))
     await cluster.delete(path)
-    await vi.waitFor(async () => expect(await spec()).toEqual(wanted), { timeout: 10_000 })
+    await eventually(async () => expect(await spec()).toEqual(wanted))
   })
 
   test('two who want the same name give each other time', async () => {
@@ -375,7 +376,7 @@ describe('its registration', () => {
       resources: [{ definition: noteDefinition(), storage: new NoteStorage() }],
       serving: { service: { namespace: 'default', name: 'others' }, host: '127.0.0.1', port: 0 },
     })
-    await vi.waitFor(() => expect(rival.problem).toBe(undefined), { timeout: 10_000 })
+    await eventually(() => expect(rival.problem).toBe(undefined))
     const changes = await cluster.events(`${path.slice(0, path.lastIndexOf('/'))}?watch=true&timeoutSeconds=3`)
     // Half a second, one, two …: without patience it would be hundreds.
     expect(changes.length).toBeLessThan(12)
@@ -397,7 +398,7 @@ describe('its registration', () => {
     })
     /** Lets time pass until something holds. */
     const passing = (step: number, holds: () => Promise<void>): Promise<void> =>
-      vi.waitFor(async () => (await clock.advance(step), await holds()), { timeout: 15_000, interval: 5 })
+      eventually(async () => (await clock.advance(step), await holds()), 5)
     const day = 86_400_000
     await passing(1, async () => expect(server.problem).toBe(undefined))
     // What another replica has made two months ago.
@@ -419,7 +420,7 @@ describe('its registration', () => {
     expect([shown.checkIssued(new X509Certificate(aged.bundle)), server.caBundle]).toEqual([true, aged.bundle])
     expect(shown.fingerprint256).not.toBe(new X509Certificate(aged.serving.cert).fingerprint256)
     expect(Date.parse(shown.validTo)).toBeGreaterThan(clock.now() + 60 * day)
-  }, 40_000)
+  })
 
   test('its certificates outlive it where there is a Secret for them', async () => {
     const certificateSecret = { namespace: 'default', name: 'notes-certificates' }
@@ -441,7 +442,7 @@ describe('its end, and those who do not want it to work', () => {
   test('it says that it stops before it does, and ends watches', async () => {
     await start({ shutdownDelay: 300 })
     const watching = asked('GET', `${notes}?watch=true`, as('alice'))
-    await vi.waitFor(async () => expect((await asked('GET', '/readyz')).status).toBe(200))
+    await eventually(async () => expect((await asked('GET', '/readyz')).status).toBe(200))
     const stopped = server[Symbol.asyncDispose]()
     expect([(await asked('GET', '/readyz')).status, (await asked('GET', notes, as('alice'))).status]).toEqual([
       500, 200,

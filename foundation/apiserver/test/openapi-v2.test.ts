@@ -35,7 +35,7 @@ async function definitionOf(schema: JsonObject): Promise<JsonObject | undefined>
   await server.client().create(widgets(schema))
   const definition = async (): Promise<JsonObject | undefined> =>
     (await read(server)).definitions['com.example.v1.Widget']
-  await expect.poll(definition, { timeout: 5000 }).toBeDefined()
+  await expect.poll(definition).toBeDefined()
   return definition()
 }
 

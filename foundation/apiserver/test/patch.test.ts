@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../../test/support/until.ts'
 import type { Answer } from './support/api.ts'
 import { failureOf, TestApi } from './support/api.ts'
 
@@ -35,10 +36,7 @@ beforeAll(async () => {
       ],
     },
   })
-  await vi.waitFor(async () => expect((await api.get('/apis/example.com/v1/widgets')).status).toBe(200), {
-    timeout: 5000,
-    interval: 10,
-  })
+  await eventually(async () => expect((await api.get('/apis/example.com/v1/widgets')).status).toBe(200), 10)
 })
 afterAll(() => api[Symbol.asyncDispose]())
 

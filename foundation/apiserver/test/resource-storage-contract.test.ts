@@ -342,7 +342,6 @@ test.skipIf(binary === undefined)(
     await playNotes(kubectl)
     expect(storage.notes.size).toBe(0)
   },
-  90_000,
 )
 
 describe('through sockets', () => {

@@ -292,7 +292,7 @@ describe('certificates', () => {
       }),
       { numRuns: 2 },
     )
-  }, 30_000)
+  })
 
   test('of replicas that start at once are the same', async () => {
     await using server = await ApiServer.start()

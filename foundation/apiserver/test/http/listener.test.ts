@@ -7,7 +7,8 @@ import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../../../test/support/until.ts'
 import { systemClock } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
 import { listen, ListenError, makeCertificates, readCredentials } from '@fairlead/apiserver'
@@ -420,12 +421,12 @@ test('frames the pieces of a watch as its client and its connection take them', 
   behind.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
   const texts = [chunked, plain, behind].map(readAll)
   for (const { push } of watched) for (const text of ['one', 'two']) push(text)
-  await vi.waitFor(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
+  await eventually(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
   for (const { push, end } of watched) {
     push('three')
     end()
   }
-  await vi.waitFor(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
+  await eventually(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
   slow.resolve(json({ slow: true }))
   const [first, second, third] = (await Promise.all(texts)) as [string, string, string]
   expect(first).toBe('8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n')

@@ -150,32 +150,33 @@ test.each([
   }),
 )
 
-test(
-  'opens 100,000 objects in seconds, lists a page of them quickly and does not hold up the process',
-  () =>
-    withFolder(async (folder) => {
-      {
-        await using store = await sqlite(folder).open()
-        const padding = 'x'.repeat(800)
-        const writes = Array.from({ length: 100_000 }, (_, n) =>
-          store.write({ resource, key: `ns-${n % 10}/o-${n}`, expected: 0, object: { n, padding } }),
-        )
-        await Promise.all(writes)
-      }
-      const start = performance.now()
+test('opens 100,000 objects without holding up the process, and lists a page of them', () =>
+  withFolder(async (folder) => {
+    {
       await using store = await sqlite(folder).open()
-      const opened = performance.now()
-      const page = await store.list(resource, { prefix: 'ns-7/', limit: 500 })
-      const listed = performance.now()
-      expect([store.revision, store.count(resource), page.entries.length, page.remaining]).toEqual([
-        101_000, 100_000, 500, 9_500,
-      ])
-      // Ten times what it takes, for machines that are busy.
-      expect(opened - start).toBeLessThan(10_000)
-      expect(listed - opened).toBeLessThan(20)
-    }),
-  60_000,
-)
+      const padding = 'x'.repeat(800)
+      const writes = Array.from({ length: 100_000 }, (_, n) =>
+        store.write({ resource, key: `ns-${n % 10}/o-${n}`, expected: 0, object: { n, padding } }),
+      )
+      await Promise.all(writes)
+    }
+    // Turns of the event loop while the store opens: one or two when it is opened in one piece.
+    let turns = 0
+    let isOpen = false
+    const count = (): void => {
+      turns++
+      if (!isOpen) setImmediate(count)
+    }
+    count()
+    await using store = await sqlite(folder)
+      .open()
+      .finally(() => (isOpen = true))
+    expect(turns).toBeGreaterThan(20)
+    const page = await store.list(resource, { prefix: 'ns-7/', limit: 500 })
+    expect([store.revision, store.count(resource), page.entries.length, page.remaining]).toEqual([
+      101_000, 100_000, 500, 9_500,
+    ])
+  }))
 
 interface Acknowledged {
   readonly revision: number
@@ -207,31 +208,27 @@ async function writeAndKill(folder: string, lines: number, window: number): Prom
   return last
 }
 
-test(
-  'loses nothing that was acknowledged when it is killed, and keeps no half write',
-  () =>
-    withFolder(async (folder) => {
-      let revision = 1000
-      for (const [round, lines] of [50, 400, 150, 900, 7].entries()) {
-        const acknowledged = await writeAndKill(folder, lines, round % 2 === 0 ? 10_000 : 20)
-        await using store = await sqlite(folder).open()
-        expect(store.revision).toBeGreaterThan(revision)
-        revision = store.revision
-        for (const [key, { revision: acknowledgedAt, value }] of acknowledged) {
-          const entry = await store.get(resource, key)
-          const newer = (entry?.revision ?? store.revision) > acknowledgedAt
-          // One write of the key was under way, too; it may have been kept without an answer. Every fifth one deletes.
-          if (entry === undefined) expect(value === 'gone' || (newer && Number(value) % 5 === 4)).toBe(true)
-          else
-            expect([entry.object.check, newer || entry.object.value === Number(value)]).toEqual([
-              `${key}=${entry.object.value as number}`,
-              true,
-            ])
-        }
+test('loses nothing that was acknowledged when it is killed, and keeps no half write', () =>
+  withFolder(async (folder) => {
+    let revision = 1000
+    for (const [round, lines] of [50, 400, 150, 900, 7].entries()) {
+      const acknowledged = await writeAndKill(folder, lines, round % 2 === 0 ? 10_000 : 20)
+      await using store = await sqlite(folder).open()
+      expect(store.revision).toBeGreaterThan(revision)
+      revision = store.revision
+      for (const [key, { revision: acknowledgedAt, value }] of acknowledged) {
+        const entry = await store.get(resource, key)
+        const newer = (entry?.revision ?? store.revision) > acknowledgedAt
+        // One write of the key was under way, too; it may have been kept without an answer. Every fifth one deletes.
+        if (entry === undefined) expect(value === 'gone' || (newer && Number(value) % 5 === 4)).toBe(true)
+        else
+          expect([entry.object.check, newer || entry.object.value === Number(value)]).toEqual([
+            `${key}=${entry.object.value as number}`,
+            true,
+          ])
       }
-    }),
-  60_000,
-)
+    }
+  }))
 
 test('gives a log that is written to often its room at once, uses it again, and reads it up to its end after a crash', () =>
   withFolder(async (folder) => {
@@ -307,5 +304,4 @@ test.skipIf(!canLimitFiles)(
       await using store = await sqlite(folder).open()
       expect((await contents(store)).map(([key]) => key)).toEqual([...full.stored, ...after.stored])
     }),
-  60_000,
 )

@@ -5,8 +5,8 @@ import { MapControllers } from './controllers/map-controller.ts'
 import { crds } from './generated/crds.ts'
 
 /**
- * What map controllers need whatever they map. The kinds that a MapController names are granted by ClusterRoles labelled
- * `rbac.fairlead.dev/aggregate-to-map: "true"` (design decision 13); `fairlead map rbac` prints them.
+ * The rights that every map controller needs. The kinds that a MapController names are granted by ClusterRoles
+ * labelled `rbac.fairlead.dev/aggregate-to-map: "true"` (design decision 13); `fairlead map rbac` prints them.
  */
 const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['mapcontrollers'], verbs: ['get', 'list', 'watch'] },

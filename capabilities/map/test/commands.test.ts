@@ -262,6 +262,16 @@ describe('fairlead map test', () => {
     expect(out).toContain('status.outputs.volumesnapshots.total: wanted 5, got 1')
     expect(out).toContain('0 passed, 1 failed')
   })
+
+  test('refuses a file without cases and a path that does not exist', async () => {
+    const path = file('empty.json', '{}')
+    expect(await runCommand('test', {}, [path])).toEqual({
+      code: 1,
+      out: '',
+      err: `${path}: a case file must have the list cases`,
+    })
+    expect((await runCommand('test', {}, [join(folder, 'missing')])).err).toContain('missing')
+  })
 })
 
 describe('fairlead map rbac', () => {

@@ -39,7 +39,7 @@ describe('parentSelector', () => {
     ['app=web', 'must be a label selector, not a string'],
     [[], 'must be a label selector, not a list'],
     [{ matchLabel: { app: 'web' } }, 'has the field matchLabel'],
-    [{ matchLabels: { app: 1 } }, 'matchLabels.app must be a text'],
+    [{ matchLabels: { app: 1 } }, 'matchLabels.app must be a string'],
     [{ matchExpressions: [{ key: 'app' }] }, 'must be a list of objects with key, operator and values'],
     [{ matchExpressions: [{ key: 'app', operator: 'In' }] }, 'is invalid'],
     [{ matchExpressions: [{ key: 'app', operator: 'Near', values: ['x'] }] }, 'is invalid'],

@@ -62,11 +62,16 @@ describe('readMapResponse', () => {
   test.each<[string, unknown, string, string]>([
     ['no outputs', {}, 'MissingOutputs', 'without the field outputs'],
     ['outputs null', { outputs: null }, 'MissingOutputs', 'without the field outputs'],
-    ['a list', [], 'InvalidAnswer', 'must answer a JSON object'],
-    ['null', null, 'InvalidAnswer', 'must answer a JSON object'],
-    ['outputs that are no list', { outputs: {} }, 'InvalidAnswer', 'must be a list'],
-    ['a wrong resyncAfterSeconds', { outputs: [], resyncAfterSeconds: 'soon' }, 'InvalidAnswer', 'resyncAfterSeconds'],
-    ['a negative resyncAfterSeconds', { outputs: [], resyncAfterSeconds: -1 }, 'InvalidAnswer', 'resyncAfterSeconds'],
+    ['a list', [], 'InvalidResponse', 'must respond with a JSON object'],
+    ['null', null, 'InvalidResponse', 'must respond with a JSON object'],
+    ['outputs that are no list', { outputs: {} }, 'InvalidResponse', 'must be a list'],
+    [
+      'a wrong resyncAfterSeconds',
+      { outputs: [], resyncAfterSeconds: 'soon' },
+      'InvalidResponse',
+      'resyncAfterSeconds',
+    ],
+    ['a negative resyncAfterSeconds', { outputs: [], resyncAfterSeconds: -1 }, 'InvalidResponse', 'resyncAfterSeconds'],
     ['an output that is no object', { outputs: ['a'] }, 'InvalidOutput', 'outputs[0]'],
     [
       'no apiVersion',

@@ -1,5 +1,5 @@
 // `fairlead map rbac`: the rights that MapControllers need, ready for kubectl apply.
-import type { CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller/command'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import { CommandError, exitCode, usageError } from '@fairlead/offline'
 import type { MapController } from '../api.ts'
@@ -8,9 +8,11 @@ import { clusterRoleFor } from '../engine/grants.ts'
 import { readMapManifests } from '../offline/manifests.ts'
 
 /** Prints one ClusterRole for each MapController of the files, or of the cluster by name. */
-export async function run(context: CommandContext): Promise<number> {
-  const files = (context.options.filename ?? []) as readonly string[]
-  const names = (context.arguments[0] ?? []) as readonly string[]
+export async function run(
+  context: CommandContext<{ readonly filename: readonly string[] }, { readonly names: readonly string[] }>,
+): Promise<number> {
+  const { filename: files } = context.options
+  const { names } = context.arguments
   if (files.length === 0 && names.length === 0)
     throw usageError('Name a file (-f controller.yaml) or a MapController of the cluster')
   const controllers: Pick<MapController, 'metadata' | 'spec'>[] = [

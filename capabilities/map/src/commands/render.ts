@@ -1,8 +1,9 @@
 // `fairlead map render`: the writes that map controllers would make for the objects of some files, with their reasons.
-import type { CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller/command'
 import { systemClock } from '@fairlead/client'
 import { SelectorError } from '@fairlead/kube'
-import { CommandError, KindCatalog, exitCode, formatPlan, planFormats, usageError } from '@fairlead/offline'
+import { CommandError, KindCatalog, exitCode, formatPlan, usageError } from '@fairlead/offline'
+import type { PlanFormat } from '@fairlead/offline'
 import { ExpressionError } from '../hook/expression.ts'
 import { readMapManifests } from '../offline/manifests.ts'
 import { parentPlan } from '../offline/plans.ts'
@@ -10,17 +11,17 @@ import type { RenderedParent } from '../offline/rendering.ts'
 import { renderController } from '../offline/rendering.ts'
 import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
 
+interface Options {
+  readonly filename: readonly string[]
+  readonly hook: string | undefined
+  readonly resolve: readonly string[]
+  readonly output: PlanFormat
+}
+
 /** Prints the plan of every group; exit code 1 when a hook failed or a name was refused. */
-export async function run(context: CommandContext): Promise<number> {
-  const {
-    filename = [],
-    hook,
-    resolve = [],
-    output = 'text',
-  } = context.options as { filename?: readonly string[]; hook?: string; resolve?: readonly string[]; output?: string }
+export async function run(context: CommandContext<Options, unknown>): Promise<number> {
+  const { filename, hook, resolve, output } = context.options
   if (filename.length === 0) throw usageError('Name the files: -f controller.yaml -f objects.yaml')
-  if (!planFormats.some((format) => format === output))
-    throw usageError(`There is no output format ${output}; there are ${planFormats.join(', ')}`)
   const { objects, controllers } = await readMapManifests(filename, context.stdin)
   if (controllers.length === 0) throw new CommandError(`There is no MapController in ${filename.join(', ')}`)
   const catalog = new KindCatalog(objects)

@@ -1,9 +1,9 @@
 // `fairlead map test`: plays cases for the hooks of map controllers with the engine alone.
-import { readFileSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { inspect, isDeepStrictEqual } from 'node:util'
-import type { CommandContext } from '@fairlead/controller'
+import type { CommandContext } from '@fairlead/controller/command'
 import type { KubeObject } from '@fairlead/kube'
+import { isJsonArray, isJsonObject } from '@fairlead/kube'
+import { CommandError, manifestFiles, readDocuments } from '@fairlead/offline'
 import { inputAnnotation } from '../engine/tag.ts'
 import { playCase } from '../offline/case-player.ts'
 import type { CaseOutcome } from '../offline/case-player.ts'
@@ -17,13 +17,18 @@ interface CaseFile {
   readonly cases: readonly MapCase[]
 }
 
-/** Plays every case of a file or folder; exit code 1 when one disagrees. */
-export async function run(context: CommandContext): Promise<number> {
-  const { hook, resolve = [] } = context.options as { hook?: string; resolve?: readonly string[] }
+interface Options {
+  readonly hook: string | undefined
+  readonly resolve: readonly string[]
+}
+
+/** Runs every case of a file or folder; exit code 1 when one fails. */
+export async function run(context: CommandContext<Options, { readonly path: string }>): Promise<number> {
+  const { hook, resolve } = context.options
   let passed = 0
   let failed = 0
-  for (const file of filesOf(context.arguments[0] as string)) {
-    const { cases, resources = [] } = JSON.parse(readFileSync(file, 'utf8')) as CaseFile
+  for (const file of filesOf(context.arguments.path)) {
+    const { cases, resources = [] } = readCaseFile(file)
     for (const entry of cases) {
       const wrong = await disagreements(
         withHook(entry, hook),
@@ -61,7 +66,10 @@ async function disagreements(
   }
 }
 
-/** Keys of `want` that need a server (events of it, what is queued again, what it stores byte for byte) are looked at as far as a plan tells. */
+/**
+ * Compares one key of `want`. Keys that need a server (its events, requeues and stored bytes) are compared as far as a
+ * plan says.
+ */
 function compare(key: string, wanted: unknown, outcome: CaseOutcome): string[] {
   switch (key) {
     case 'mapCalled':
@@ -88,7 +96,7 @@ function compare(key: string, wanted: unknown, outcome: CaseOutcome): string[] {
     case 'requeue':
       return []
     default:
-      return [`want.${key} is not known`]
+      return [`want.${key} is unknown`]
   }
 }
 
@@ -141,7 +149,7 @@ function isSuch(wanted: WantedWrite, { op, ref, object, uid }: CaseOutcome['writ
   return !('resultSpec' in wanted) || isDeepStrictEqual(wanted.resultSpec, object.spec)
 }
 
-/** The input of an output, without the group of its kind. */
+/** Returns the input of an output, without the group of its kind. */
 function inputOf(object: KubeObject): string | undefined {
   return object.metadata.annotations?.[inputAnnotation]?.replace(/^([^./]+)\.[^/]*\//, '$1/')
 }
@@ -197,10 +205,15 @@ function definitionOf({ apiVersion, kind, plural, namespaced }: CaseResource): K
   }
 }
 
-function filesOf(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path]
-  return readdirSync(path)
-    .filter((name) => name.endsWith('.json'))
-    .toSorted()
-    .map((name) => join(path, name))
+/** Returns the case files of a folder, recursively, or the one file. */
+function filesOf(path: string): readonly string[] {
+  return manifestFiles(path).filter((file) => file === path || file.endsWith('.json'))
+}
+
+function readCaseFile(file: string): CaseFile {
+  const [document] = readDocuments(file)
+  const content = document?.value
+  if (!isJsonObject(content) || !isJsonArray(content['cases'] ?? null))
+    throw new CommandError(`${file}: a case file must have the list cases`)
+  return content as unknown as CaseFile
 }

@@ -1,5 +1,5 @@
-// The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it is deleted
-// and reports its state.
+// The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it is
+// deleted and reports its state.
 import { CustomResourceDefinition, backoffDelay, isClientError, isInCluster, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { HookClient, after, anyOf, generationChanged } from '@fairlead/controller'
@@ -41,8 +41,8 @@ export const mapControllerKind: Kind<MapControllerObject> = kind<MapControllerOb
 /** Milliseconds between two status reports of a run. */
 const reportInterval = 1000
 /**
- * Backoff in milliseconds between lookups of kinds that are not served: discovery follows a definition within seconds, and
- * kinds of extension API servers have none.
+ * Backoff in milliseconds between lookups of kinds that are not served: discovery follows a definition within seconds,
+ * and kinds of extension API servers have none.
  */
 const lookupBackoff = { base: 1000, cap: 60_000 }
 
@@ -150,7 +150,10 @@ export class MapControllers {
     return undefined
   }
 
-  /** Retries the lookup of kinds. Reading the definitions enqueues the controller when they change, which restarts the backoff. */
+  /**
+   * Retries the lookup of kinds. Reading the definitions enqueues the controller when they change, which restarts the
+   * backoff.
+   */
   async #retryLookup({ object, read }: ReconcileContext<MapControllerObject>): Promise<Result> {
     const definitions = await Promise.all(
       definitionNames(object.spec).map((definition) => read.get(CustomResourceDefinition, definition)),

@@ -6,7 +6,10 @@ import { problemMessage } from '../runtime/caches.ts'
 import type { FailingGroup } from '../runtime/group-state.ts'
 import type { RunState } from '../runtime/map-run.ts'
 
-/** Returns the condition for a run in this state; `isStarted` once its caches were read. `others` are the reports of other replicas. */
+/**
+ * Returns the condition for a run in this state; `isStarted` once its caches were read. `others` are the reports of
+ * other replicas.
+ */
 export function readiness(
   name: string,
   isStarted: boolean,

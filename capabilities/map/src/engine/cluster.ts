@@ -20,7 +20,7 @@ export interface Cluster {
   readonly inputsKnown: boolean
   /** Returns an object of an input kind by its key (`namespace/name`, or `name`). */
   input(kind: number, key: string): KubeObject | undefined
-  /** Returns the object under the name of an output, whoever owns it; finds name collisions. */
+  /** Returns the object that has the name of an output, owned or foreign; finds name collisions. */
   output(kind: OutputKind, identity: Identity): KubeObject | undefined
   /** Returns the outputs of a group, of all kinds. */
   outputsOf(group: Group): readonly KubeObject[]
@@ -29,8 +29,8 @@ export interface Cluster {
   /** Returns the objects that the rules of relatedResources select for a parent, one entry for each rule. */
   related(parent: KubeObject): readonly ObjectsOfKind[]
   /**
-   * Makes an orphan an output of the group's parent again (Q8) and returns it as it is then; undefined when the parent is
-   * being deleted. The one write that a decision needs before it is made: the hook is sent the adopted object.
+   * Makes an orphan an output of the group's parent again (Q8) and returns it as it is then; undefined when the parent
+   * is being deleted. The one write that a decision needs before it is made: the hook is sent the adopted object.
    */
   adopt(orphan: KubeObject, group: Group): Promise<KubeObject | undefined>
 }

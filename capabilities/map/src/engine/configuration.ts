@@ -1,4 +1,4 @@
-// What is applied for a wanted output, and whether an observed one already is as applied.
+// The configuration that is applied for a desired output, and whether an observed output already matches it.
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { asJson, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
 import type { DesiredOutput } from './response.ts'
@@ -16,18 +16,18 @@ import {
   tagLabels,
 } from './tag.ts'
 
-/** The field manager of a MapController's writes: one per controller, at most 128 characters. */
+/** Returns the field manager of a MapController's writes: one per controller, at most 128 characters. */
 export function fieldManager(controllerName: string): string {
   return `metacontroller-map-${longLabelValue(controllerName)}`
 }
 
-/** Everything a configuration carries beside what the hook said. */
+/** The provenance of an output: the part of its configuration that does not come from the hook. */
 export interface Provenance {
   readonly tag: Tag
   readonly parent: KubeObject
-  /** Maps between the output and the first input. */
+  /** Number of maps between the first input and the output. */
   readonly hops: number
-  /** Digest of what the hook was shown; see {@link seenDigest}. */
+  /** Digest of the objects that the hook was sent; see {@link seenDigest}. */
   readonly seen: string
 }
 
@@ -41,49 +41,53 @@ const ownAnnotations = new Set([
   seenAnnotation,
 ])
 
-/** The configuration of an output: the hook's fields, our tag, the owner. `digest` tells whether two answers asked for the same. */
+/**
+ * The configuration of an output: the hook's fields, our tag, the owner. Responses that want the same output have one
+ * `digest`.
+ */
 export interface Configuration {
   readonly object: KubeObject
   readonly digest: string
 }
 
 /**
- * Builds the configuration of a wanted output. Of its metadata name, namespace, labels, annotations, finalizers and foreign owner
- * references count; what the server alone may set, and `status`, are left out.
+ * Builds the configuration of a desired output. Of its metadata it takes name, namespace, labels, annotations,
+ * finalizers and foreign owner references; fields that only the server may set, and `status`, are left out.
  */
-export function configurationOf(wanted: DesiredOutput, mark: Provenance): Configuration {
-  const { apiVersion, kind, metadata, status: _status, ...content } = wanted.object
-  const { namespace, name } = wanted.identity
+export function configurationOf(desired: DesiredOutput, provenance: Provenance): Configuration {
+  const { apiVersion, kind, metadata, status: _status, ...content } = desired.object
+  const { namespace, name } = desired.identity
   const labels = without(metadata.labels, ownLabels)
   const annotations = without(metadata.annotations, ownAnnotations)
-  const owners = foreignOwners(metadata.ownerReferences, mark.parent)
+  const owners = foreignOwners(metadata.ownerReferences, provenance.parent)
   const finalizers = metadata.finalizers ?? []
-  const asked = digest({ apiVersion, kind, content, labels, annotations, owners, finalizers })
+  const appliedDigest = digest({ apiVersion, kind, content, labels, annotations, owners, finalizers })
   const object: KubeObject = {
     apiVersion,
     kind,
     metadata: {
       name,
       ...(namespace === '' ? {} : { namespace }),
-      labels: { ...labels, ...tagLabels(mark.tag) },
+      labels: { ...labels, ...tagLabels(provenance.tag) },
       annotations: {
         ...annotations,
-        ...tagAnnotations(mark.tag, mark.hops),
-        [appliedAnnotation]: asked,
-        [seenAnnotation]: mark.seen,
+        ...tagAnnotations(provenance.tag, provenance.hops),
+        [appliedAnnotation]: appliedDigest,
+        [seenAnnotation]: provenance.seen,
       },
-      ownerReferences: [...owners, ownerReferenceTo(mark.parent)],
+      ownerReferences: [...owners, ownerReferenceTo(provenance.parent)],
       ...(finalizers.length === 0 ? {} : { finalizers }),
     },
     ...content,
   }
-  return { object, digest: asked }
+  return { object, digest: appliedDigest }
 }
 
 /**
- * The observed output is what applying the configuration would leave: it was applied with the same wishes, and its manager still owns every
- * field of it. Who changes one of our fields takes its ownership away, so values need no comparison, and what the server writes in another
- * form (quantities, defaults) is no difference.
+ * Returns whether applying the configuration would leave the observed output as it is: the same configuration was
+ * applied last, and its manager still owns every field of it. A manager that changes one of our fields takes over its
+ * ownership, so values need no comparison, and values that the server normalizes (quantities, defaults) are no
+ * difference.
  */
 export function isAsApplied(observed: KubeObject, configuration: Configuration, manager: string): boolean {
   if (observed.metadata.annotations?.[appliedAnnotation] !== configuration.digest) return false
@@ -97,8 +101,9 @@ export function isAsApplied(observed: KubeObject, configuration: Configuration, 
 }
 
 /**
- * Every field of a value is in a set of fields (the form of `managedFields[].fieldsV1`). A leaf owns its value as a whole (scalars, atomic
- * lists and maps), or is what is left of a map whose fields others took: then they own something below it, or fields are missing.
+ * Returns whether a field set (the form of `managedFields[].fieldsV1`) contains every field of a value. A leaf owns its
+ * value as a whole (scalars, atomic lists and maps), or is the rest of a map whose fields other managers took over:
+ * then they own something below it, or fields are missing.
  */
 function ownsAll(
   fields: JsonObject,
@@ -106,12 +111,12 @@ function ownsAll(
   observed: JsonValue | undefined,
   others: readonly JsonObject[],
 ): boolean {
-  const members = membersOf(fields)
-  if (members.length === 0)
-    return !isContainer(value) || (isThere(value, observed) && !others.some((other) => membersOf(other).length > 0))
+  const elements = elementsOf(fields)
+  if (elements.length === 0)
+    return !isContainer(value) || (isThere(value, observed) && !others.some((other) => elementsOf(other).length > 0))
   if (Array.isArray(value)) {
     return (value as readonly JsonValue[]).every((item) =>
-      members.some((member) => ownsItem(member, fields[member] as JsonObject, item, observed, others)),
+      elements.some((element) => ownsItem(element, fields[element] as JsonObject, item, observed, others)),
     )
   }
   if (!isObject(value)) return false
@@ -123,37 +128,37 @@ function ownsAll(
 }
 
 function ownsItem(
-  member: string,
+  element: string,
   fields: JsonObject,
   item: JsonValue,
   observed: JsonValue | undefined,
   others: readonly JsonObject[],
 ): boolean {
-  const label = member.slice(2)
-  if (member.startsWith('v:')) return jsonEqual(JSON.parse(label) as JsonValue, item)
-  if (!member.startsWith('k:') || !isObject(item)) return false
+  const label = element.slice(2)
+  if (element.startsWith('v:')) return jsonEqual(JSON.parse(label) as JsonValue, item)
+  if (!element.startsWith('k:') || !isObject(item)) return false
   // Keys that the server defaults (a port's protocol) are missing in the configuration.
   const key = JSON.parse(label) as JsonObject
   if (!Object.keys(key).every((name) => item[name] === undefined || item[name] === key[name])) return false
   const items = Array.isArray(observed) ? (observed as readonly JsonValue[]) : []
   const own = items.find((other) => isObject(other) && Object.keys(key).every((name) => other[name] === key[name]))
-  return ownsAll(fields, item, own, below(others, member))
+  return ownsAll(fields, item, own, below(others, element))
 }
 
-function membersOf(fields: JsonObject): string[] {
-  return Object.keys(fields).filter((member) => member !== '.')
+function elementsOf(fields: JsonObject): string[] {
+  return Object.keys(fields).filter((element) => element !== '.')
 }
 
-function below(others: readonly JsonObject[], member: string): JsonObject[] {
-  return others.map((other) => other[member]).filter(isObject)
+function below(others: readonly JsonObject[], element: string): JsonObject[] {
+  return others.map((other) => other[element]).filter(isObject)
 }
 
-/** An object or list that has something in it. */
+/** Returns whether a value is a map or list that is not empty. */
 function isContainer(value: JsonValue): boolean {
   return Array.isArray(value) ? value.length > 0 : isObject(value) && Object.keys(value).length > 0
 }
 
-/** The observed value has at least the fields that an object names, or some items where a list has them. */
+/** Returns whether the observed value has at least the fields of a map, or some items where a list has them. */
 function isThere(value: JsonValue, observed: JsonValue | undefined): boolean {
   if (Array.isArray(value)) return Array.isArray(observed) && observed.length > 0
   return isObject(value) && isObject(observed) && Object.keys(value).every((name) => Object.hasOwn(observed, name))

@@ -24,7 +24,7 @@ export interface Warning {
   readonly related: KubeObject
 }
 
-/** The decision on a group: one step, and the writes that it leads to. */
+/** The decision on a group: one step, and the writes that result from it. */
 export interface Decision {
   readonly step: Step
   /** Empty unless the step is `map`, `tombstone` or `delete` and succeeded. */

@@ -1,7 +1,7 @@
-// Short fingerprints of JSON values that do not depend on the order of keys.
+// Digests of JSON values that do not depend on the order of keys.
 import { hash } from 'node:crypto'
 
-/** 16 hex digits of the SHA-256 of a JSON value with sorted keys. */
+/** Returns 16 hex digits of the SHA-256 of a JSON value with sorted keys. */
 export function digest(value: unknown): string {
   return hash('sha256', canonical(value), 'hex').slice(0, 16)
 }

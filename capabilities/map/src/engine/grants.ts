@@ -1,4 +1,5 @@
-// The rights that a MapController needs beyond those of the capability: one ClusterRole per controller (design decision 13).
+// The rights that a MapController needs beyond those of the capability: one ClusterRole per controller (design decision
+// 13).
 import type { PolicyRule } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { parseApiVersion } from '@fairlead/kube'
@@ -6,7 +7,7 @@ import type { EndpointConfig, MapController, MapControllerSpec } from '../api.ts
 
 const read = ['get', 'list', 'watch']
 
-/** The rules for a spec, one for each resource, verbs merged. */
+/** Returns the rules for a spec: one for each resource, with all its verbs. */
 export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
   const grants = new Grants()
   const grant = (
@@ -17,7 +18,7 @@ export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
   const related = spec.hooks.map.relatedResources ?? []
   grant(spec.parentResource, read)
   grant(spec.parentResource, ['patch'], '/status')
-  // A cluster may demand it of whoever sets blockOwnerDeletion.
+  // The OwnerReferencesPermissionEnforcement plugin requires it to set blockOwnerDeletion.
   grant(spec.parentResource, ['update'], '/finalizers')
   for (const input of spec.inputResources) grant(input, read)
   for (const output of spec.outputResources) grant(output, [...read, 'create', 'patch', 'delete'])
@@ -41,7 +42,7 @@ export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
   return grants.rules()
 }
 
-/** The ClusterRole that grants them. */
+/** Returns the ClusterRole that grants them. */
 export function clusterRoleFor(controller: Pick<MapController, 'metadata' | 'spec'>): KubeObject {
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',

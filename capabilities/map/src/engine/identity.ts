@@ -1,4 +1,4 @@
-// Who an object is, whatever its version and its uid: the thing that map keys and tags are made of (Q6).
+// The identity of an object, independent of its version and uid: map keys and tags are made from it (Q6).
 import type { KubeObject } from '@fairlead/kube'
 import { parseApiVersion } from '@fairlead/kube'
 
@@ -10,7 +10,7 @@ export interface Identity {
   readonly name: string
 }
 
-/** The identity of an object. */
+/** Returns the identity of an object. */
 export function identityOf(object: KubeObject): Identity {
   return {
     group: parseApiVersion(object.apiVersion).group,
@@ -20,14 +20,17 @@ export function identityOf(object: KubeObject): Identity {
   }
 }
 
-/** `Kind.group/namespace/name`; the group is left out for the core group, the namespace for cluster-scoped objects. */
+/**
+ * Returns `Kind.group/namespace/name`; the group is left out for the core group, the namespace for cluster-scoped
+ * objects.
+ */
 export function formatIdentity({ group, kind, namespace, name }: Identity): string {
   return `${group === '' ? kind : `${kind}.${group}`}/${namespace === '' ? name : `${namespace}/${name}`}`
 }
 
-/** The inverse of {@link formatIdentity}; undefined for a text of another form. */
-export function parseIdentity(text: string): Identity | undefined {
-  const parts = text.split('/')
+/** The inverse of {@link formatIdentity}; undefined for a string of another form. */
+export function parseIdentity(identity: string): Identity | undefined {
+  const parts = identity.split('/')
   const [type = '', first = '', second] = parts
   if (parts.length < 2 || parts.length > 3 || type === '' || first === '' || second === '') return undefined
   const dot = type.indexOf('.')

@@ -4,7 +4,7 @@ import { SelectorError, everything, isControlledBy, selectorFrom } from '@fairle
 import type { InputKind } from './resource.ts'
 import { hopLimit, hopsOf } from './tag.ts'
 
-/** The parent's selector, or why it cannot be read. An invalid selector never means "matches nothing" (Q2). */
+/** The parent's selector, or why it is invalid. An invalid selector never means "matches nothing" (Q2). */
 export type ParentSelector =
   | { readonly valid: true; readonly selector: Selector; readonly matchLabels: Readonly<Record<string, string>> }
   | { readonly valid: false; readonly message: string }
@@ -24,9 +24,9 @@ export function parentSelector(parent: KubeObject): ParentSelector {
     }
   }
   const labels = given.matchLabels ?? {}
-  if (!isRecord(labels)) return { valid: false, message: 'spec.selector.matchLabels must be an object of texts' }
+  if (!isRecord(labels)) return { valid: false, message: 'spec.selector.matchLabels must be a map of strings' }
   const wrong = Object.entries(labels).find(([, value]) => typeof value !== 'string')
-  if (wrong !== undefined) return { valid: false, message: `spec.selector.matchLabels.${wrong[0]} must be a text` }
+  if (wrong !== undefined) return { valid: false, message: `spec.selector.matchLabels.${wrong[0]} must be a string` }
   const expressions = given.matchExpressions ?? []
   if (!Array.isArray(expressions) || !expressions.every(isRequirement)) {
     return {
@@ -46,17 +46,17 @@ export function parentSelector(parent: KubeObject): ParentSelector {
   }
 }
 
-/** What is known about namespaces: the labels of one, or undefined when it is not known. */
+/** Returns the labels of a namespace; undefined when they are not known. */
 export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | undefined
 
-/** What narrows an input kind, its selectors read once. */
+/** The selectors of an input kind, parsed once. */
 export interface InputFilter {
   readonly kind: InputKind
   readonly labels: Selector
   readonly namespaces: Selector | undefined
 }
 
-/** The filter of an input kind. Throws SelectorError for a selector that the schema let pass. */
+/** Returns the filter of an input kind. Throws SelectorError for a selector that the schema accepts. */
 export function inputFilter(kind: InputKind): InputFilter {
   return {
     kind,
@@ -66,12 +66,13 @@ export function inputFilter(kind: InputKind): InputFilter {
 }
 
 /**
- * What an object is to a parent. `input`: it is mapped. `none`: it is not in reach, does not match, or the parent itself controls it.
- * `stopped`: it would be an input, but its chain of maps is too long; its group is left as it is (Q5).
+ * The role of an object for a parent. `input`: it is mapped. `none`: it is in another namespace, does not match, or the
+ * parent itself controls it. `stopped`: it would be an input, but its chain of maps is too long; its group is left as
+ * it is (Q5).
  */
 export type InputRole = 'input' | 'none' | 'stopped'
 
-/** The role of one object of an input kind for one parent. */
+/** Returns the role of an object of an input kind for a parent. */
 export function inputRole(
   input: KubeObject,
   filter: InputFilter,

@@ -1,4 +1,5 @@
-// The opaque key of a group: the same for an input that is deleted and made again under its name, different for any two inputs (R25, Q6).
+// The opaque key of a group: the same for an input that is deleted and created again under its name, different for any
+// two inputs (R25, Q6).
 import { hash } from 'node:crypto'
 import type { Identity } from './identity.ts'
 import { formatIdentity } from './identity.ts'
@@ -8,8 +9,8 @@ const digits = 26
 const longestPrefix = 63 - digits - 1
 
 /**
- * A legal label value: a readable piece of the input's name and 26 base32 digits (130 bits) of the SHA-256 of its identity.
- * Keys of different inputs differ, whatever their names have in common.
+ * Returns the map key of an input, a valid label value: a readable prefix of the input's name and 26 base32 digits (130
+ * bits) of the SHA-256 of its identity.
  */
 export function mapKeyOf(input: Identity): string {
   const prefix = input.name
@@ -21,7 +22,7 @@ export function mapKeyOf(input: Identity): string {
   return prefix === '' ? tail : `${prefix}-${tail}`
 }
 
-/** A number in [0, 1) that a map key alone decides; spreads groups over time. */
+/** Returns a number in [0, 1) that depends on the map key alone; spreads groups over time. */
 export function fractionOf(mapKey: string): number {
   let value = 0
   for (const digit of mapKey.slice(-6)) value = value * 32 + Math.max(0, alphabet.indexOf(digit))
@@ -29,7 +30,7 @@ export function fractionOf(mapKey: string): number {
 }
 
 function base32(bytes: Uint8Array): string {
-  let text = ''
+  let encoded = ''
   let bits = 0
   let held = 0
   for (const byte of bytes) {
@@ -37,10 +38,10 @@ function base32(bytes: Uint8Array): string {
     bits += 8
     while (bits >= 5) {
       bits -= 5
-      text += alphabet.charAt((held >>> bits) & 31)
+      encoded += alphabet.charAt((held >>> bits) & 31)
     }
     held &= (1 << bits) - 1
-    if (text.length >= digits) break
+    if (encoded.length >= digits) break
   }
-  return text.slice(0, digits)
+  return encoded.slice(0, digits)
 }

@@ -1,4 +1,5 @@
-// What is done to the outputs of one group, as data: the shell carries it out, the commands print it. Start with planGroup.
+// The actions on the outputs of one group, as data: the controller carries them out, the commands print them. Start
+// with planGroup.
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isTerminating } from '@fairlead/kube'
 import type { MapResponse, TombstoneResponse, DesiredOutput } from './response.ts'
@@ -9,20 +10,20 @@ import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { OutputKind } from './resource.ts'
 
-/** Why something is kept as it is. */
+/** The reason why an output is kept as it is. */
 export type KeepReason =
   /** It is as the hook wants it. */
   | 'Unchanged'
-  /** It differs, and OnDelete leaves it so until somebody deletes it. */
+  /** It differs, and OnDelete leaves it as it is until a client deletes it. */
   | 'Drift'
-  /** It is on its way out; it is made anew once it is gone (Q27). */
+  /** It is being deleted; it is created again after its removal (Q27). */
   | 'Terminating'
   /** The tombstone hook keeps it. */
   | 'Kept'
   /** It would be deleted, but not everything is known (Q23). */
   | 'Held'
 
-/** One thing to do, with its reason. */
+/** One action, with its reason. */
 export type Action =
   | {
       readonly op: 'create'
@@ -41,7 +42,7 @@ export type Action =
       readonly op: 'delete'
       readonly observed: KubeObject
       readonly reason: 'NotWanted' | 'Detached' | 'Recreate'
-      /** For Recreate: what comes in its place once it is gone. */
+      /** For Recreate: the output that replaces it after its removal. */
       readonly next?: { readonly kind: OutputKind; readonly configuration: Configuration }
     }
   | {
@@ -59,10 +60,10 @@ export type Action =
       readonly message: string
     }
 
-/** What to do, deletes first (Q18). */
+/** The actions on a group, deletes first (Q18). */
 export type Plan = readonly Action[]
 
-/** What a plan is made from. */
+/** The observed state of a group that is planned against. */
 export interface ObservedGroup {
   readonly controllerName: string
   /** Field manager of our writes. */
@@ -70,35 +71,43 @@ export interface ObservedGroup {
   readonly parent: KubeObject
   /** The outputs of this group. */
   readonly observed: readonly KubeObject[]
-  /** What the cache holds under a name; finds strangers. */
+  /** Returns the object that has the name of an output; finds collisions. */
   readonly find: (kind: OutputKind, identity: Identity) => KubeObject | undefined
   /** False while anything is unknown: every delete becomes a `keep` (Q23). */
   readonly mayDelete: boolean
 }
 
-/** The plan that turns the observed outputs of a group into the wanted ones. Applied, its plan is empty. */
-export function planGroup(view: ObservedGroup, answer: MapResponse, mark: Provenance): Plan {
-  const wanted = new Map(answer.outputs.map((output) => [formatIdentity(output.identity), output]))
+/**
+ * Returns the plan that turns the observed outputs of a group into the desired ones. Once applied, the next plan is
+ * empty.
+ */
+export function planGroup(view: ObservedGroup, response: MapResponse, provenance: Provenance): Plan {
+  const desired = new Map(response.outputs.map((output) => [formatIdentity(output.identity), output]))
   const observed = new Map(view.observed.map((object) => [formatIdentity(identityOf(object)), object]))
   const deletes: Action[] = []
   const others: Action[] = []
   for (const [name, object] of observed) {
-    if (!wanted.has(name)) deletes.push(removal(view, object, 'NotWanted'))
+    if (!desired.has(name)) deletes.push(removal(view, object, 'NotWanted'))
   }
-  for (const [name, output] of wanted) {
+  for (const [name, output] of desired) {
     const object = observed.get(name)
     const action =
-      object === undefined ? creation(view, output, mark) : change(view, output, object, configurationOf(output, mark))
+      object === undefined
+        ? creation(view, output, provenance)
+        : change(view, output, object, configurationOf(output, provenance))
     if (action.op === 'delete') deletes.push(action)
     else others.push(action)
   }
   return [...deletes, ...others]
 }
 
-/** The plan for a group whose input is gone: what the tombstone hook keeps stays as it is, the rest goes. `answer` is undefined without a hook. */
-export function planDetached(view: ObservedGroup, answer: TombstoneResponse | undefined): Plan {
+/**
+ * Returns the plan for a group whose input is deleted: outputs that the tombstone hook keeps stay as they are, the
+ * others are deleted. `response` is undefined without a hook.
+ */
+export function planDetached(view: ObservedGroup, response: TombstoneResponse | undefined): Plan {
   return view.observed.map((object): Action =>
-    answer?.keep.has(formatIdentity(identityOf(object)))
+    response?.keep.has(formatIdentity(identityOf(object)))
       ? { op: 'keep', observed: object, reason: 'Kept' }
       : removal(view, object, 'Detached'),
   )
@@ -133,14 +142,17 @@ function change(
   }
 }
 
-function creation(view: ObservedGroup, output: DesiredOutput, mark: Provenance): Action {
+function creation(view: ObservedGroup, output: DesiredOutput, provenance: Provenance): Action {
   const existing = view.find(output.kind, output.identity)
   if (existing === undefined)
-    return { op: 'create', kind: output.kind, configuration: configurationOf(output, mark), reason: 'Missing' }
+    return { op: 'create', kind: output.kind, configuration: configurationOf(output, provenance), reason: 'Missing' }
   return refusal(view, output.identity, existing)
 }
 
-/** Why a name cannot be had: nothing that is not ours is ever taken over (Q38), and between two groups the first one has it (Q12). */
+/**
+ * Returns the refusal of a name: foreign objects are never taken over (Q38), and of two groups the first one keeps it
+ * (Q12).
+ */
 export function refusal(
   view: Pick<ObservedGroup, 'controllerName' | 'parent'>,
   identity: Identity,

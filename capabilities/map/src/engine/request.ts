@@ -1,11 +1,11 @@
-// What hooks are sent (R20-R22, Q10, Q22, Q32, Q34).
+// Requests to hooks (R20-R22, Q10, Q22, Q32, Q34).
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
 import type { HookVersion, MapController, MapHook } from '../api.ts'
 import type { ResolvedResource } from './resource.ts'
 import { kindKey } from './resource.ts'
 
-/** What requests leave out. */
+/** The fields that requests leave out. */
 export type Trim = MapHook['trim']
 
 /** Objects of one kind that a request carries. */
@@ -14,7 +14,7 @@ export interface ObjectsOfKind {
   readonly objects: readonly KubeObject[]
 }
 
-/** What a request is made of. */
+/** The content of a request. */
 export interface RequestFacts {
   readonly controller: MapController
   readonly parent: KubeObject
@@ -29,7 +29,7 @@ export interface RequestFacts {
   readonly trim: Trim
 }
 
-/** The body of a map or tombstone request. */
+/** Returns the body of a map or tombstone request. */
 export function hookRequest(facts: RequestFacts): JsonObject {
   const { controller, parent, mapKey, input, trim } = facts
   const trimmed = (object: KubeObject): JsonObject => asJson(trim === 'none' ? object : withoutManagedFields(object))
@@ -49,7 +49,7 @@ export function hookRequest(facts: RequestFacts): JsonObject {
   }
 }
 
-/** `{ "ConfigMap.v1": { "<key>": object } }`. Two rules may pick objects of one kind. */
+/** `{ "ConfigMap.v1": { "<key>": object } }`. Two rules may select objects of one kind. */
 function objectsByKind(
   kinds: readonly ObjectsOfKind[],
   keyed: (object: KubeObject) => string,
@@ -66,7 +66,10 @@ function objectsByKind(
 
 const trimmedObjects = new WeakMap<KubeObject, KubeObject>()
 
-/** The object without `metadata.managedFields`; cached, because parents and controllers are sent again and again. */
+/**
+ * Returns the object without `metadata.managedFields`; cached, because parents and controllers are sent again and
+ * again.
+ */
 function withoutManagedFields(object: KubeObject): KubeObject {
   if (object.metadata?.managedFields === undefined) return object
   const known = trimmedObjects.get(object)

@@ -1,4 +1,4 @@
-// A kind that a MapController names, once discovery has said what it is.
+// The kinds that a MapController names, resolved by discovery or from files.
 import type { InputResource, OutputResource, RelatedResource, UpdateMethod } from '../api.ts'
 
 /** A resource and its kind. `group` is '' for the core group. */
@@ -10,32 +10,32 @@ export interface ResolvedResource {
   readonly namespaced: boolean
 }
 
-/** An input kind and what narrows it. */
+/** An input kind and its selectors. */
 export interface InputKind extends ResolvedResource {
   readonly spec: InputResource
 }
 
-/** An output kind and what happens to outputs that differ. */
+/** An output kind and its update method. */
 export interface OutputKind extends ResolvedResource {
   readonly method: UpdateMethod
 }
 
-/** A related kind and the rule that picks its objects. */
+/** A related kind and the rule that selects its objects. */
 export interface RelatedKind extends ResolvedResource {
   readonly spec: RelatedResource
 }
 
-/** Adds what an output resource says about updates; OnDelete when it says nothing (Q11). */
+/** Returns an output kind with the update method of its spec; OnDelete when it has none (Q11). */
 export function outputKind(resource: ResolvedResource, spec: OutputResource): OutputKind {
   return { ...resource, method: spec.updateStrategy?.method ?? 'OnDelete' }
 }
 
-/** The outer key of object maps in hook requests: `ConfigMap.v1`, `Deployment.apps/v1` (Q10). */
+/** Returns the outer key of object maps in hook requests: `ConfigMap.v1`, `Deployment.apps/v1` (Q10). */
 export function kindKey(resource: { readonly kind: string; readonly apiVersion: string }): string {
   return `${resource.kind}.${resource.apiVersion}`
 }
 
-/** `volumesnapshots.snapshot.example.com`, or the plural alone for the core group. */
+/** Returns `volumesnapshots.snapshot.example.com`, or the plural alone for the core group. */
 export function groupResource(resource: { readonly plural: string; readonly group: string }): string {
   return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`
 }

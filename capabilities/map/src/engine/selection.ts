@@ -1,5 +1,5 @@
-// Which parents select which inputs, kept up to date by single changes (Q31): a change of an input looks only at parents that could select
-// it, a change of a parent only at that parent's inputs. Pure bookkeeping: it is told everything and asks nobody.
+// The inputs that parents select, updated by single changes (Q31): a change of an input visits only parents that could
+// select it, a change of a parent only that parent's inputs. Pure: it reads nothing but its arguments.
 import type { KubeObject } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
@@ -24,10 +24,11 @@ export interface SelectedParent {
 }
 
 interface MutableParent extends SelectedParent {
+  object: KubeObject
   readonly inputs: Map<string, InputRef>
 }
 
-/** What a change of an input did to one parent. */
+/** The effect of an input's change on one parent. */
 export interface InputMove {
   readonly parent: SelectedParent
   readonly mapKey: string
@@ -54,14 +55,14 @@ export class Selection {
     return this.#parents
   }
 
-  /** The parent of that identity text. */
+  /** Returns the parent of an identity in the form of {@link formatIdentity}. */
   byIdentity(identity: string): SelectedParent | undefined {
     return this.#byIdentity.get(identity)
   }
 
   /**
-   * A parent came or changed. `inputs` gives the objects of an input kind in a namespace ('' for all). Returns the parent, and the map keys
-   * that it selected before and does not any more.
+   * Adds or changes a parent. `inputs` returns the objects of an input kind in a namespace ('' for all). Returns the
+   * parent, and the map keys that it no longer selects.
    */
   setParent(
     object: KubeObject,
@@ -87,13 +88,13 @@ export class Selection {
     return { parent, left: before.filter((mapKey) => !parent.inputs.has(mapKey)) }
   }
 
-  /** A parent whose object changed in nothing that selects. */
+  /** Replaces the object of a parent whose selector did not change. */
   refreshParent(object: KubeObject): void {
     const parent = this.#parents.get(object.metadata.uid ?? '')
-    if (parent !== undefined) Object.assign(parent, { object })
+    if (parent !== undefined) parent.object = object
   }
 
-  /** A parent is gone. */
+  /** Removes a parent. Returns it, undefined when it is unknown. */
   removeParent(uid: string): SelectedParent | undefined {
     const parent = this.#parents.get(uid)
     if (parent === undefined) return undefined
@@ -103,7 +104,9 @@ export class Selection {
     return parent
   }
 
-  /** An input came, changed, or went (`object` undefined). Returns every parent that selected it before or does now. */
+  /**
+   * Adds, changes or removes (`object` undefined) an input. Returns every parent that selected it before or does now.
+   */
   setInput(kind: number, identity: Identity, object: KubeObject | undefined): InputMove[] {
     const mapKey = mapKeyOf(identity)
     const before = new Map<MutableParent, InputRef>()
@@ -173,7 +176,7 @@ export class Selection {
   }
 }
 
-/** Parents by one label that their inputs must have; those that require none apart. */
+/** Parents by one label that their inputs must have; those that require none are under ''. */
 class ParentBucket {
   readonly #byLabel = new Map<string, Set<MutableParent>>()
 
@@ -191,7 +194,7 @@ class ParentBucket {
     if (parents?.size === 0) this.#byLabel.delete(label)
   }
 
-  /** Adds the parents that an input with these labels might belong to. */
+  /** Adds the parents that may select an input with these labels. */
   collect(labels: Readonly<Record<string, string>>, into: Set<MutableParent>): void {
     for (const parent of this.#byLabel.get('') ?? []) into.add(parent)
     for (const name in labels) for (const parent of this.#byLabel.get(`${name}=${labels[name]}`) ?? []) into.add(parent)

@@ -1,5 +1,6 @@
-// The aggregated status of a parent (R18, R19, Q15): how many inputs, how many outputs, how many of them with each condition True.
-// Counts move with single changes, so a parent with 50,000 outputs costs no more per change than one with ten.
+// The aggregated status of a parent (R18, R19, Q15): numbers of inputs, of outputs, and of outputs with each condition
+// True. Counts are updated by single changes, so a parent with 50,000 outputs costs no more per change than one with
+// ten.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { ResolvedResource } from './resource.ts'
 import { groupResource } from './resource.ts'
@@ -30,12 +31,12 @@ class OutputCount {
 export class OutputCounts {
   readonly #counts: readonly OutputCount[]
 
-  /** `kinds` is how many output kinds there are; their positions are what {@link OutputCounts.count} takes. */
+  /** `kinds` is the number of output kinds; {@link OutputCounts.count} takes their positions. */
   constructor(kinds: number) {
     this.#counts = Array.from({ length: kinds }, () => new OutputCount())
   }
 
-  /** An output came (1) or went (-1). */
+  /** Counts an output that was added (1) or removed (-1). */
   count(kind: number, object: KubeObject, by: 1 | -1): void {
     this.#counts[kind]?.count(object, by)
   }
@@ -46,19 +47,19 @@ export class OutputCounts {
   }
 }
 
-/** What a parent's status says. */
+/** The content of a parent's status. */
 export interface StatusFacts {
   readonly generation: number | undefined
   readonly inputKinds: readonly ResolvedResource[]
-  /** How many inputs of each kind are mapped; undefined while that is not known. */
+  /** Number of inputs of each kind that are mapped; undefined while it is not known. */
   readonly inputTotals: readonly (number | undefined)[]
   readonly outputKinds: readonly ResolvedResource[]
   readonly outputs: OutputCounts
-  /** The status as it is: what is not known stays as it was counted last. */
+  /** The current status: counts that are not known stay as they are. */
   readonly before?: unknown
 }
 
-/** The status fields of a parent that are ours. */
+/** Returns our status fields of a parent. */
 export function parentStatus({
   generation,
   inputKinds,
@@ -86,20 +87,20 @@ function totalBefore(status: unknown, name: string): number | undefined {
   return typeof total === 'number' ? total : undefined
 }
 
-/** The plural of each kind, with the group where two kinds share a plural. */
+/** Returns the plural of each kind, with the group where two kinds share a plural. */
 function statusNames(kinds: readonly ResolvedResource[]): string[] {
   return kinds.map((kind) =>
     kinds.some((other) => other !== kind && other.plural === kind.plural) ? groupResource(kind) : kind.plural,
   )
 }
 
-/** The key of a condition type: its first letter lowered; one that would be `total` is qualified. */
+/** Returns the key of a condition type: its first letter in lower case; `conditionTotal` for a type Total. */
 function statusKey(type: string): string {
   const key = type.charAt(0).toLowerCase() + type.slice(1)
   return key === 'total' ? 'conditionTotal' : key
 }
 
-/** Type and truth of the conditions of an object; a type that stands twice counts once. */
+/** Returns the condition types of an object and whether they are True; a type that occurs twice counts once. */
 function conditionsOf(object: KubeObject): Map<string, boolean> {
   const found = new Map<string, boolean>()
   const status = object.status as { readonly conditions?: unknown } | null | undefined

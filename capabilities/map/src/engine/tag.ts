@@ -1,4 +1,4 @@
-// What marks an object as the output of a group: a label with the map key, annotations with the controller, the parent and the input (Q7).
+// The tag of an output: a label with the map key, annotations with the controller, the parent and the input (Q7).
 import type { KubeObject } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
 import { formatIdentity, parseIdentity } from './identity.ts'
@@ -12,14 +12,14 @@ export const controllerAnnotation = 'metacontroller.k8s.io/map-controller'
 export const parentAnnotation = 'metacontroller.k8s.io/map-parent'
 /** Annotation with the identity of the input. */
 export const inputAnnotation = 'metacontroller.k8s.io/map-input'
-/** Annotation that counts how many maps stand between an object and the first input (Q5). */
+/** Annotation with the number of maps between the first input and an object (Q5). */
 export const hopsAnnotation = 'metacontroller.k8s.io/map-hops'
-/** Annotation with the digest of what the hook asked for when the output was written last. */
+/** Annotation with the digest of the output that the hook wanted at the last write. */
 export const appliedAnnotation = 'metacontroller.k8s.io/map-applied'
-/** Annotation with the digest of the input and parent that the hook saw when the output was written last. */
+/** Annotation with the digest of the input and parent that the hook was sent at the last write. */
 export const seenAnnotation = 'metacontroller.k8s.io/map-seen'
 
-/** How many maps a chain may have before it is stopped (specs/map.md §1). */
+/** Longest chain of maps; an object of such a chain is not mapped any further (specs/map.md §1). */
 export const hopLimit = 8
 
 /** The tag of an output. */
@@ -30,7 +30,7 @@ export interface Tag {
   readonly mapKey: string
 }
 
-/** The tag that an object carries. Undefined when there is none, or when label and annotations contradict each other. */
+/** Returns the tag of an object; undefined when it has none, or when label and annotations contradict each other. */
 export function tagOf(object: KubeObject): Tag | undefined {
   const known = tags.get(object)
   if (known !== undefined) return known ?? undefined
@@ -39,7 +39,7 @@ export function tagOf(object: KubeObject): Tag | undefined {
   return tag
 }
 
-/** Objects are frozen and shared, and every controller asks for the tags of all: each is read once. */
+/** Parsed tags. Objects are frozen and shared, and every controller reads the tags of all: each is parsed once. */
 const tags = new WeakMap<KubeObject, Tag | null>()
 
 function readTag(object: KubeObject): Tag | undefined {
@@ -54,12 +54,12 @@ function readTag(object: KubeObject): Tag | undefined {
   return { controller, parent, input, mapKey }
 }
 
-/** Labels that carry a tag. */
+/** Returns the labels of a tag. */
 export function tagLabels(tag: Tag): Record<string, string> {
   return { [mapKeyLabel]: tag.mapKey }
 }
 
-/** Annotations that carry a tag; `hops` is how many maps the output is away from the first input. */
+/** Returns the annotations of a tag; `hops` is the number of maps between the first input and the output. */
 export function tagAnnotations(tag: Tag, hops: number): Record<string, string> {
   return {
     [controllerAnnotation]: tag.controller,
@@ -69,10 +69,10 @@ export function tagAnnotations(tag: Tag, hops: number): Record<string, string> {
   }
 }
 
-/** How many maps made this object: 0 for one that no map made. */
+/** Returns the number of maps that led to this object: 0 for an object that no map created. */
 export function hopsOf(object: KubeObject): number {
-  const text = object.metadata.annotations?.[hopsAnnotation]
-  if (text === undefined) return 0
-  const hops = Number(text)
+  const value = object.metadata.annotations?.[hopsAnnotation]
+  if (value === undefined) return 0
+  const hops = Number(value)
   return Number.isInteger(hops) && hops > 0 ? hops : 0
 }

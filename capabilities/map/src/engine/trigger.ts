@@ -1,17 +1,21 @@
-// Which changes ask a hook again (Q17), and the digest by which a restarted controller knows what changed while it was away.
+// The changes that call a hook again (Q17), and the digest by which a restarted controller finds changes that it
+// missed.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson, jsonEqual } from '@fairlead/kube'
 import type { InputResource, MapController } from '../api.ts'
 import { digest } from './digest.ts'
 import { seenAnnotation } from './tag.ts'
 
-/** A change of a parent asks all its groups: generation, labels or annotations moved. A change of status alone asks none. */
+/**
+ * Returns whether a change of a parent enqueues its groups: generation, labels or annotations differ. A status change
+ * does not.
+ */
 export function parentChangeMatters(old: KubeObject, parent: KubeObject): boolean {
   if (old.metadata.resourceVersion === parent.metadata.resourceVersion) return false
   return !sameContent(old, parent)
 }
 
-/** A change of an input asks its group, unless the input resource says that changes of this sort are noise. */
+/** Returns whether a change of an input enqueues its group: not when the input resource ignores such changes. */
 export function inputChangeMatters(old: KubeObject, input: KubeObject, resource: InputResource): boolean {
   if (old.metadata.resourceVersion === input.metadata.resourceVersion && old.metadata.uid === input.metadata.uid)
     return false
@@ -21,7 +25,10 @@ export function inputChangeMatters(old: KubeObject, input: KubeObject, resource:
   return resource.ignoreStatusChanges !== true || !sameContent(old, input)
 }
 
-/** Generation, labels, annotations and deletion are the same; for kinds without a generation everything but status is. */
+/**
+ * Returns whether generation, labels, annotations and deletion are the same; for kinds without a generation all but the
+ * status.
+ */
 function sameContent(old: KubeObject, object: KubeObject): boolean {
   const before = old.metadata
   const after = object.metadata
@@ -36,8 +43,9 @@ function sameContent(old: KubeObject, object: KubeObject): boolean {
 }
 
 /**
- * A digest of what a map hook is shown: the part of the input whose change matters, the parent without its status, and the controller's spec.
- * Outputs carry the digest of their last write, so that a restart finds the groups that changed meanwhile.
+ * Returns a digest of the objects that a map hook is sent: the part of the input whose change matters, the parent
+ * without its status, and the controller's spec. Outputs carry the digest of their last write, so that a restart finds
+ * the groups that changed meanwhile.
  */
 export function seenDigest(
   controller: MapController,
@@ -52,7 +60,7 @@ export function seenDigest(
   })
 }
 
-/** Some output of a group was written when the hook saw exactly this. */
+/** Returns whether some output of a group was written when the hook was sent objects of this digest. */
 export function wasSeen(outputs: readonly KubeObject[], seen: string): boolean {
   return outputs.some((output) => output.metadata.annotations?.[seenAnnotation] === seen)
 }
@@ -69,11 +77,11 @@ function relevantInput(input: KubeObject, resource: InputResource): unknown {
 const digests = new WeakMap<object, string>()
 
 function controllerDigest(controller: MapController): string {
-  return remembered(controller, () => digest({ uid: controller.metadata.uid, spec: controller.spec }))
+  return cachedDigest(controller, () => digest({ uid: controller.metadata.uid, spec: controller.spec }))
 }
 
 function parentDigest(parent: KubeObject): string {
-  return remembered(parent, () =>
+  return cachedDigest(parent, () =>
     digest({
       uid: parent.metadata.uid,
       labels: parent.metadata.labels,
@@ -83,13 +91,13 @@ function parentDigest(parent: KubeObject): string {
   )
 }
 
-function remembered(object: object, compute: () => string): string {
+function cachedDigest(object: object, compute: () => string): string {
   const known = digests.get(object) ?? compute()
   digests.set(object, known)
   return known
 }
 
-/** Everything but metadata and status. */
+/** Returns all fields but metadata and status. */
 function contentOf(object: KubeObject): JsonObject {
   const { metadata: _metadata, status: _status, ...content } = asJson(object)
   return content

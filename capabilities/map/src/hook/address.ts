@@ -1,5 +1,5 @@
-// Resolves the host of a hook for controllers that run outside the cluster: `<service>.<namespace>[.svc]` is looked up as the
-// Service that it names.
+// Resolves the host of a hook for controllers that run outside the cluster: `<service>.<namespace>[.svc]` is looked up
+// as the Service that it names.
 import type { Client } from '@fairlead/client'
 import { kind } from '@fairlead/client'
 import type { HookResolver } from '@fairlead/controller'
@@ -43,8 +43,8 @@ const endpointSlices = kind<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice
 const maxAge = 10_000
 
 /**
- * Resolves names of Services by the Service itself (ExternalName, or a ready endpoint), else by the table given. Names of
- * another form are left to DNS. Throws when a name has the form of a Service and neither resolves it.
+ * Resolves names of Services by the Service itself (ExternalName, or a ready endpoint), else by the table given. Names
+ * of another form are left to DNS. Throws when a name has the form of a Service and neither resolves it.
  */
 export function serviceResolver(options: ResolverOptions): HookResolver {
   const cache = new Map<string, { readonly until: number; readonly address: Address | undefined }>()

@@ -1,5 +1,5 @@
-// TLS and credentials of a webhook, from its own fields or from the endpointConfigs entry of its host. They are read again
-// periodically, so that a rotated certificate or token takes effect without a change of the MapController.
+// TLS and credentials of a webhook, from its own fields or from the endpointConfigs entry of its host. They are read
+// again periodically, so that a rotated certificate or token takes effect without a change of the MapController.
 import type { Client } from '@fairlead/client'
 import { ConfigMap, Secret } from '@fairlead/client'
 import type { HookAuthorization, HookEndpoint, HookTls } from '@fairlead/controller'
@@ -19,7 +19,10 @@ const maxAge = 60_000
 /** The credentials that a webhook is called with, and the certificates that are trusted. */
 export type Credentials = Pick<HookEndpoint, 'tls' | 'authorization'>
 
-/** The credentials of one webhook. A webhook with any such field of its own ignores `endpointConfigs`, as in Metacontroller. */
+/**
+ * The credentials of one webhook. A webhook with any such field of its own ignores `endpointConfigs`, as in
+ * Metacontroller.
+ */
 export class WebhookCredentials {
   readonly #client: Client
   readonly #clock: Clock
@@ -36,7 +39,10 @@ export class WebhookCredentials {
     this.#source = hasOwn ? webhook : configs.find(({ host }) => host === url.host || host === url.hostname)
   }
 
-  /** Returns the current credentials. Throws RemoteError `CredentialsMissing` when a Secret, ConfigMap or entry does not exist. */
+  /**
+   * Returns the current credentials. Throws RemoteError `CredentialsMissing` when a Secret, ConfigMap or entry does not
+   * exist.
+   */
   async get(): Promise<Credentials> {
     if (this.#source === undefined) return {}
     if (this.#clock.now() >= this.#until) {

@@ -119,12 +119,14 @@ export class WebhookHook implements Hook {
   }
 }
 
-/** Gateways respond with these when the server is down: the failure concerns every group, not only the one that called. */
+/**
+ * Gateways respond with these when the server is down: the failure concerns every group, not only the one that called.
+ */
 const unavailable = new Set([502, 503, 504])
 
 /**
- * Returns the error to throw. A server that responded is up: an error for one group is not an outage, so it becomes a RemoteError
- * of that group alone, and the successes of other groups do not retry it.
+ * Returns the error to throw. A server that responded is up: an error for one group is not an outage, so it becomes a
+ * RemoteError of that group alone, and the successes of other groups do not retry it.
  */
 function asHookFailure(error: unknown): unknown {
   if (!(error instanceof HookError)) return error

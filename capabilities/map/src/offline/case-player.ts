@@ -1,5 +1,5 @@
-// Plays cases with the engine alone: renders the controller over the state of a case and applies the plans to it. Start with
-// playCase.
+// Plays cases with the engine alone: renders the controller over the state of a case and applies the plans to it. Start
+// with playCase.
 import { KindCatalog } from '@fairlead/offline'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { MapController } from '../api.ts'

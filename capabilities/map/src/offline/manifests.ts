@@ -13,8 +13,8 @@ export interface MapManifests {
 }
 
 /**
- * Reads manifests with the defaults of their schemas. Throws ManifestError for a file that cannot be read and for objects that
- * an API server would refuse.
+ * Reads manifests with the defaults of their schemas. Throws ManifestError for a file that cannot be read and for
+ * objects that an API server would refuse.
  */
 export async function readMapManifests(paths: readonly string[], stdin: () => Promise<string>): Promise<MapManifests> {
   const manifests = await readManifests(paths, { stdin })

@@ -1,6 +1,6 @@
-// A case of a MapController: a state, a trigger and the wanted result. `fairlead map test` plays cases with the engine alone;
-// Fairlead's own tests play the same files with a running controller. References to objects are `Kind/namespace/name`, or
-// `Kind/name` for cluster-scoped ones.
+// A case of a MapController: a state, a trigger and the wanted result. `fairlead map test` plays cases with the engine
+// alone; Fairlead's own tests play the same files with a running controller. References to objects are
+// `Kind/namespace/name`, or `Kind/name` for cluster-scoped ones.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import type { MapControllerSpec } from '../api.ts'
 import type { HookName } from '../engine/hook.ts'

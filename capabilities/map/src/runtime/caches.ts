@@ -46,8 +46,8 @@ export function clientKind(resource: ResolvedResource): Kind {
 }
 
 /**
- * Informers in use until disposed. Outputs are watched by their label alone, so that a cluster full of Secrets is not held
- * in memory.
+ * Informers in use until disposed. Outputs are watched by their label alone, so that a cluster full of Secrets is not
+ * held in memory.
  */
 export class Caches implements Disposable {
   readonly parents: Informer

@@ -1,5 +1,5 @@
-// The parents, inputs and outputs of one MapController, kept up to date by the events of its caches; says which groups an
-// event enqueues. Start with GroupIndex.fill.
+// The parents, inputs and outputs of one MapController, kept up to date by the events of its caches; says which groups
+// an event enqueues. Start with GroupIndex.fill.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ObjectChange } from '@fairlead/controller'
 import { isTerminating, jsonEqual, parseKey } from '@fairlead/kube'
@@ -36,7 +36,7 @@ export interface GroupEvents {
   onParentsChanged(): void
 }
 
-/** How many objects are read between two pauses, so that the event loop stays responsive. */
+/** Number of objects that are read between two pauses, so that the event loop stays responsive. */
 const chunk = 500
 /** Milliseconds between two rounds that changes of related objects cause, for each parent. */
 const relatedPause = 1000
@@ -104,7 +104,9 @@ export class GroupIndex implements CacheListener, Disposable {
     return new Set([...parent.inputs.keys(), ...this.outputs.groupsOf(parent.uid, parent.identity).keys()])
   }
 
-  /** Returns the group that an object of an output kind belongs to: its own, or for an orphan the one that may adopt it. */
+  /**
+   * Returns the group that an object of an output kind belongs to: its own, or for an orphan the one that may adopt it.
+   */
   groupOf(object: KubeObject): GroupRef[] {
     const role = this.outputs.roleOf(object)
     if (role.role === 'foreign') return []
@@ -125,8 +127,8 @@ export class GroupIndex implements CacheListener, Disposable {
   }
 
   /**
-   * Returns the namespace that decides on the shard of a group: the parent's, or the input's where the parent has none (design
-   * decision 11).
+   * Returns the namespace that decides on the shard of a group: the parent's, or the input's where the parent has none
+   * (design decision 11).
    */
   namespaceOf({ parent, mapKey }: GroupRef): string | undefined {
     const selected = this.selection.parents.get(parent)

@@ -33,7 +33,10 @@ interface PendingWrite extends Pick<OutputWrite, 'before' | 'after'> {
 
 /** Milliseconds between two checks of a cache that lags behind our own writes. */
 const lagPause = 20
-/** Milliseconds after which a write that never reached the cache is given up: the watch reports it later, or a relist does. */
+/**
+ * Milliseconds after which a write that never reached the cache is given up: the watch reports it later, or a relist
+ * does.
+ */
 const lagLimit = 10_000
 
 /** The state of all groups of one run. */
@@ -70,7 +73,10 @@ export class GroupState {
     this.#firstRound.add(groupId(group))
   }
 
-  /** Returns the milliseconds that a group must still wait: its hook asked for it, or the cache lags behind its own writes. */
+  /**
+   * Returns the milliseconds that a group must still wait: its hook asked for it, or the cache lags behind its own
+   * writes.
+   */
   waitFor(group: GroupRef): number {
     const id = groupId(group)
     const now = this.#clock.now()

@@ -52,7 +52,7 @@ export interface MapRunOptions {
 
 /** Calls in flight at a time, for each MapController (Q40). */
 const concurrentCalls = 32
-/** How many groups are enqueued between two pauses at the start, so that the event loop stays responsive. */
+/** Number of groups that are enqueued between two pauses at the start, so that the event loop stays responsive. */
 const chunk = 500
 
 /** Runs one MapController in one generation of its spec. */
@@ -285,8 +285,8 @@ export class MapRun implements AsyncDisposable {
   }
 
   /**
-   * Of the groups in the namespaces wanted, reconciles those without outputs, changed and detached ones at once and each of
-   * the others once within the period (specs/map.md §1).
+   * Of the groups in the namespaces wanted, reconciles those without outputs, changed and detached ones at once and
+   * each of the others once within the period (specs/map.md §1).
    */
   async #enqueueFirst(isWanted: (namespace: string | undefined) => boolean): Promise<void> {
     let enqueued = 0

@@ -1,4 +1,5 @@
-// Watches names that foreign objects have: each by itself, so that the group that needs the name is enqueued once it is free.
+// Watches names that foreign objects have: each by itself, so that the group that needs the name is enqueued once it is
+// free.
 import { kindOfObject } from '@fairlead/client'
 import type { InformerPool } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'

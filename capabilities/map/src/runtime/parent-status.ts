@@ -1,4 +1,5 @@
-// Writes the status of parents: only our own fields, only when they changed, at most once a second for each parent (Q15).
+// Writes the status of parents: only our own fields, only when they changed, at most once a second for each parent
+// (Q15).
 import type { Client } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
 import { asJson, isConflict, isForbidden, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
@@ -187,7 +188,10 @@ function ownFields(object: KubeObject, status: JsonObject): JsonObject {
   return pick(observed, status) as JsonObject
 }
 
-/** Picks the fields of `value` that `like` has: kinds by name, and within a kind every count, so that a removed count is a change. */
+/**
+ * Picks the fields of `value` that `like` has: kinds by name, and within a kind every count, so that a removed count is
+ * a change.
+ */
 function pick(value: JsonObject, like: JsonObject): JsonValue {
   const picked: Record<string, JsonValue> = {}
   for (const field of Object.keys(like)) {

@@ -10,8 +10,8 @@ import type { LiveCluster } from './live-cluster.ts'
 import type { GroupWriter } from './writer.ts'
 
 /**
- * Reconciles a group. Throws RemoteError for a failure of a hook, HookBusyError when it asks to retry later, WriteError and
- * StatusError for writes that failed.
+ * Reconciles a group. Throws RemoteError for a failure of a hook, HookBusyError when it asks to retry later, WriteError
+ * and StatusError for writes that failed.
  */
 export async function reconcileGroup(
   cluster: LiveCluster,

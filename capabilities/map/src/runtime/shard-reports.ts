@@ -1,4 +1,5 @@
-// Reports of failing groups between replicas: one entry of `status.shards` per shard, written by the replica that owns it.
+// Reports of failing groups between replicas: one entry of `status.shards` per shard, written by the replica that owns
+// it.
 import type { Client } from '@fairlead/client'
 import type { Shards } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'

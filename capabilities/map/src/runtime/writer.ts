@@ -10,7 +10,8 @@ import { refusal } from '../engine/plan.ts'
 
 /**
  * A part of a plan could not be carried out. The message says which and why.
- * - `NameTaken`: an object that this controller does not own has the name of an output. It is left as it is; the output is created when the name is free.
+ * - `NameTaken`: an object that this controller does not own has the name of an output. It is left as it is; the output
+ *   is created when the name is free.
  * - `OtherGroup`: an output of another input has the name. It is left as it is.
  * - `CacheBehind`: an object was just written and is not in the cache yet. Resolves itself; no event.
  * - `WriteFailed`: several writes failed, or the server refused one; the message has the reasons.
@@ -85,8 +86,9 @@ export class GroupWriter {
   }
 
   /**
-   * Makes an orphan that names this parent its output again (Q8): reads the parent from the server, and the orphan must be as it was
-   * observed. Returns it. The owner reference is patched in: an apply would have to repeat every field that was ever applied.
+   * Makes an orphan that names this parent its output again (Q8): reads the parent from the server, and the orphan must
+   * be as it was observed. Returns it. The owner reference is patched in: an apply would have to repeat every field
+   * that was ever applied.
    */
   async adopt(orphan: KubeObject): Promise<KubeObject | undefined> {
     const { client, parent, onWrite } = this.#options

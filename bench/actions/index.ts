@@ -31,7 +31,7 @@ function menus(): Figure {
   const found = new Map(actionMaps().map((map) => [`${map.metadata.namespace!}/${map.metadata.name!}`, map]))
   const times: number[] = []
   let actions = 0
-  for (let turn = 0; turn < runs; turn++) {
+  for (let round = 0; round < runs; round++) {
     const catalog = new Catalog(kams(), (namespace, name) => found.get(`${namespace}/${name}`))
     const begin = performance.now()
     actions = 0
@@ -51,7 +51,7 @@ function mapping(): Figure {
   const catalog = new Catalog(kams(), () => undefined)
   const target = targetOf(deployment(1))
   const times: number[] = []
-  for (let turn = 0; turn < runs; turn++) {
+  for (let round = 0; round < runs; round++) {
     const begin = performance.now()
     for (let count = 0; count < 10_000; count++) catalog.candidates(target)
     times.push(10_000 / ((performance.now() - begin) / 1000))
@@ -86,8 +86,8 @@ async function freshness(client: Client, source: LiveCatalog): Promise<Figure> {
   await client.create(kam('fresh', 1, ['fresh']))
   const object = deployment(1)
   const times: number[] = []
-  for (let turn = 0; turn < runs; turn++) {
-    const text = JSON.stringify([{ name: `a${turn}`, 'url-pattern': 'x' }])
+  for (let round = 0; round < runs; round++) {
+    const text = JSON.stringify([{ name: `a${round}`, 'url-pattern': 'x' }])
     await client.apply({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -95,7 +95,7 @@ async function freshness(client: Client, source: LiveCatalog): Promise<Figure> {
       data: { 'url-actions': text },
     })
     const begin = performance.now()
-    while (source.catalog().resolve(object).merged.actions[0]?.name !== `a${turn}`) await new Promise(setImmediate)
+    while (source.catalog().resolve(object).merged.actions[0]?.name !== `a${round}`) await new Promise(setImmediate)
     times.push(performance.now() - begin)
   }
   const reached = Math.max(...times)
@@ -125,7 +125,7 @@ async function all(client: Client, source: LiveCatalog): Promise<Figure> {
       .catalog()
       .resolve(deployment(1))
       .merged.actions.filter(({ name }) => name.startsWith('all-')).length
-  for (let turn = 0; turn < 1000 && shown() < count; turn++) await new Promise(setImmediate)
+  for (let round = 0; round < 1000 && shown() < count; round++) await new Promise(setImmediate)
   const jobs = runsOf((await client.list({ apiVersion: 'batch/v1', kind: 'Job' })).items).length
   return {
     figure: `${count} mappings, maps and jobs`,

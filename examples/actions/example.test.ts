@@ -91,9 +91,9 @@ const seedCandidates = [
 ]
 
 describe('the actions example', () => {
-  test("tells the seed's five candidates in the seed's order, and what became of them", async () => {
+  test("explains the seed's five candidates in the seed's order, with their states", async () => {
     const { code, out, err } = await fairlead('why', ['deployment/trader'])
-    const [candidates = '', came = ''] = out.split('\n\n')
+    const [candidates = '', results = ''] = out.split('\n\n')
     expect(candidates.split('\n').map((line) => line.split(' in ')[0])).toEqual(seedCandidates)
     expect(candidates.split('\n').map((line) => line.split(': ').at(-1))).toEqual([
       'merged',
@@ -102,14 +102,14 @@ describe('the actions example', () => {
       'merged, replaces what follows',
       'cut by a map with policy replace',
     ])
-    expect(came).toBe(
+    expect(results).toBe(
       '\nurl klog: from stocktrader/stocktrader.actions.deployment-liberty.trader, instead of appsody/appsody.actions.deployment\nurl appsody-action: from appsody/appsody.actions.deployment\ncmd trace: from stocktrader/stocktrader.actions.deployment-liberty.trader'.trim(),
     )
     expect(err).toContain('using the one in stocktrader')
     expect(code).toBe(0)
   })
 
-  test("gives the five lines for the seed's objects as written, without a cluster", async () => {
+  test("prints the five lines for the seed's objects as written, without a cluster", async () => {
     const { code, out } = await fairlead('why', [undefined], {
       filename: [`${folder}/seed/trader.yaml`],
       kam: [`${folder}/seed/mappings.yaml`],
@@ -128,7 +128,7 @@ describe('the actions example', () => {
     ])
   })
 
-  test('runs a command with inputs and shows its log, its history and its Job', async () => {
+  test('runs a command with inputs, and prints its log and history', async () => {
     const ran = await fairlead('run', ['deployment/trader', 'trace'], {
       namespace: 'stocktrader',
       input: ['spec=*=all; $(reboot)'],
@@ -159,7 +159,7 @@ describe('the actions example', () => {
     })
   })
 
-  test('does the same through HTTP for a user who may', async () => {
+  test('runs the command over HTTP for a user with the right', async () => {
     const menu = await call(as('trudy'), 'GET', `/api/actions${trader}`)
     expect(
       (menu.body as { actions: { name: string; isAllowed: boolean }[] }).actions.map(({ name, isAllowed }) => [
@@ -192,7 +192,7 @@ describe('the actions example', () => {
     })
   })
 
-  test('answers 403 to a user who may see and not run, and to one who may not see', async () => {
+  test('responds with 403 to users without the right to run or to see', async () => {
     const before = (await admin.list({ apiVersion: 'batch/v1', kind: 'Job' }, { namespace: 'kappnav' })).items.length
     const menu = await call(as('victor'), 'GET', `/api/actions${trader}`)
     expect(
@@ -236,7 +236,7 @@ describe('the actions example', () => {
     expect(unknown).toEqual([])
   })
 
-  test('says of the mappings that every rule is used', async () => {
+  test('reports in the status of mappings that all rules are used', async () => {
     const { status } = await admin.get(
       { apiVersion: 'actions.kappnav.io/v1beta1', kind: 'KindActionMapping' },
       'appsody/appsody',

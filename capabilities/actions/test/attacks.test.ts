@@ -22,7 +22,7 @@ const command = (pattern: string, more: JsonObject = {}): JsonObject => ({
   inputs: { f: { fields: { x: { type: 'string' }, ...more } } },
 })
 
-describe('what a user types', () => {
+describe('an input of a user', () => {
   test.each([
     'a b',
     '"',
@@ -52,20 +52,20 @@ describe('what a user types', () => {
     },
   )
 
-  test('may stand in a shell script as a plain word', async () => {
+  test('is substituted in a shell script when it is a plain word', async () => {
     expect(
       await commandsOf(command('sh -c "set-level ${input.x}"'), 'a', { x: 'com.example=debug' }, sandbox.run),
     ).toEqual([['sh', '-c', 'set-level com.example=debug']])
   })
 
-  test('cannot choose further pods through the pod token', async () => {
+  test('cannot select pods by containing the pod token', async () => {
     expect(await commandsOf(command('run ${input.x} y'), 'a', { x: 'path:podName:string' }, sandbox.run)).toEqual([
       ['run', 'path:podName:string', 'y'],
     ])
   })
 
   test.each([['__proto__'], ['constructor'], ['toString'], ['hasOwnProperty']])(
-    'is no field because objects inherit it: %s',
+    'is not a field only because JavaScript objects inherit it: %s',
     async (name) => {
       const body = JSON.parse(`{"x": "1", ${JSON.stringify(name)}: "2"}`) as JsonObject
       await expect(commandsOf(command('run ${input.x}'), 'a', body, sandbox.run)).rejects.toThrow(InputError)
@@ -76,8 +76,8 @@ describe('what a user types', () => {
   )
 })
 
-describe('what a resource holds', () => {
-  test('is put in as it is and never resolved again', async () => {
+describe('a value of a resource', () => {
+  test('is substituted verbatim and never resolved as a pattern', async () => {
     const set = merged(map('m', {}))
     const resource = {
       ...trader,
@@ -101,8 +101,8 @@ describe('what a resource holds', () => {
   })
 })
 
-describe('patterns that grow', () => {
-  test('are stopped', async () => {
+describe('a pattern', () => {
+  test('that grows exponentially fails with TooLarge', async () => {
     const variables = Object.fromEntries(
       Array.from({ length: 40 }, (_value, index) => [`v${index}`, `\${var.v${index + 1}}\${var.v${index + 1}}`]),
     )
@@ -118,7 +118,7 @@ describe('patterns that grow', () => {
     await expect(resolver.resolve('${var.v0}')).rejects.toMatchObject({ code: 'TooLarge' })
   })
 
-  test('end at a cycle', async () => {
+  test('with a cycle of variables fails with Cycle, or gives the default', async () => {
     const set = merged(map('m', { variables: { a: '${var.b}', b: '${var.a}' } }))
     const resolver = new PatternResolver({
       resource: {},
@@ -132,7 +132,7 @@ describe('patterns that grow', () => {
     expect(await resolver.resolve('${var.a,default.x}${var.a,default.y}')).toEqual({ value: 'xy' })
   })
 
-  test('of a thousand nested arguments are refused', async () => {
+  test('with a thousand nested arguments is invalid', async () => {
     const set = merged(map('m', {}))
     const resolver = new PatternResolver({
       resource: {},
@@ -148,32 +148,36 @@ describe('patterns that grow', () => {
   })
 })
 
-describe('snippets', () => {
+describe('a snippet', () => {
   test.each([
-    ['loop', 'function f() { while (true); }', /50 ms/],
-    ['loop and catch it', 'function f() { for (;;) { try { for (;;); } catch (e) {} } }', /50 ms/],
-    ['loop while they are loaded', 'function f() {} while (true);', /50 ms/],
+    ['loops', 'function f() { while (true); }', /50 ms/],
+    ['loops and catches', 'function f() { for (;;) { try { for (;;); } catch (e) {} } }', /50 ms/],
+    ['loops while it is loaded', 'function f() {} while (true);', /50 ms/],
     [
-      'loop where the interpreter does not look',
+      'loops without calling the interrupt handler',
       'function f() { return [].lastIndexOf.call({length: 9007199254740991}, 1); }',
       /50 ms/,
     ],
-    ['match for ever', 'function f() { return /(a+)+b/.test(new Array(40).join("a")); }', /50 ms/],
-    ['loop when they become a text', 'function f() { return {toString: function () { while (true); }}; }', /50 ms/],
-    ['allocate', 'function f() { var a = []; for (;;) a.push(new Array(100000).join("x")); }', /memory|50 ms/],
-    ['allocate at once', 'function f() { return new Array(1 << 28).join("xxxxxxxx"); }', /memory|50 ms/],
-    ['call themselves', 'function f() { return f(); }', /stack/],
-    ['throw', 'function f() { throw new Error("no"); }', /no/],
-    ['return nothing', 'function f() {}', /nothing/],
-    ['have no entry', 'var f = () => 1', /function name/],
-    ['do not parse', 'function f( {', /SyntaxError/],
-  ])('that %s give an error', async (_what, source, message) => {
+    ['backtracks forever', 'function f() { return /(a+)+b/.test(new Array(40).join("a")); }', /50 ms/],
+    ['loops in toString', 'function f() { return {toString: function () { while (true); }}; }', /50 ms/],
+    [
+      'allocates without end',
+      'function f() { var a = []; for (;;) a.push(new Array(100000).join("x")); }',
+      /memory|50 ms/,
+    ],
+    ['allocates at once', 'function f() { return new Array(1 << 28).join("xxxxxxxx"); }', /memory|50 ms/],
+    ['recurses without end', 'function f() { return f(); }', /stack/],
+    ['throws', 'function f() { throw new Error("no"); }', /no/],
+    ['returns nothing', 'function f() {}', /nothing/],
+    ['has no function declaration', 'var f = () => 1', /function name/],
+    ['does not parse', 'function f( {', /SyntaxError/],
+  ])('that %s fails, and the next one runs', async (_what, source, message) => {
     await expect(sandbox.run(source, [])).rejects.toThrow(message)
     await expect(sandbox.run(source, [])).rejects.toThrow(SnippetError)
     expect(await sandbox.run('function after() { return "fine"; }', [])).toBe('fine')
   })
 
-  test('see nothing of ours', async () => {
+  test('has no access to Node or to browser APIs', async () => {
     const names = [
       'process',
       'require',
@@ -204,14 +208,14 @@ describe('snippets', () => {
     await expect(sandbox.run('function f() { return import("node:fs"); }', [])).resolves.toBe('[object Promise]')
   })
 
-  test('leave nothing behind for the next', async () => {
+  test('leaves no global state for the next one', async () => {
     await sandbox.run('function f() { globalThis.left = 1; Object.prototype.left = 2; String = null; return "x"; }', [])
     expect(await sandbox.run('function f() { return typeof left + typeof ({}).left + typeof String; }', [])).toBe(
       'undefinedundefinedfunction',
     )
   })
 
-  test('take their arguments as texts', async () => {
+  test('takes its arguments as strings', async () => {
     expect(
       await sandbox.run('function f(a, b) { return a + "|" + b + "|" + typeof a; }', [
         '");throw 1;("',
@@ -221,8 +225,8 @@ describe('snippets', () => {
   })
 })
 
-describe('maps', () => {
-  test('with __proto__ are maps as any other', () => {
+describe('an action map', () => {
+  test('with __proto__ as key does not change prototypes', () => {
     const data = {
       'url-actions': '[{"name": "__proto__", "url-pattern": "x", "__proto__": {"polluted": 1}}]',
       variables: '{"__proto__": {"polluted": "1"}, "constructor": "c"}',
@@ -237,7 +241,7 @@ describe('maps', () => {
     )
   })
 
-  test('of 5 MB are refused with a message, and others still count', () => {
+  test('of 5 MB is ignored with a problem, and other maps are used', () => {
     const huge = map('kappnav.actions.deployment', {
       'url-actions': `[{"name": "x", "text": "${'x'.repeat(5_000_000)}"}]`,
     })
@@ -265,7 +269,7 @@ describe('maps', () => {
     ['text after it', '[] []'],
     ['a trailing comma in an object', '[{"name": "a",}]'],
     ['nothing at all', ''],
-  ])('with %s are told of, and their other keys count', (_what, text) => {
+  ])('with %s has a problem for that key, and its other keys are used', (_what, text) => {
     const parsed = parseActionMap(
       map('m', { 'url-actions': text, 'cmd-actions': [{ name: 'ok', image: 'i', 'cmd-pattern': 'x' }] }),
     )
@@ -273,7 +277,7 @@ describe('maps', () => {
     expect(parsed.actions['cmd-actions'].map(({ name }) => name)).toEqual(['ok'])
   })
 
-  test('may hold data that are no texts', () => {
+  test('with data that are not strings has problems, and does not throw', () => {
     const broken = {
       metadata: { name: 'm', namespace: 'n' },
       data: { 'url-actions': 5, inputs: ['x'], variables: null },
@@ -286,8 +290,8 @@ describe('maps', () => {
   })
 })
 
-describe('10,000 rules', () => {
-  test('all count, in order', () => {
+describe('a catalog of 10,000 rules', () => {
+  test('returns the candidates of all rules in order', () => {
     const rules = Array.from({ length: 10_000 }, (_value, index) => ({
       apiVersion: '*/*',
       kind: index % 2 === 0 ? '*' : 'Deployment',
@@ -303,7 +307,7 @@ describe('10,000 rules', () => {
     expect(candidates.slice(5000, 5002).map(({ name }) => name)).toEqual(['m0', 'm2'])
   })
 
-  test('of one mapping that are all wrong leave other mappings alone', () => {
+  test('of one invalid mapping does not affect other mappings', () => {
     const wrong = kam(
       'wrong',
       Array.from(

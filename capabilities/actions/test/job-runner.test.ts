@@ -79,7 +79,7 @@ async function ended(
 }
 
 describe('the job runner', () => {
-  test('runs a command and keeps what it prints on both streams', async () => {
+  test('runs a command and keeps the output of both streams', async () => {
     expect(
       await ended(
         job('prints', [
@@ -96,7 +96,7 @@ describe('the job runner', () => {
     })
   })
 
-  test('gives literal variables, and nothing of its own environment', async () => {
+  test('passes literal variables, and none of its own environment', async () => {
     process.env['FAIRLEAD_TEST_SECRET'] = 'secret'
     const { log } = await ended(
       job(
@@ -126,13 +126,13 @@ describe('the job runner', () => {
       'Failed BackoffLimitExceeded',
       'output exceeded',
     ],
-  ] as const)('ends a Job that %s', async (name, command, spec, condition, log) => {
+  ] as const)('marks as failed the Job "%s"', async (name, command, spec, condition, log) => {
     const result = await ended(job(name, command, spec))
     expect(result).toMatchObject({ condition, phase: 'Failed' })
     expect(result.log).toContain(log)
   })
 
-  test('ends the command of a Job that is deleted', async () => {
+  test('kills the command of a Job that is deleted', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
     await client.create(job('deleted', [node, '-e', 'console.log(process.pid); setInterval(() => {}, 1000)']))
     const { name } = (
@@ -162,7 +162,7 @@ describe('the job runner', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('says why a service account cannot be used', async () => {
+  test('logs why a service account cannot be used', async () => {
     await using own = new AsyncDisposableStack()
     const runner = new JobRunner({
       mode: 'process',
@@ -174,7 +174,7 @@ describe('the job runner', () => {
     expect(result.log).toContain('serviceaccounts "x" not found')
   })
 
-  test('hands commands to a container engine as they are', async () => {
+  test('passes commands to a container engine unchanged', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
     const path = process.env['PATH']
     writeFileSync(join(folder, 'podman'), `#!${node}\nconsole.log(JSON.stringify(process.argv.slice(2)))\n`, {

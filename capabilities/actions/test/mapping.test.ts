@@ -43,7 +43,7 @@ describe('a rule', () => {
     ['v1', '*/v1', false],
     ['v1', 'core/v1', false],
     ['v1', 'v*', false],
-  ])('%s fits apiVersion %s: %s', (apiVersion, pattern, fits) => {
+  ])('for apiVersion %s with pattern %s matches: %s', (apiVersion, pattern, fits) => {
     expect(names([rule({ apiVersion: pattern })], target({ apiVersion, kind: 'Service' })).length === 1).toBe(fits)
   })
 
@@ -54,7 +54,7 @@ describe('a rule', () => {
     ['*', '', false],
     ['Lib*', 'liberty', false],
     ['Node', 'liberty', false],
-  ])('of subkind %s fits subkind "%s": %s', (subkind, has, fits) => {
+  ])('with subkind %s matches a resource with subkind "%s": %s', (subkind, has, fits) => {
     expect(names([rule({ subkind })], target({ subkind: has })).length === 1).toBe(fits)
   })
 
@@ -71,15 +71,15 @@ describe('a rule', () => {
     [{ kind: '*', uid: '3' }, false],
     [{ kind: 'a' }, false],
     [{}, true],
-  ])('with owner %j: %s', (owner, fits) => {
+  ])('with owner %j matches: %s', (owner, fits) => {
     expect(names([rule({ owner })], target({ owners })).length === 1).toBe(fits)
   })
 
-  test('asks for an owner at all when it names one', () => {
+  test('with owner criteria does not match a resource without owners', () => {
     expect(names([rule({ owner: { kind: '*' } })])).toEqual([])
   })
 
-  test('takes variables of the owner that satisfied it', () => {
+  test('substitutes the owner that satisfied the criteria', () => {
     expect(
       names(
         [rule({ owner: { uid: '2' }, mapname: 'x.${owner.kind}.${owner.apiVersion}.${owner.uid}' })],
@@ -103,7 +103,7 @@ describe('a rule', () => {
   })
 })
 
-describe('the order', () => {
+describe('the order of candidates', () => {
   property.prop([
     fc.array(
       fc.record({
@@ -120,7 +120,7 @@ describe('the order', () => {
       { maxLength: 6 },
     ),
     fc.infiniteStream(fc.nat()),
-  ])('is level, precedence, exactness, mapping, rule, whatever order the mappings come in', (given, random) => {
+  ])('is level, precedence, exactness, mapping, rule, for any order of the mappings', (given, random) => {
     const mappings = given.map(({ precedence, rules }, index) =>
       kam(`k${index}`, rules.map(rule), { precedence, namespace: 'n' }),
     )
@@ -143,7 +143,7 @@ describe('the order', () => {
 })
 
 describe('mapping, lookup and merge', () => {
-  test('tell where each action comes from, what it overrides and what is cut', () => {
+  test('give each action its provenance, overrides and cuts', () => {
     const found = catalog(
       [
         kam('k', [
@@ -177,24 +177,26 @@ describe('mapping, lookup and merge', () => {
     expect(found.merged.parts.snippets).toEqual({ s: 'first', t: 'second' })
   })
 
-  test('are asked again only when something changed', () => {
-    let asked = 0
+  test('look a map up again only after it changed', () => {
+    let lookups = 0
     const maps = [map('m', { 'url-actions': [{ name: 'a' }] })]
     const all = catalog(
       [kam('k', [rule({})])],
-      new Proxy(maps, { get: (of, key) => (key === 'find' ? ((asked += 1), of.find.bind(of)) : Reflect.get(of, key)) }),
+      new Proxy(maps, {
+        get: (of, key) => (key === 'find' ? ((lookups += 1), of.find.bind(of)) : Reflect.get(of, key)),
+      }),
     )
     for (let count = 0; count < 5; count++) all.resolve(trader)
-    expect(asked).toBe(1)
+    expect(lookups).toBe(1)
     all.mapChanged('kappnav', 'other')
     all.resolve(trader)
-    expect(asked).toBe(1)
+    expect(lookups).toBe(1)
     all.mapChanged('kappnav', 'm')
     all.resolve(trader)
-    expect(asked).toBe(2)
+    expect(lookups).toBe(2)
   })
 
-  test('tolerate objects of any form', () => {
+  test('accept objects with invalid metadata', () => {
     expect(
       targetOf({
         apiVersion: 'v1',

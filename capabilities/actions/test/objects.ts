@@ -1,9 +1,9 @@
-// Objects of tests, in few words.
+// Builders of test objects.
 import { Catalog, findAction, mergeMaps, parseActionMap, planCommand, targetOf } from '@fairlead/actions'
 import type { ActionMap, MergedAction, MergedMap, RunSnippet } from '@fairlead/actions'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 
-/** A ConfigMap whose data are JSON values. */
+/** Returns a ConfigMap; values of `data` that are not strings are serialized. */
 export function map(
   name: string,
   data: Readonly<Record<string, JsonValue>>,
@@ -24,7 +24,7 @@ export function map(
   }
 }
 
-/** A mapping. */
+/** Returns a KindActionMapping. */
 export function kam(
   name: string,
   mappings: readonly JsonValue[],
@@ -46,20 +46,20 @@ export const trader: KubeObject = {
   spec: { replicas: 3, selector: { matchLabels: { app: 'trader' } } },
 }
 
-/** A catalog of mappings and maps. */
+/** Returns the catalog of mappings and maps. */
 export function catalog(mappings: readonly KubeObject[], maps: readonly KubeObject[]): Catalog {
   return new Catalog(mappings, (namespace, name) =>
     maps.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
   )
 }
 
-/** The merged set of maps, most specific first. */
+/** Merges maps, given most specific first. */
 export function merged(...maps: readonly KubeObject[]): MergedMap & { readonly maps: readonly ActionMap[] } {
   const parsed = maps.map(parseActionMap)
   return { ...mergeMaps(parsed.map((one) => ({ candidate: undefined, map: one }))), maps: parsed }
 }
 
-/** The arguments of each Job that a command action of a map would make. */
+/** Returns the command of each Job that a command action of a map creates. */
 export async function commandsOf(
   data: Readonly<Record<string, JsonValue>>,
   action: string,

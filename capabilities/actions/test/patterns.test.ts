@@ -75,7 +75,7 @@ async function resolved(pattern: string): Promise<unknown> {
   )
 }
 
-describe('patterns', () => {
+describe('a pattern', () => {
   test.each([
     ['plain', 'plain'],
     ['$5 {a} }{ $', '$5 {a} }{ $'],
@@ -97,7 +97,7 @@ describe('patterns', () => {
     ['${input.i', 'InvalidPattern'],
     ['${in put.i}', 'InvalidPattern'],
     ['${snippet.s(${x})}', 'NotResolved'],
-  ])('%s is %s', async (pattern, value) => {
+  ])('%s resolves to %s', async (pattern, value) => {
     expect(await resolved(pattern)).toBe(value)
   })
 
@@ -124,11 +124,11 @@ describe('patterns', () => {
     ['kubectlGet(pods,--kubeconfig=/etc/passwd,-o,json)', 'FunctionFailed'],
     ['kubectlGet(--raw=/api,-o,json)', 'FunctionFailed'],
     ['kubectlGet(pods,nope,-o,json)', 'FunctionFailed'],
-  ])('func.%s is %s', async (call, value) => {
+  ])('with func.%s resolves to %s', async (call, value) => {
     expect(await resolved(`\${func.${call}}`)).toBe(value)
   })
 
-  property.prop([fc.string()])('put a value in as it is', async (value) => {
+  property.prop([fc.string()])('substitutes values verbatim', async (value) => {
     const resolver = new PatternResolver({
       resource: { v: value },
       merged: merged(),
@@ -143,21 +143,21 @@ describe('patterns', () => {
   })
 })
 
-describe('command lines', () => {
+describe('a command template', () => {
   property.prop([fc.array(fc.stringMatching(/^[a-z0-9 =/.-]*[a-z0-9]$/), { minLength: 1 })])(
-    'split quoted words into themselves',
+    'splits quoted words into themselves',
     (words) => {
       expect(splitCommandLine(words.map((word) => `"${word}"`).join(' '))).toEqual(words)
     },
   )
 
-  test('never split a segment', () => {
+  test('is never split inside a segment', () => {
     expect(splitCommandLine('a${snippet.s("x",${input.y})}b c')).toEqual(['a${snippet.s("x",${input.y})}b', 'c'])
   })
 })
 
 describe('lenient JSON', () => {
-  property.prop([fc.jsonValue()])('is strict JSON where that is enough', (value) => {
+  property.prop([fc.jsonValue()])('reads strict JSON without deviations', (value) => {
     const text = JSON.stringify(value)
     expect(parseLenientJson(text)).toEqual({ value: parseJson(text), deviations: [] })
   })
@@ -171,7 +171,7 @@ describe('lenient JSON', () => {
     ['{"a": "b\nc"}', { a: 'b\nc' }],
     ["{a: 'it\\'s'}", { a: "it's" }],
     ['{a: NULL, b: -1.5e3, c: 007}', { a: null, b: -1500, c: '007' }],
-  ])('%j is %j, and told', (text, value) => {
+  ])('reads %j as %j with a deviation', (text, value) => {
     const read = parseLenientJson(text)
     expect(read.value).toEqual(value)
     expect(read.deviations.length).toBeGreaterThan(0)

@@ -63,8 +63,8 @@ const urls = (...names: readonly string[]): JsonObject => ({
   'url-actions': names.map((name) => ({ name, 'url-pattern': 'https://x/${resource.$.metadata.name}' })),
 })
 
-describe('the service', () => {
-  test('shows a map as soon as it is there, changed, and gone, also one that was looked for in vain', async () => {
+describe('the actions service', () => {
+  test('updates menus when a map is created, changed and deleted', async () => {
     expect(await menuNames()).toEqual([])
     await admin.create(map('by-kind', urls('one')))
     await eventually(menuNames, ['one'])
@@ -76,7 +76,7 @@ describe('the service', () => {
     await eventually(menuNames, ['one'])
   })
 
-  test('never resolves a pattern that a caller sends', async () => {
+  test('refuses patterns in requests', async () => {
     for (const [path, more] of [
       ['/kappnav/resource/trader/Deployment', {}],
       ['/api/actions', {}],
@@ -107,11 +107,14 @@ describe('the service', () => {
       'not-found',
     ],
     ['DELETE', '/kappnav/resource/command/nope', {}, 404, 'not-found'],
-  ] as const)('answers %s %s %j with %i', async (method, path, asked, status, error) => {
-    expect(await admin.sendRaw({ method, path, query: asked })).toMatchObject({ status, body: { code: status, error } })
+  ] as const)('responds to %s %s %j with %i', async (method, path, parameters, status, error) => {
+    expect(await admin.sendRaw({ method, path, query: parameters })).toMatchObject({
+      status,
+      body: { code: status, error },
+    })
   })
 
-  test('refuses bodies that are no JSON or no object', async () => {
+  test('refuses bodies that are not JSON or not an object', async () => {
     await admin.apply(map('by-kind', { 'cmd-actions': [{ name: 'go', image: 'i', 'cmd-pattern': 'x' }] }), {
       force: true,
     })
@@ -143,7 +146,7 @@ describe('the service', () => {
     expect((body as { commands: unknown[] }).commands.length).toBe(70)
   })
 
-  test('checks and makes nothing on a dry run', async () => {
+  test('creates no Job on a dry run', async () => {
     const before = (await service.history(caller)).length
     expect(
       await admin.sendRaw({ method: 'POST', path: '/api/actions/go/run', query: { ...query, dryRun: 'All' } }),
@@ -151,7 +154,7 @@ describe('the service', () => {
     expect((await service.history(caller)).length).toBe(before)
   })
 
-  test('sends no browser to a script', async () => {
+  test('refuses javascript: addresses of url actions', async () => {
     await admin.apply(map('by-kind', { 'url-actions': [{ name: 'evil', 'url-pattern': 'javascript:alert(1)' }] }), {
       force: true,
     })
@@ -163,8 +166,8 @@ describe('the service', () => {
   })
 })
 
-describe('the controllers', () => {
-  test('say which rules are used and which are not', async () => {
+describe('the controllers of actions', () => {
+  test('report used and unused rules in the status', async () => {
     expect(
       (await ready('kinds', ({ status }) => (status as { maps?: { found: unknown[] } }).maps?.found.length === 1))
         .status,
@@ -179,17 +182,17 @@ describe('the controllers', () => {
     })
   })
 
-  test('refuse at admission what the schema can tell', async () => {
+  test('reject mappings that violate the schema', async () => {
     for (const [rule, message] of [
       [{ kind: 'X', mapname: 'm' }, /apiVersion: Required value/],
-      [{ apiVersion: 'v1', kind: 'Dep*', mapname: 'm' }, /a part of a kind cannot be left open/],
-      [{ apiVersion: 'v1', kind: 'X', mapname: 'm', owner: {} }, /should name a kind, an apiVersion or a uid/],
+      [{ apiVersion: 'v1', kind: 'Dep*', mapname: 'm' }, /partial wildcards are not supported/],
+      [{ apiVersion: 'v1', kind: 'X', mapname: 'm', owner: {} }, /must have kind, apiVersion or uid/],
     ] as const)
       await expect(admin.create(kam('bad', [rule]))).rejects.toThrow(message)
     await expect(admin.create(kam('bad', [], { precedence: 10 }))).rejects.toThrow(/less than or equal to 9/)
   })
 
-  test('tell authors of maps what is wrong, once', async () => {
+  test('emit one event per problem of a map', async () => {
     await admin.create(map('lenient', { 'url-actions': '[{name: "x", "url-pattern": "${nope.x}"},]' }))
     const events = async (): Promise<readonly string[]> =>
       (await admin.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' }, { namespace: 'kappnav' })).items
@@ -199,7 +202,7 @@ describe('the controllers', () => {
     await eventually(events, ['InvalidAction', 'LenientJson'])
   })
 
-  test('make the mapping that a map carries, change it, and take it away', async () => {
+  test('create, update and delete the embedded mapping of a map', async () => {
     const carrying = (name: string, mapname: string): KubeObject =>
       map('carrier', {
         'kam-defs': {
@@ -222,7 +225,7 @@ describe('the controllers', () => {
     await admin.waitForDeletion(kamKind, 'kappnav/renamed')
   })
 
-  test('leave a mapping alone that a map names and that is not its own', async () => {
+  test('do not change a mapping that a map embeds but does not own', async () => {
     await admin.apply(map('thief', { 'kam-defs': { metadata: { name: 'kinds' }, spec: { mappings: [] } } }), {
       force: true,
     })

@@ -1,4 +1,4 @@
-// Replicas share mappings and maps by the shards of their namespaces.
+// Replicas divide mappings and maps by the shards of their namespaces.
 import { ApiServer } from '@fairlead/apiserver'
 import { actions } from '@fairlead/actions'
 import { installDefinitions } from '@fairlead/controller'
@@ -8,7 +8,7 @@ import { Replicas } from '../../../test/support/replicas.ts'
 
 const namespaces = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5']
 
-test('each mapping is the business of one replica, and of another when that one dies', async () => {
+test('one replica reconciles each mapping, and another one takes over when it dies', async () => {
   await using server = await ApiServer.start({ controllers: ['crd'] })
   const admin = server.client({ manager: 'kubectl' })
   await installDefinitions(admin, actions.crds)

@@ -1,4 +1,4 @@
-// The shipped mappings, maps and samples of kAppNav: templates rendered, everything read, mapped and merged.
+// The shipped mappings, maps and samples of kAppNav: templates are rendered, then parsed, mapped and merged.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -63,7 +63,7 @@ const inKappnav = ({ metadata, ...rest }: KubeObject): KubeObject =>
   ({ ...rest, metadata: { namespace: 'kappnav', ...metadata } }) as KubeObject
 
 describeData('the maps that kAppNav ships', { minimum: 100, read: () => objects('okd') }, () => {
-  test.each(environments)('are read in the environment %s; what cannot be used has a message', (environment) => {
+  test.each(environments)('parse in the environment %s without unexpected problems', (environment) => {
     const all = objects(environment)
     const maps = all.filter(({ kind }) => kind === 'ConfigMap')
     expect(maps.length).toBeGreaterThan(20)
@@ -72,7 +72,8 @@ describeData('the maps that kAppNav ships', { minimum: 100, read: () => objects(
         .filter(({ code }) => code !== 'LenientJson')
         .map(({ field, message }) => `${map.metadata.name!} ${field}: ${message}`),
     )
-    // Maps of the original's tests whose only action is there to be listed; and what a template leaves out for an environment.
+    // Maps of the original's tests whose only action exists to be listed, and actions that a template omits for an
+    // environment.
     expect(refused.filter((text) => !/needs url-pattern/.test(text))).toEqual([])
     for (const mapping of all.filter(({ kind }) => kind === 'KindActionMapping'))
       expect(parseMapping(mapping).problems).toEqual([])
@@ -85,7 +86,7 @@ describeData('the maps that kAppNav ships', { minimum: 100, read: () => objects(
     ['v1', 'Service', '', ['kappnav.actions.service']],
     ['batch/v1', 'Job', '', ['kappnav.actions.job']],
     ['app.k8s.io/v1beta1', 'Application', '', ['kappnav.actions.application']],
-  ])('map and merge for %s %s %s', (apiVersion, kind, subkind, expected) => {
+  ])('give %s %s %s its maps by the default mapping', (apiVersion, kind, subkind, expected) => {
     const all = objects('okd').map(inKappnav)
     const resource = {
       apiVersion,
@@ -104,7 +105,7 @@ describeData('the maps that kAppNav ships', { minimum: 100, read: () => objects(
     expect(Object.keys(mergedForm(merged))).toContain('url-actions')
   })
 
-  test("give the answers of the original's own test of mappings", () => {
+  test("give the results of the original's own test of mappings", () => {
     const all = objects('okd').filter(
       ({ metadata }) =>
         metadata.namespace === 'test' ||
@@ -135,7 +136,7 @@ describeData('the maps that kAppNav ships', { minimum: 100, read: () => objects(
     expect(cluster.statusMapOf(targetOf(resource))).toHaveProperty('exists')
   })
 
-  test('tell the status of a Deployment', async () => {
+  test('derive the status of a Deployment', async () => {
     const map = objects('okd').find(({ metadata }) => metadata.name === 'kappnav.status-mapping.deployment')!
     const status = (replicas: number, availableReplicas: number): Promise<unknown> =>
       evaluateStatus(parseStatusMap(map).map, { status: { replicas, availableReplicas } }, sandbox.run)
@@ -144,7 +145,7 @@ describeData('the maps that kAppNav ships', { minimum: 100, read: () => objects(
     expect(await status(2, 0)).toMatchObject({ value: 'Problem' })
   })
 
-  test('show the sections of a resource that has what they ask for', () => {
+  test('show sections only for resources with their labels or annotations', () => {
     const map = objects('okd').find(({ metadata }) => metadata.name === 'kappnav.sections.deployment')!
     const metadata = {
       name: 'x',

@@ -27,7 +27,7 @@ export interface CapabilityOptions {
   readonly signal: AbortSignal
 }
 
-/** Who calls an endpoint: what authentication found out. */
+/** The authenticated caller of an endpoint. */
 export interface RouteUser {
   readonly name: string
   readonly groups: readonly string[]
@@ -35,14 +35,14 @@ export interface RouteUser {
 
 /** A request to an endpoint of a capability. */
 export interface RouteRequest {
-  /** In capitals. */
+  /** Upper case. */
   readonly method: string
-  /** Segments of the path, decoded, the prefix left out. */
+  /** Decoded segments of the path after the prefix. */
   readonly path: readonly string[]
   readonly query: URLSearchParams
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The body as text; '' when there is none. */
+  /** The body as a string; '' without a body. */
   readonly body: string
   readonly user: RouteUser
   /** A client with the rights of the caller and no more. */
@@ -50,7 +50,7 @@ export interface RouteRequest {
   readonly signal: AbortSignal
 }
 
-/** The answer of an endpoint, as JSON. */
+/** A JSON response of an endpoint. */
 export interface RouteResponse {
   readonly status: number
   readonly body: JsonObject
@@ -58,21 +58,20 @@ export interface RouteResponse {
 }
 
 /**
- * HTTP endpoints below a path. The server authenticates callers and holds them to the non-resource rules for the path;
- * what they may do to objects is decided by what they do with `client`. A StatusError that is thrown is answered as the
- * API answers it.
+ * HTTP endpoints below a path. The server authenticates callers and authorizes the path as a non-resource URL; access
+ * to objects is authorized request by request through `client`. A thrown StatusError becomes its Status response.
  */
 export interface Route {
   /** Such as `/api/actions`. */
   readonly prefix: string
-  /** Bytes that a body may have; 1 MiB when left out. Larger ones are answered 413 and never read whole. */
+  /** Maximum size of a body in bytes; 1 MiB when left out. Larger ones get a 413 and are never read completely. */
   readonly bodyLimit?: number
-  /** Undefined: there is no such path. */
+  /** Handles a request; undefined for an unknown path. */
   handle(request: RouteRequest): Promise<RouteResponse | undefined>
   /**
-   * Decides on a request to change the protocol (WebSocket) from a caller who may GET the path. Undefined: there is no
-   * such path. Otherwise the connection belongs to what is returned; `signal` is aborted when it breaks or the server
-   * closes.
+   * Handles a request to upgrade the connection (WebSocket) by a caller with the right to GET the path; undefined for
+   * an unknown path. The returned function takes over the connection; `signal` aborts when the connection breaks or the
+   * server closes.
    */
   upgrade?(
     request: Omit<RouteRequest, 'method' | 'body'>,
@@ -80,13 +79,12 @@ export interface Route {
 }
 
 /**
- * A connection that changes its protocol, as node:http hands it over: for `handleUpgrade` of a WebSocket server and the
- * like.
+ * An upgraded connection, as node:http emits it: the arguments of `handleUpgrade` of a WebSocket server.
  */
 export interface UpgradedConnection {
   readonly request: IncomingMessage
   readonly socket: Duplex
-  /** What came after the headers already. */
+  /** Bytes that were received after the headers. */
   readonly head: Buffer
 }
 

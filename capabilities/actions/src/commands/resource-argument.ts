@@ -16,7 +16,8 @@ export function parseResource(argument: string, namespace: string | undefined): 
 
 /**
  * Returns the reference with the namespace of the resource: its own if the resource exists there, else the only other
- * namespace with a resource of this kind and name, which is reported to `err`. For read-only commands without --namespace.
+ * namespace with a resource of this kind and name, which is reported to `err`. For read-only commands without
+ * --namespace.
  */
 export async function locate(client: Client, ref: ResourceRef, err: (text: string) => void): Promise<ResourceRef> {
   const kind = await new KindTable(client).kindOf(ref.kind)

@@ -46,19 +46,19 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Ready",
               "type": "string",
-              "description": "Whether every rule can be used.",
+              "description": "All rules are used.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
             },
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why it is ready, or why not.",
+              "description": "Reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
               "name": "Rules",
               "type": "integer",
-              "description": "Rules that are used.",
+              "description": "Number of rules in use.",
               "jsonPath": ".status.rules"
             },
             {
@@ -69,7 +69,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "Message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -77,7 +77,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A KindActionMapping says which ConfigMaps hold the actions of which resources, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster work together; the maps that they name are looked up and merged, the most specific first.",
+              "description": "A KindActionMapping maps resources to the ConfigMaps with their actions, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster are combined; the maps that they name are looked up and merged, the most specific first.",
               "required": [
                 "spec"
               ],
@@ -93,7 +93,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "The rules, and how they stand to those of other mappings.",
+                  "description": "The rules, and their precedence among those of other mappings.",
                   "properties": {
                     "precedence": {
                       "type": "integer",
@@ -107,10 +107,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array",
                       "maxItems": 1000,
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules for action maps. Every rule that matches counts.",
+                      "description": "Rules for action maps. All matching rules apply.",
                       "items": {
                         "type": "object",
-                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping).",
+                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping).",
                         "required": [
                           "apiVersion",
                           "kind",
@@ -122,7 +122,7 @@ export const crds: readonly KubeObject[] = [
                             "minLength": 1,
                             "maxLength": 317,
                             "pattern": "^/?([^/\\s]+/)?[^/\\s]+$",
-                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" means every grouped kind, \"*\" every kind without a group. Quote them in YAML."
+                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" matches every group except the core group, \"*\" the core group. Quote wildcards in YAML."
                           },
                           "kind": {
                             "type": "string",
@@ -132,35 +132,35 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a kind or \"*\"; a part of a kind cannot be left open"
+                                "message": "must be a kind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "subkind": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Subkind of the resource, its annotation kappnav.subkind, in any case of letters; \"*\" for any. A rule with a subkind never matches a resource without one.",
+                            "description": "Subkind of the resource (annotation kappnav.subkind), case-insensitive; \"*\" for any. A rule with a subkind never matches a resource without one.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a subkind or \"*\"; a part of a subkind cannot be left open"
+                                "message": "must be a subkind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "name": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Name of the resource, or \"*\" for any. Makes the rule one for instances.",
+                            "description": "Name of the resource, or \"*\" for any. Makes this a rule of instance level.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a name or \"*\"; a part of a name cannot be left open"
+                                "message": "must be a name or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "owner": {
                             "type": "object",
-                            "description": "What one owner of the resource must satisfy, all of it.",
+                            "description": "Criteria for an owner of the resource. One owner must satisfy all of them.",
                             "properties": {
                               "kind": {
                                 "type": "string",
@@ -181,7 +181,7 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "has(self.kind) || has(self.apiVersion) || has(self.uid)",
-                                "message": "should name a kind, an apiVersion or a uid; leave owner out where none is asked for"
+                                "message": "must have kind, apiVersion or uid; omit owner to match resources with any owners"
                               }
                             ]
                           },
@@ -189,7 +189,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "minLength": 1,
                             "maxLength": 1024,
-                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case."
+                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case."
                           }
                         }
                       }
@@ -198,10 +198,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array",
                       "maxItems": 1000,
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules for status maps. The first map that is found tells the status of a resource.",
+                      "description": "Rules for status maps. The first map that exists determines the status of a resource.",
                       "items": {
                         "type": "object",
-                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping).",
+                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping).",
                         "required": [
                           "apiVersion",
                           "kind",
@@ -213,7 +213,7 @@ export const crds: readonly KubeObject[] = [
                             "minLength": 1,
                             "maxLength": 317,
                             "pattern": "^/?([^/\\s]+/)?[^/\\s]+$",
-                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" means every grouped kind, \"*\" every kind without a group. Quote them in YAML."
+                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" matches every group except the core group, \"*\" the core group. Quote wildcards in YAML."
                           },
                           "kind": {
                             "type": "string",
@@ -223,35 +223,35 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a kind or \"*\"; a part of a kind cannot be left open"
+                                "message": "must be a kind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "subkind": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Subkind of the resource, its annotation kappnav.subkind, in any case of letters; \"*\" for any. A rule with a subkind never matches a resource without one.",
+                            "description": "Subkind of the resource (annotation kappnav.subkind), case-insensitive; \"*\" for any. A rule with a subkind never matches a resource without one.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a subkind or \"*\"; a part of a subkind cannot be left open"
+                                "message": "must be a subkind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "name": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Name of the resource, or \"*\" for any. Makes the rule one for instances.",
+                            "description": "Name of the resource, or \"*\" for any. Makes this a rule of instance level.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a name or \"*\"; a part of a name cannot be left open"
+                                "message": "must be a name or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "owner": {
                             "type": "object",
-                            "description": "What one owner of the resource must satisfy, all of it.",
+                            "description": "Criteria for an owner of the resource. One owner must satisfy all of them.",
                             "properties": {
                               "kind": {
                                 "type": "string",
@@ -272,7 +272,7 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "has(self.kind) || has(self.apiVersion) || has(self.uid)",
-                                "message": "should name a kind, an apiVersion or a uid; leave owner out where none is asked for"
+                                "message": "must have kind, apiVersion or uid; omit owner to match resources with any owners"
                               }
                             ]
                           },
@@ -280,7 +280,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "minLength": 1,
                             "maxLength": 1024,
-                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case."
+                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case."
                           }
                         }
                       }
@@ -289,10 +289,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array",
                       "maxItems": 1000,
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules for section maps, which say what of a resource's labels and annotations its details show.",
+                      "description": "Rules for section maps, which select the labels and annotations shown with the details of a resource.",
                       "items": {
                         "type": "object",
-                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping).",
+                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping).",
                         "required": [
                           "apiVersion",
                           "kind",
@@ -304,7 +304,7 @@ export const crds: readonly KubeObject[] = [
                             "minLength": 1,
                             "maxLength": 317,
                             "pattern": "^/?([^/\\s]+/)?[^/\\s]+$",
-                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" means every grouped kind, \"*\" every kind without a group. Quote them in YAML."
+                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" matches every group except the core group, \"*\" the core group. Quote wildcards in YAML."
                           },
                           "kind": {
                             "type": "string",
@@ -314,35 +314,35 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a kind or \"*\"; a part of a kind cannot be left open"
+                                "message": "must be a kind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "subkind": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Subkind of the resource, its annotation kappnav.subkind, in any case of letters; \"*\" for any. A rule with a subkind never matches a resource without one.",
+                            "description": "Subkind of the resource (annotation kappnav.subkind), case-insensitive; \"*\" for any. A rule with a subkind never matches a resource without one.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a subkind or \"*\"; a part of a subkind cannot be left open"
+                                "message": "must be a subkind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "name": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Name of the resource, or \"*\" for any. Makes the rule one for instances.",
+                            "description": "Name of the resource, or \"*\" for any. Makes this a rule of instance level.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a name or \"*\"; a part of a name cannot be left open"
+                                "message": "must be a name or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "owner": {
                             "type": "object",
-                            "description": "What one owner of the resource must satisfy, all of it.",
+                            "description": "Criteria for an owner of the resource. One owner must satisfy all of them.",
                             "properties": {
                               "kind": {
                                 "type": "string",
@@ -363,7 +363,7 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "has(self.kind) || has(self.apiVersion) || has(self.uid)",
-                                "message": "should name a kind, an apiVersion or a uid; leave owner out where none is asked for"
+                                "message": "must have kind, apiVersion or uid; omit owner to match resources with any owners"
                               }
                             ]
                           },
@@ -371,7 +371,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "minLength": 1,
                             "maxLength": 1024,
-                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case."
+                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case."
                           }
                         }
                       }
@@ -380,22 +380,22 @@ export const crds: readonly KubeObject[] = [
                 },
                 "status": {
                   "type": "object",
-                  "description": "What has become of the rules.",
+                  "description": "Observed state of the rules.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation that this status speaks of."
+                      "description": "Generation of the spec that this status was computed from."
                     },
                     "rules": {
                       "type": "integer",
                       "format": "int32",
-                      "description": "Rules that are used."
+                      "description": "Number of rules in use."
                     },
                     "problems": {
                       "type": "array",
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules that are not used, and why. At most 100 are listed.",
+                      "description": "Problems of rules that are not used. At most 100 are listed.",
                       "items": {
                         "type": "object",
                         "required": [
@@ -406,27 +406,27 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "field": {
                             "type": "string",
-                            "description": "Where it stands, such as spec.mappings[2].mapname."
+                            "description": "Path of the field, such as spec.mappings[2].mapname."
                           },
                           "code": {
                             "type": "string",
-                            "description": "What sort of mistake it is."
+                            "description": "Stable code of the problem."
                           },
                           "message": {
                             "type": "string",
-                            "description": "What is wrong and what to write instead."
+                            "description": "The mistake, and what to write instead."
                           }
                         }
                       }
                     },
                     "maps": {
                       "type": "object",
-                      "description": "The ConfigMaps that the rules lead to.",
+                      "description": "ConfigMaps that the rules name.",
                       "properties": {
                         "found": {
                           "type": "array",
                           "x-kubernetes-list-type": "atomic",
-                          "description": "Those that exist, as namespace/name. At most 100 are listed.",
+                          "description": "ConfigMaps that exist, as namespace/name. At most 100 are listed.",
                           "items": {
                             "type": "string"
                           }
@@ -434,7 +434,7 @@ export const crds: readonly KubeObject[] = [
                         "missing": {
                           "type": "array",
                           "x-kubernetes-list-type": "atomic",
-                          "description": "Those that rules without variables name and that do not exist. That is no mistake: a map may come later, or never. At most 100 are listed.",
+                          "description": "ConfigMaps that rules without variables name and that do not exist. This is not an error: a map may be created later, or never. At most 100 are listed.",
                           "items": {
                             "type": "string"
                           }
@@ -447,7 +447,7 @@ export const crds: readonly KubeObject[] = [
                       "x-kubernetes-list-map-keys": [
                         "type"
                       ],
-                      "description": "Accepted: the mapping takes part. Ready: every rule of it is used.",
+                      "description": "Accepted: the mapping is used. Ready: all of its rules are used.",
                       "items": {
                         "type": "object",
                         "required": [
@@ -469,25 +469,25 @@ export const crds: readonly KubeObject[] = [
                               "False",
                               "Unknown"
                             ],
-                            "description": "Whether it holds."
+                            "description": "Status of the condition."
                           },
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation that it speaks of."
+                            "description": "Generation of the spec that the condition was computed from."
                           },
                           "lastTransitionTime": {
                             "type": "string",
                             "format": "date-time",
-                            "description": "When the status last changed."
+                            "description": "Last time the status changed."
                           },
                           "reason": {
                             "type": "string",
-                            "description": "One word for programs."
+                            "description": "Machine-readable reason in one word."
                           },
                           "message": {
                             "type": "string",
-                            "description": "A sentence for people."
+                            "description": "Human-readable message."
                           }
                         }
                       }
@@ -515,19 +515,19 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Ready",
               "type": "string",
-              "description": "Whether every rule can be used.",
+              "description": "All rules are used.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
             },
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why it is ready, or why not.",
+              "description": "Reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
               "name": "Rules",
               "type": "integer",
-              "description": "Rules that are used.",
+              "description": "Number of rules in use.",
               "jsonPath": ".status.rules"
             },
             {
@@ -538,7 +538,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "Message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -546,7 +546,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A KindActionMapping says which ConfigMaps hold the actions of which resources, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster work together; the maps that they name are looked up and merged, the most specific first.",
+              "description": "A KindActionMapping maps resources to the ConfigMaps with their actions, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster are combined; the maps that they name are looked up and merged, the most specific first.",
               "required": [
                 "spec"
               ],
@@ -562,7 +562,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "The rules, and how they stand to those of other mappings.",
+                  "description": "The rules, and their precedence among those of other mappings.",
                   "properties": {
                     "precedence": {
                       "type": "integer",
@@ -576,10 +576,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array",
                       "maxItems": 1000,
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules for action maps. Every rule that matches counts.",
+                      "description": "Rules for action maps. All matching rules apply.",
                       "items": {
                         "type": "object",
-                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping).",
+                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping).",
                         "required": [
                           "apiVersion",
                           "kind",
@@ -591,7 +591,7 @@ export const crds: readonly KubeObject[] = [
                             "minLength": 1,
                             "maxLength": 317,
                             "pattern": "^/?([^/\\s]+/)?[^/\\s]+$",
-                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" means every grouped kind, \"*\" every kind without a group. Quote them in YAML."
+                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" matches every group except the core group, \"*\" the core group. Quote wildcards in YAML."
                           },
                           "kind": {
                             "type": "string",
@@ -601,35 +601,35 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a kind or \"*\"; a part of a kind cannot be left open"
+                                "message": "must be a kind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "subkind": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Subkind of the resource, its annotation kappnav.subkind, in any case of letters; \"*\" for any. A rule with a subkind never matches a resource without one.",
+                            "description": "Subkind of the resource (annotation kappnav.subkind), case-insensitive; \"*\" for any. A rule with a subkind never matches a resource without one.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a subkind or \"*\"; a part of a subkind cannot be left open"
+                                "message": "must be a subkind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "name": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Name of the resource, or \"*\" for any. Makes the rule one for instances.",
+                            "description": "Name of the resource, or \"*\" for any. Makes this a rule of instance level.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a name or \"*\"; a part of a name cannot be left open"
+                                "message": "must be a name or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "owner": {
                             "type": "object",
-                            "description": "What one owner of the resource must satisfy, all of it.",
+                            "description": "Criteria for an owner of the resource. One owner must satisfy all of them.",
                             "properties": {
                               "kind": {
                                 "type": "string",
@@ -650,7 +650,7 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "has(self.kind) || has(self.apiVersion) || has(self.uid)",
-                                "message": "should name a kind, an apiVersion or a uid; leave owner out where none is asked for"
+                                "message": "must have kind, apiVersion or uid; omit owner to match resources with any owners"
                               }
                             ]
                           },
@@ -658,7 +658,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "minLength": 1,
                             "maxLength": 1024,
-                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case."
+                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case."
                           }
                         }
                       }
@@ -667,10 +667,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array",
                       "maxItems": 1000,
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules for status maps. The first map that is found tells the status of a resource.",
+                      "description": "Rules for status maps. The first map that exists determines the status of a resource.",
                       "items": {
                         "type": "object",
-                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping).",
+                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping).",
                         "required": [
                           "apiVersion",
                           "kind",
@@ -682,7 +682,7 @@ export const crds: readonly KubeObject[] = [
                             "minLength": 1,
                             "maxLength": 317,
                             "pattern": "^/?([^/\\s]+/)?[^/\\s]+$",
-                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" means every grouped kind, \"*\" every kind without a group. Quote them in YAML."
+                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" matches every group except the core group, \"*\" the core group. Quote wildcards in YAML."
                           },
                           "kind": {
                             "type": "string",
@@ -692,35 +692,35 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a kind or \"*\"; a part of a kind cannot be left open"
+                                "message": "must be a kind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "subkind": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Subkind of the resource, its annotation kappnav.subkind, in any case of letters; \"*\" for any. A rule with a subkind never matches a resource without one.",
+                            "description": "Subkind of the resource (annotation kappnav.subkind), case-insensitive; \"*\" for any. A rule with a subkind never matches a resource without one.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a subkind or \"*\"; a part of a subkind cannot be left open"
+                                "message": "must be a subkind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "name": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Name of the resource, or \"*\" for any. Makes the rule one for instances.",
+                            "description": "Name of the resource, or \"*\" for any. Makes this a rule of instance level.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a name or \"*\"; a part of a name cannot be left open"
+                                "message": "must be a name or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "owner": {
                             "type": "object",
-                            "description": "What one owner of the resource must satisfy, all of it.",
+                            "description": "Criteria for an owner of the resource. One owner must satisfy all of them.",
                             "properties": {
                               "kind": {
                                 "type": "string",
@@ -741,7 +741,7 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "has(self.kind) || has(self.apiVersion) || has(self.uid)",
-                                "message": "should name a kind, an apiVersion or a uid; leave owner out where none is asked for"
+                                "message": "must have kind, apiVersion or uid; omit owner to match resources with any owners"
                               }
                             ]
                           },
@@ -749,7 +749,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "minLength": 1,
                             "maxLength": 1024,
-                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case."
+                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case."
                           }
                         }
                       }
@@ -758,10 +758,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array",
                       "maxItems": 1000,
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules for section maps, which say what of a resource's labels and annotations its details show.",
+                      "description": "Rules for section maps, which select the labels and annotations shown with the details of a resource.",
                       "items": {
                         "type": "object",
-                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping).",
+                        "description": "Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping).",
                         "required": [
                           "apiVersion",
                           "kind",
@@ -773,7 +773,7 @@ export const crds: readonly KubeObject[] = [
                             "minLength": 1,
                             "maxLength": 317,
                             "pattern": "^/?([^/\\s]+/)?[^/\\s]+$",
-                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" means every grouped kind, \"*\" every kind without a group. Quote them in YAML."
+                            "description": "apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be \"*\"; \"*/*\" matches every group except the core group, \"*\" the core group. Quote wildcards in YAML."
                           },
                           "kind": {
                             "type": "string",
@@ -783,35 +783,35 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a kind or \"*\"; a part of a kind cannot be left open"
+                                "message": "must be a kind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "subkind": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Subkind of the resource, its annotation kappnav.subkind, in any case of letters; \"*\" for any. A rule with a subkind never matches a resource without one.",
+                            "description": "Subkind of the resource (annotation kappnav.subkind), case-insensitive; \"*\" for any. A rule with a subkind never matches a resource without one.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a subkind or \"*\"; a part of a subkind cannot be left open"
+                                "message": "must be a subkind or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "name": {
                             "type": "string",
                             "maxLength": 253,
-                            "description": "Name of the resource, or \"*\" for any. Makes the rule one for instances.",
+                            "description": "Name of the resource, or \"*\" for any. Makes this a rule of instance level.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self == '*' || !self.contains('*')",
-                                "message": "should be a name or \"*\"; a part of a name cannot be left open"
+                                "message": "must be a name or \"*\"; partial wildcards are not supported"
                               }
                             ]
                           },
                           "owner": {
                             "type": "object",
-                            "description": "What one owner of the resource must satisfy, all of it.",
+                            "description": "Criteria for an owner of the resource. One owner must satisfy all of them.",
                             "properties": {
                               "kind": {
                                 "type": "string",
@@ -832,7 +832,7 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-validations": [
                               {
                                 "rule": "has(self.kind) || has(self.apiVersion) || has(self.uid)",
-                                "message": "should name a kind, an apiVersion or a uid; leave owner out where none is asked for"
+                                "message": "must have kind, apiVersion or uid; omit owner to match resources with any owners"
                               }
                             ]
                           },
@@ -840,7 +840,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "minLength": 1,
                             "maxLength": 1024,
-                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case."
+                            "description": "Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case."
                           }
                         }
                       }
@@ -849,22 +849,22 @@ export const crds: readonly KubeObject[] = [
                 },
                 "status": {
                   "type": "object",
-                  "description": "What has become of the rules.",
+                  "description": "Observed state of the rules.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation that this status speaks of."
+                      "description": "Generation of the spec that this status was computed from."
                     },
                     "rules": {
                       "type": "integer",
                       "format": "int32",
-                      "description": "Rules that are used."
+                      "description": "Number of rules in use."
                     },
                     "problems": {
                       "type": "array",
                       "x-kubernetes-list-type": "atomic",
-                      "description": "Rules that are not used, and why. At most 100 are listed.",
+                      "description": "Problems of rules that are not used. At most 100 are listed.",
                       "items": {
                         "type": "object",
                         "required": [
@@ -875,27 +875,27 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "field": {
                             "type": "string",
-                            "description": "Where it stands, such as spec.mappings[2].mapname."
+                            "description": "Path of the field, such as spec.mappings[2].mapname."
                           },
                           "code": {
                             "type": "string",
-                            "description": "What sort of mistake it is."
+                            "description": "Stable code of the problem."
                           },
                           "message": {
                             "type": "string",
-                            "description": "What is wrong and what to write instead."
+                            "description": "The mistake, and what to write instead."
                           }
                         }
                       }
                     },
                     "maps": {
                       "type": "object",
-                      "description": "The ConfigMaps that the rules lead to.",
+                      "description": "ConfigMaps that the rules name.",
                       "properties": {
                         "found": {
                           "type": "array",
                           "x-kubernetes-list-type": "atomic",
-                          "description": "Those that exist, as namespace/name. At most 100 are listed.",
+                          "description": "ConfigMaps that exist, as namespace/name. At most 100 are listed.",
                           "items": {
                             "type": "string"
                           }
@@ -903,7 +903,7 @@ export const crds: readonly KubeObject[] = [
                         "missing": {
                           "type": "array",
                           "x-kubernetes-list-type": "atomic",
-                          "description": "Those that rules without variables name and that do not exist. That is no mistake: a map may come later, or never. At most 100 are listed.",
+                          "description": "ConfigMaps that rules without variables name and that do not exist. This is not an error: a map may be created later, or never. At most 100 are listed.",
                           "items": {
                             "type": "string"
                           }
@@ -916,7 +916,7 @@ export const crds: readonly KubeObject[] = [
                       "x-kubernetes-list-map-keys": [
                         "type"
                       ],
-                      "description": "Accepted: the mapping takes part. Ready: every rule of it is used.",
+                      "description": "Accepted: the mapping is used. Ready: all of its rules are used.",
                       "items": {
                         "type": "object",
                         "required": [
@@ -938,25 +938,25 @@ export const crds: readonly KubeObject[] = [
                               "False",
                               "Unknown"
                             ],
-                            "description": "Whether it holds."
+                            "description": "Status of the condition."
                           },
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation that it speaks of."
+                            "description": "Generation of the spec that the condition was computed from."
                           },
                           "lastTransitionTime": {
                             "type": "string",
                             "format": "date-time",
-                            "description": "When the status last changed."
+                            "description": "Last time the status changed."
                           },
                           "reason": {
                             "type": "string",
-                            "description": "One word for programs."
+                            "description": "Machine-readable reason in one word."
                           },
                           "message": {
                             "type": "string",
-                            "description": "A sentence for people."
+                            "description": "Human-readable message."
                           }
                         }
                       }
@@ -972,18 +972,18 @@ export const crds: readonly KubeObject[] = [
   }
 ]
 
-/** A KindActionMapping says which ConfigMaps hold the actions of which resources, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster work together; the maps that they name are looked up and merged, the most specific first. */
+/** A KindActionMapping maps resources to the ConfigMaps with their actions, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster are combined; the maps that they name are looked up and merged, the most specific first. */
 export interface KindActionMapping {
   readonly apiVersion: 'actions.kappnav.io/v1'
   readonly kind: 'KindActionMapping'
   readonly metadata: ObjectMeta
-  /** The rules, and how they stand to those of other mappings. */
+  /** The rules, and their precedence among those of other mappings. */
   readonly spec: KindActionMappingSpec
-  /** What has become of the rules. */
+  /** Observed state of the rules. */
   readonly status?: KindActionMappingStatus
 }
 
-/** What one owner of the resource must satisfy, all of it. */
+/** Criteria for an owner of the resource. One owner must satisfy all of them. */
 export interface KindActionMappingSpecMappingOwner {
   /** Kind of the owner, or "*". */
   readonly kind?: string
@@ -993,23 +993,23 @@ export interface KindActionMappingSpecMappingOwner {
   readonly uid?: string
 }
 
-/** Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping). */
+/** Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping). */
 export interface KindActionMappingSpecMapping {
-  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" means every grouped kind, "*" every kind without a group. Quote them in YAML. */
+  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" matches every group except the core group, "*" the core group. Quote wildcards in YAML. */
   readonly apiVersion: string
   /** Kind of the resource, or "*" for any. */
   readonly kind: string
-  /** Subkind of the resource, its annotation kappnav.subkind, in any case of letters; "*" for any. A rule with a subkind never matches a resource without one. */
+  /** Subkind of the resource (annotation kappnav.subkind), case-insensitive; "*" for any. A rule with a subkind never matches a resource without one. */
   readonly subkind?: string
-  /** Name of the resource, or "*" for any. Makes the rule one for instances. */
+  /** Name of the resource, or "*" for any. Makes this a rule of instance level. */
   readonly name?: string
-  /** What one owner of the resource must satisfy, all of it. */
+  /** Criteria for an owner of the resource. One owner must satisfy all of them. */
   readonly owner?: KindActionMappingSpecMappingOwner
-  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case. */
+  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case. */
   readonly mapname: string
 }
 
-/** What one owner of the resource must satisfy, all of it. */
+/** Criteria for an owner of the resource. One owner must satisfy all of them. */
 export interface KindActionMappingSpecStatusMappingOwner {
   /** Kind of the owner, or "*". */
   readonly kind?: string
@@ -1019,23 +1019,23 @@ export interface KindActionMappingSpecStatusMappingOwner {
   readonly uid?: string
 }
 
-/** Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping). */
+/** Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping). */
 export interface KindActionMappingSpecStatusMapping {
-  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" means every grouped kind, "*" every kind without a group. Quote them in YAML. */
+  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" matches every group except the core group, "*" the core group. Quote wildcards in YAML. */
   readonly apiVersion: string
   /** Kind of the resource, or "*" for any. */
   readonly kind: string
-  /** Subkind of the resource, its annotation kappnav.subkind, in any case of letters; "*" for any. A rule with a subkind never matches a resource without one. */
+  /** Subkind of the resource (annotation kappnav.subkind), case-insensitive; "*" for any. A rule with a subkind never matches a resource without one. */
   readonly subkind?: string
-  /** Name of the resource, or "*" for any. Makes the rule one for instances. */
+  /** Name of the resource, or "*" for any. Makes this a rule of instance level. */
   readonly name?: string
-  /** What one owner of the resource must satisfy, all of it. */
+  /** Criteria for an owner of the resource. One owner must satisfy all of them. */
   readonly owner?: KindActionMappingSpecStatusMappingOwner
-  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case. */
+  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case. */
   readonly mapname: string
 }
 
-/** What one owner of the resource must satisfy, all of it. */
+/** Criteria for an owner of the resource. One owner must satisfy all of them. */
 export interface KindActionMappingSpecSectionMappingOwner {
   /** Kind of the owner, or "*". */
   readonly kind?: string
@@ -1045,92 +1045,92 @@ export interface KindActionMappingSpecSectionMappingOwner {
   readonly uid?: string
 }
 
-/** Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping). */
+/** Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping). */
 export interface KindActionMappingSpecSectionMapping {
-  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" means every grouped kind, "*" every kind without a group. Quote them in YAML. */
+  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" matches every group except the core group, "*" the core group. Quote wildcards in YAML. */
   readonly apiVersion: string
   /** Kind of the resource, or "*" for any. */
   readonly kind: string
-  /** Subkind of the resource, its annotation kappnav.subkind, in any case of letters; "*" for any. A rule with a subkind never matches a resource without one. */
+  /** Subkind of the resource (annotation kappnav.subkind), case-insensitive; "*" for any. A rule with a subkind never matches a resource without one. */
   readonly subkind?: string
-  /** Name of the resource, or "*" for any. Makes the rule one for instances. */
+  /** Name of the resource, or "*" for any. Makes this a rule of instance level. */
   readonly name?: string
-  /** What one owner of the resource must satisfy, all of it. */
+  /** Criteria for an owner of the resource. One owner must satisfy all of them. */
   readonly owner?: KindActionMappingSpecSectionMappingOwner
-  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case. */
+  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case. */
   readonly mapname: string
 }
 
-/** The rules, and how they stand to those of other mappings. */
+/** The rules, and their precedence among those of other mappings. */
 export interface KindActionMappingSpec {
   /** From 1 to 9. Among rules of the same level of specificity, those of mappings with a higher precedence come first. */
   readonly precedence: number
-  /** Rules for action maps. Every rule that matches counts. */
+  /** Rules for action maps. All matching rules apply. */
   readonly mappings?: readonly KindActionMappingSpecMapping[]
-  /** Rules for status maps. The first map that is found tells the status of a resource. */
+  /** Rules for status maps. The first map that exists determines the status of a resource. */
   readonly statusMappings?: readonly KindActionMappingSpecStatusMapping[]
-  /** Rules for section maps, which say what of a resource's labels and annotations its details show. */
+  /** Rules for section maps, which select the labels and annotations shown with the details of a resource. */
   readonly sectionMappings?: readonly KindActionMappingSpecSectionMapping[]
 }
 
 export interface KindActionMappingStatusProblem {
-  /** Where it stands, such as spec.mappings[2].mapname. */
+  /** Path of the field, such as spec.mappings[2].mapname. */
   readonly field: string
-  /** What sort of mistake it is. */
+  /** Stable code of the problem. */
   readonly code: string
-  /** What is wrong and what to write instead. */
+  /** The mistake, and what to write instead. */
   readonly message: string
 }
 
-/** The ConfigMaps that the rules lead to. */
+/** ConfigMaps that the rules name. */
 export interface KindActionMappingStatusMaps {
-  /** Those that exist, as namespace/name. At most 100 are listed. */
+  /** ConfigMaps that exist, as namespace/name. At most 100 are listed. */
   readonly found?: readonly string[]
-  /** Those that rules without variables name and that do not exist. That is no mistake: a map may come later, or never. At most 100 are listed. */
+  /** ConfigMaps that rules without variables name and that do not exist. This is not an error: a map may be created later, or never. At most 100 are listed. */
   readonly missing?: readonly string[]
 }
 
 export interface KindActionMappingStatusCondition {
   /** Accepted or Ready. */
   readonly type: string
-  /** Whether it holds. */
+  /** Status of the condition. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation that it speaks of. */
+  /** Generation of the spec that the condition was computed from. */
   readonly observedGeneration?: number
-  /** When the status last changed. */
+  /** Last time the status changed. */
   readonly lastTransitionTime: string
-  /** One word for programs. */
+  /** Machine-readable reason in one word. */
   readonly reason: string
-  /** A sentence for people. */
+  /** Human-readable message. */
   readonly message: string
 }
 
-/** What has become of the rules. */
+/** Observed state of the rules. */
 export interface KindActionMappingStatus {
-  /** The generation that this status speaks of. */
+  /** Generation of the spec that this status was computed from. */
   readonly observedGeneration?: number
-  /** Rules that are used. */
+  /** Number of rules in use. */
   readonly rules?: number
-  /** Rules that are not used, and why. At most 100 are listed. */
+  /** Problems of rules that are not used. At most 100 are listed. */
   readonly problems?: readonly KindActionMappingStatusProblem[]
-  /** The ConfigMaps that the rules lead to. */
+  /** ConfigMaps that the rules name. */
   readonly maps?: KindActionMappingStatusMaps
-  /** Accepted: the mapping takes part. Ready: every rule of it is used. */
+  /** Accepted: the mapping is used. Ready: all of its rules are used. */
   readonly conditions?: readonly KindActionMappingStatusCondition[]
 }
 
-/** A KindActionMapping says which ConfigMaps hold the actions of which resources, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster work together; the maps that they name are looked up and merged, the most specific first. */
+/** A KindActionMapping maps resources to the ConfigMaps with their actions, by apiVersion, kind, subkind (annotation kappnav.subkind) and name. All mappings of a cluster are combined; the maps that they name are looked up and merged, the most specific first. */
 export interface KindActionMappingV1beta1 {
   readonly apiVersion: 'actions.kappnav.io/v1beta1'
   readonly kind: 'KindActionMapping'
   readonly metadata: ObjectMeta
-  /** The rules, and how they stand to those of other mappings. */
+  /** The rules, and their precedence among those of other mappings. */
   readonly spec: KindActionMappingV1beta1Spec
-  /** What has become of the rules. */
+  /** Observed state of the rules. */
   readonly status?: KindActionMappingV1beta1Status
 }
 
-/** What one owner of the resource must satisfy, all of it. */
+/** Criteria for an owner of the resource. One owner must satisfy all of them. */
 export interface KindActionMappingV1beta1SpecMappingOwner {
   /** Kind of the owner, or "*". */
   readonly kind?: string
@@ -1140,23 +1140,23 @@ export interface KindActionMappingV1beta1SpecMappingOwner {
   readonly uid?: string
 }
 
-/** Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping). */
+/** Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping). */
 export interface KindActionMappingV1beta1SpecMapping {
-  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" means every grouped kind, "*" every kind without a group. Quote them in YAML. */
+  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" matches every group except the core group, "*" the core group. Quote wildcards in YAML. */
   readonly apiVersion: string
   /** Kind of the resource, or "*" for any. */
   readonly kind: string
-  /** Subkind of the resource, its annotation kappnav.subkind, in any case of letters; "*" for any. A rule with a subkind never matches a resource without one. */
+  /** Subkind of the resource (annotation kappnav.subkind), case-insensitive; "*" for any. A rule with a subkind never matches a resource without one. */
   readonly subkind?: string
-  /** Name of the resource, or "*" for any. Makes the rule one for instances. */
+  /** Name of the resource, or "*" for any. Makes this a rule of instance level. */
   readonly name?: string
-  /** What one owner of the resource must satisfy, all of it. */
+  /** Criteria for an owner of the resource. One owner must satisfy all of them. */
   readonly owner?: KindActionMappingV1beta1SpecMappingOwner
-  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case. */
+  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case. */
   readonly mapname: string
 }
 
-/** What one owner of the resource must satisfy, all of it. */
+/** Criteria for an owner of the resource. One owner must satisfy all of them. */
 export interface KindActionMappingV1beta1SpecStatusMappingOwner {
   /** Kind of the owner, or "*". */
   readonly kind?: string
@@ -1166,23 +1166,23 @@ export interface KindActionMappingV1beta1SpecStatusMappingOwner {
   readonly uid?: string
 }
 
-/** Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping). */
+/** Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping). */
 export interface KindActionMappingV1beta1SpecStatusMapping {
-  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" means every grouped kind, "*" every kind without a group. Quote them in YAML. */
+  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" matches every group except the core group, "*" the core group. Quote wildcards in YAML. */
   readonly apiVersion: string
   /** Kind of the resource, or "*" for any. */
   readonly kind: string
-  /** Subkind of the resource, its annotation kappnav.subkind, in any case of letters; "*" for any. A rule with a subkind never matches a resource without one. */
+  /** Subkind of the resource (annotation kappnav.subkind), case-insensitive; "*" for any. A rule with a subkind never matches a resource without one. */
   readonly subkind?: string
-  /** Name of the resource, or "*" for any. Makes the rule one for instances. */
+  /** Name of the resource, or "*" for any. Makes this a rule of instance level. */
   readonly name?: string
-  /** What one owner of the resource must satisfy, all of it. */
+  /** Criteria for an owner of the resource. One owner must satisfy all of them. */
   readonly owner?: KindActionMappingV1beta1SpecStatusMappingOwner
-  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case. */
+  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case. */
   readonly mapname: string
 }
 
-/** What one owner of the resource must satisfy, all of it. */
+/** Criteria for an owner of the resource. One owner must satisfy all of them. */
 export interface KindActionMappingV1beta1SpecSectionMappingOwner {
   /** Kind of the owner, or "*". */
   readonly kind?: string
@@ -1192,76 +1192,76 @@ export interface KindActionMappingV1beta1SpecSectionMappingOwner {
   readonly uid?: string
 }
 
-/** Maps resources to the name of a ConfigMap. A rule with a name is for instances (the ConfigMap is looked up in the resource's namespace), one with a subkind alone for subkinds, any other for kinds (both looked up in the namespace of the mapping). */
+/** Maps resources to the name of a ConfigMap. A rule with a name is of instance level (the ConfigMap is looked up in the resource's namespace), a rule with a subkind and no name of subkind level, any other of kind level (both are looked up in the namespace of the mapping). */
 export interface KindActionMappingV1beta1SpecSectionMapping {
-  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" means every grouped kind, "*" every kind without a group. Quote them in YAML. */
+  /** apiVersion of the resource: group/version, or the version alone for the core group. Group and version can each be "*"; "*\/*" matches every group except the core group, "*" the core group. Quote wildcards in YAML. */
   readonly apiVersion: string
   /** Kind of the resource, or "*" for any. */
   readonly kind: string
-  /** Subkind of the resource, its annotation kappnav.subkind, in any case of letters; "*" for any. A rule with a subkind never matches a resource without one. */
+  /** Subkind of the resource (annotation kappnav.subkind), case-insensitive; "*" for any. A rule with a subkind never matches a resource without one. */
   readonly subkind?: string
-  /** Name of the resource, or "*" for any. Makes the rule one for instances. */
+  /** Name of the resource, or "*" for any. Makes this a rule of instance level. */
   readonly name?: string
-  /** What one owner of the resource must satisfy, all of it. */
+  /** Criteria for an owner of the resource. One owner must satisfy all of them. */
   readonly owner?: KindActionMappingV1beta1SpecSectionMappingOwner
-  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} stand for those of the resource, kinds and subkinds in lower case. */
+  /** Name of the ConfigMap. ${group}, ${namespace}, ${kind}, ${subkind}, ${name}, ${owner.kind}, ${owner.apiVersion} and ${owner.uid} are replaced with the values of the resource, kinds and subkinds in lower case. */
   readonly mapname: string
 }
 
-/** The rules, and how they stand to those of other mappings. */
+/** The rules, and their precedence among those of other mappings. */
 export interface KindActionMappingV1beta1Spec {
   /** From 1 to 9. Among rules of the same level of specificity, those of mappings with a higher precedence come first. */
   readonly precedence: number
-  /** Rules for action maps. Every rule that matches counts. */
+  /** Rules for action maps. All matching rules apply. */
   readonly mappings?: readonly KindActionMappingV1beta1SpecMapping[]
-  /** Rules for status maps. The first map that is found tells the status of a resource. */
+  /** Rules for status maps. The first map that exists determines the status of a resource. */
   readonly statusMappings?: readonly KindActionMappingV1beta1SpecStatusMapping[]
-  /** Rules for section maps, which say what of a resource's labels and annotations its details show. */
+  /** Rules for section maps, which select the labels and annotations shown with the details of a resource. */
   readonly sectionMappings?: readonly KindActionMappingV1beta1SpecSectionMapping[]
 }
 
 export interface KindActionMappingV1beta1StatusProblem {
-  /** Where it stands, such as spec.mappings[2].mapname. */
+  /** Path of the field, such as spec.mappings[2].mapname. */
   readonly field: string
-  /** What sort of mistake it is. */
+  /** Stable code of the problem. */
   readonly code: string
-  /** What is wrong and what to write instead. */
+  /** The mistake, and what to write instead. */
   readonly message: string
 }
 
-/** The ConfigMaps that the rules lead to. */
+/** ConfigMaps that the rules name. */
 export interface KindActionMappingV1beta1StatusMaps {
-  /** Those that exist, as namespace/name. At most 100 are listed. */
+  /** ConfigMaps that exist, as namespace/name. At most 100 are listed. */
   readonly found?: readonly string[]
-  /** Those that rules without variables name and that do not exist. That is no mistake: a map may come later, or never. At most 100 are listed. */
+  /** ConfigMaps that rules without variables name and that do not exist. This is not an error: a map may be created later, or never. At most 100 are listed. */
   readonly missing?: readonly string[]
 }
 
 export interface KindActionMappingV1beta1StatusCondition {
   /** Accepted or Ready. */
   readonly type: string
-  /** Whether it holds. */
+  /** Status of the condition. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation that it speaks of. */
+  /** Generation of the spec that the condition was computed from. */
   readonly observedGeneration?: number
-  /** When the status last changed. */
+  /** Last time the status changed. */
   readonly lastTransitionTime: string
-  /** One word for programs. */
+  /** Machine-readable reason in one word. */
   readonly reason: string
-  /** A sentence for people. */
+  /** Human-readable message. */
   readonly message: string
 }
 
-/** What has become of the rules. */
+/** Observed state of the rules. */
 export interface KindActionMappingV1beta1Status {
-  /** The generation that this status speaks of. */
+  /** Generation of the spec that this status was computed from. */
   readonly observedGeneration?: number
-  /** Rules that are used. */
+  /** Number of rules in use. */
   readonly rules?: number
-  /** Rules that are not used, and why. At most 100 are listed. */
+  /** Problems of rules that are not used. At most 100 are listed. */
   readonly problems?: readonly KindActionMappingV1beta1StatusProblem[]
-  /** The ConfigMaps that the rules lead to. */
+  /** ConfigMaps that the rules name. */
   readonly maps?: KindActionMappingV1beta1StatusMaps
-  /** Accepted: the mapping takes part. Ready: every rule of it is used. */
+  /** Accepted: the mapping is used. Ready: all of its rules are used. */
   readonly conditions?: readonly KindActionMappingV1beta1StatusCondition[]
 }

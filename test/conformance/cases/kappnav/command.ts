@@ -30,28 +30,28 @@ interface Request {
 
 /** Plays a case. */
 export async function playCommand(input: Case['input'], want: Case['want']): Promise<readonly Disagreement[]> {
-  const answer = await run(input)
+  const outcome = await run(input)
   const wantedJobs = want.jobs as readonly JsonObject[] | undefined
   return [
-    ...(want.status === undefined ? [] : sameValue('status', want.status, answer.status)),
-    ...(want.error === undefined ? [] : sameValue('error', want.error, answer.message?.split(':')[0])),
-    ...(wantedJobs === undefined ? [] : jobsDisagree(wantedJobs, answer.jobs)),
+    ...(want.status === undefined ? [] : sameValue('status', want.status, outcome.status)),
+    ...(want.error === undefined ? [] : sameValue('error', want.error, outcome.message?.split(':')[0])),
+    ...(wantedJobs === undefined ? [] : jobsDisagree(wantedJobs, outcome.jobs)),
   ]
 }
 
-interface Answer {
+interface Outcome {
   readonly status: number
   readonly message?: string
   readonly jobs: readonly KubeObject[]
 }
 
-async function run(input: Case['input']): Promise<Answer> {
+async function run(input: Case['input']): Promise<Outcome> {
   try {
     return { status: 200, jobs: await jobsOf(input) }
   } catch (error) {
-    const refusal = asActionError(error)
-    if (refusal === undefined) throw error
-    return { status: refusal.status, message: refusal.message, jobs: [] }
+    const actionError = asActionError(error)
+    if (actionError === undefined) throw error
+    return { status: actionError.status, message: actionError.message, jobs: [] }
   }
 }
 
@@ -108,12 +108,12 @@ async function jobsOf(input: Case['input']): Promise<readonly KubeObject[]> {
 function jobsDisagree(wanted: readonly JsonObject[], came: readonly KubeObject[]): readonly Disagreement[] {
   if (wanted.length !== came.length) return [{ at: 'jobs', wanted, came }]
   return wanted.flatMap((job, index) => {
-    const told = factsOf(came[index]!)
-    return Object.entries(job).flatMap(([key, value]) => sameValue(`jobs[${index}].${key}`, value, told[key]))
+    const facts = factsOf(came[index]!)
+    return Object.entries(job).flatMap(([key, value]) => sameValue(`jobs[${index}].${key}`, value, facts[key]))
   })
 }
 
-/** What cases compare of a Job. */
+/** Returns the fields of a Job that cases compare. */
 function factsOf({ metadata, spec }: KubeObject): Readonly<Record<string, unknown>> {
   const { backoffLimit, template } = spec as {
     backoffLimit: number

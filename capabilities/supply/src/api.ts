@@ -1,12 +1,13 @@
-// The types of the API as the code speaks of them: what the five templates, the two owners and the two blueprints have in common is said once.
+// The types of the API as the code reads them: one type for the five templates, one for the two owners, one for the two
+// blueprints.
 import type { Condition, JsonObject, JsonValue, KubeObject, LabelSelector } from '@fairlead/kube'
 
-/** The API group of this capability. */
+/** The API group of supply chains. */
 export const apiGroup = 'carto.run'
 /** apiVersion of the API. */
 export const apiVersion = 'carto.run/v1alpha1'
 
-/** The five kinds of templates that resources of a blueprint name. */
+/** The five kinds of templates that resources of a blueprint reference. */
 export type TemplateKind =
   | 'ClusterSourceTemplate'
   | 'ClusterImageTemplate'
@@ -14,37 +15,37 @@ export type TemplateKind =
   | 'ClusterDeploymentTemplate'
   | 'ClusterTemplate'
 
-/** Those whose objects are derived. */
+/** The kinds that objects are stamped for. */
 export type OwnerKind = 'Workload' | 'Deliverable'
 
-/** What derives them. */
+/** The kinds that list the resources to stamp for an owner. */
 export type BlueprintKind = 'ClusterSupplyChain' | 'ClusterDelivery'
 
-/** One requirement on a field. */
+/** A requirement on one field. */
 export interface FieldRequirement {
   readonly key: string
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
   readonly values?: readonly string[]
 }
 
-/** A matcher of a health rule that looks at a field. */
+/** A field matcher of a health rule. */
 export interface HealthFieldMatcher extends FieldRequirement {
   readonly messagePath?: string
 }
 
-/** A matcher of a health rule that looks at a condition. */
+/** A condition matcher of a health rule. */
 export interface HealthConditionMatcher {
   readonly type: string
   readonly status: string
 }
 
-/** The matchers of one state. */
+/** The matchers of one state, healthy or unhealthy. */
 export interface HealthMatchers {
   readonly matchConditions?: readonly HealthConditionMatcher[]
   readonly matchFields?: readonly HealthFieldMatcher[]
 }
 
-/** How health is told; exactly one of the keys. */
+/** A health rule; exactly one of the keys is set. */
 export interface HealthRule {
   readonly alwaysHealthy?: JsonObject
   readonly singleConditionType?: string
@@ -53,10 +54,10 @@ export interface HealthRule {
   readonly auto?: JsonObject
 }
 
-/** The two names of the field; each lays messages out in its own way (originals/cartographer.md §3.5). */
+/** The two spellings of the field. Each has its own message layout (originals/cartographer.md §3.5). */
 export type RuleSpelling = 'healthRule' | 'healthyConditionRule'
 
-/** A parameter of a blueprint. `value` locks it, `default` does not. */
+/** A parameter of a blueprint. An owner can override `default`, but not `value`. */
 export interface BlueprintParam {
   readonly name: string
   readonly value?: JsonValue
@@ -75,12 +76,12 @@ export interface TemplateParam {
   readonly default: JsonValue
 }
 
-/** Requirements on labels and fields, all of which must hold. */
+/** Requirements on labels and fields; all must hold. */
 export interface OwnerSelector extends LabelSelector {
   readonly matchFields?: readonly FieldRequirement[]
 }
 
-/** One choice among several templates. */
+/** One of several templates of a resource. */
 export interface TemplateOption {
   readonly name?: string
   readonly passThrough?: string
@@ -125,13 +126,13 @@ export interface Blueprint extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 
-/** How many runs are kept. */
+/** Number of runs to keep. */
 export interface RetentionPolicy {
   readonly maxFailedRuns: number
   readonly maxSuccessfulRuns: number
 }
 
-/** `spec` of a template, with the fields of all five kinds. */
+/** `spec` of a template: the fields of all five kinds. */
 export interface TemplateSpec {
   readonly template?: JsonObject
   readonly ytt?: string
@@ -158,23 +159,23 @@ export interface Template extends KubeObject {
   readonly spec: TemplateSpec
 }
 
-/** `spec` of an owner, as far as this capability itself reads it; templates read the rest. */
+/** `spec` of an owner: the fields that the controllers read. Templates can read all fields. */
 export interface OwnerSpec {
   readonly params?: readonly OwnerParam[]
   readonly serviceAccountName?: string
 }
 
-/** A reference in a status. */
+/** A reference in status. */
 export interface StatusReference {
   readonly apiVersion?: string
   readonly kind?: string
   readonly namespace?: string
   readonly name?: string
-  /** `plural.group`, of stamped objects. */
+  /** `plural.group`; only of stamped objects. */
   readonly resource?: string
 }
 
-/** An output as status shows it. */
+/** An output in status. */
 export interface OutputStatus {
   readonly name: string
   readonly preview: string
@@ -182,7 +183,7 @@ export interface OutputStatus {
   readonly lastTransitionTime: string
 }
 
-/** One of `status.resources`. */
+/** An entry of `status.resources`. */
 export interface ResourceStatus {
   readonly name: string
   readonly stampedRef?: StatusReference
@@ -213,7 +214,7 @@ export interface RunTemplate extends KubeObject {
   readonly spec: { readonly template: JsonObject; readonly outputs?: Readonly<Record<string, string>> }
 }
 
-/** A Runnable: makes a new object for each change of its inputs. */
+/** A Runnable: creates a run for each change of its inputs. */
 export interface Runnable extends KubeObject {
   readonly spec: {
     readonly runTemplateRef: { readonly kind?: string; readonly name: string }
@@ -231,7 +232,7 @@ export interface Runnable extends KubeObject {
   }
 }
 
-/** A ClusterHealthRule: the rule of a kind, for templates whose rule is `auto`. */
+/** A ClusterHealthRule: the default health rule of a kind, for templates whose rule is `auto`. */
 export interface ClusterHealthRule extends KubeObject {
   readonly spec: {
     readonly target: { readonly apiVersion: string; readonly kind: string }

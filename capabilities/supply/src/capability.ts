@@ -7,9 +7,9 @@ import { relationsOf } from './runtime/relations.ts'
 import { validators } from './admission/validators.ts'
 
 /**
- * The rights that do not depend on what templates stamp. Stamped objects are written with the rights of the owners' service accounts; the
- * controller itself only watches their kinds, granted by ClusterRoles labelled `rbac.fairlead.dev/aggregate-to-supply: "true"` (design
- * decision 13).
+ * The rights that do not depend on what templates stamp. Stamped objects are written with the rights of the owners'
+ * service accounts; the controller itself only watches their kinds, granted by ClusterRoles labelled
+ * `rbac.fairlead.dev/aggregate-to-supply: "true"` (design decision 13).
  */
 const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['*'], verbs: ['get', 'list', 'watch'] },

@@ -1,10 +1,48 @@
-// The door of @fairlead/supply: the capability, its API types, and the engine for those who decide the same things offline.
+// Public API of @fairlead/supply: the capability, the types of carto.run, and the engine for programs that evaluate
+// supply chains offline.
 export { supply } from './capability.ts'
-export type * from './api.ts'
-export { apiGroup, apiVersion } from './api.ts'
-export { crds } from './generated/crds.ts'
+export { startControllers } from './controllers/supply-controllers.ts'
+export type { SupplyControllers } from './controllers/supply-controllers.ts'
+export { validators } from './admission/validators.ts'
+export { findYtt } from './ytt/ytt-program.ts'
 
-// objects in full, as people write them (the types above name what the code reads)
+// API types, as the code reads objects
+export { apiGroup, apiVersion } from './api.ts'
+export type {
+  Blueprint,
+  BlueprintKind,
+  BlueprintParam,
+  BlueprintResource,
+  BlueprintSpec,
+  ClusterHealthRule,
+  FieldRequirement,
+  HealthConditionMatcher,
+  HealthFieldMatcher,
+  HealthMatchers,
+  HealthRule,
+  InputReference,
+  OutputStatus,
+  Owner,
+  OwnerKind,
+  OwnerParam,
+  OwnerSelector,
+  OwnerSpec,
+  OwnerStatus,
+  ResourceStatus,
+  RetentionPolicy,
+  RuleSpelling,
+  RunTemplate,
+  Runnable,
+  StatusReference,
+  Template,
+  TemplateKind,
+  TemplateOption,
+  TemplateParam,
+  TemplateSpec,
+} from './api.ts'
+
+// CRDs, and the types of complete manifests that are generated from them
+export { crds } from './generated/crds.ts'
 export type {
   ClusterConfigTemplate,
   ClusterDelivery,
@@ -20,42 +58,42 @@ export type {
   Workload,
 } from './generated/crds.ts'
 
-// the engine: health, selection, templates
-export * from './engine/health/builtin-health.ts'
-export * from './engine/condition.ts'
-export * from './engine/values/field-requirement.ts'
-export * from './engine/values/go-yaml.ts'
-export * from './engine/health/health-expression.ts'
-export * from './engine/health/health.ts'
-export * from './engine/templates/interpolation.ts'
-export * from './engine/values/output.ts'
-export * from './engine/templates/params.ts'
-export * from './engine/values/path.ts'
-export * from './engine/runs/runs.ts'
-export * from './engine/selection.ts'
-export * from './engine/summary.ts'
-export * from './engine/values/value-format.ts'
-
-// the controllers
-export { startControllers } from './controllers/supply-controllers.ts'
-export type { SupplyControllers } from './controllers/supply-controllers.ts'
-
-// the engine: owners and their resources
-export * from './engine/blueprint-readiness.ts'
-export * from './engine/completion.ts'
-export * from './engine/templates/context.ts'
-export * from './engine/graph.ts'
-export * from './engine/orphans.ts'
-export * from './engine/owner-conditions.ts'
-export * from './engine/realized-resource.ts'
-export * from './engine/templates/stamp.ts'
-export * from './engine/templates/template-choice.ts'
-
-// what a run needs
-export * from './runtime/kinds.ts'
-export * from './engine/apply-error.ts'
-export * from './engine/cluster.ts'
+// the decision pass and its port
 export { realize } from './engine/realize.ts'
 export type { Chain } from './engine/realize.ts'
-export { findYtt } from './ytt/ytt-program.ts'
-export { validators } from './admission/validators.ts'
+export type { RealizedResource } from './engine/realized-resource.ts'
+export type { Cluster } from './engine/cluster.ts'
+export { ApplyError } from './engine/apply-error.ts'
+export { orphans } from './engine/orphans.ts'
+
+// blueprints: selection, dependencies between resources, readiness
+export { bestMatches, selectionReason } from './engine/selection.ts'
+export { cyclicResources } from './engine/graph.ts'
+export type { Input, InputKind } from './engine/graph.ts'
+export { incompleteness } from './engine/completion.ts'
+
+// templates: choice, parameters, rendering
+export { chooseTemplate } from './engine/templates/template-choice.ts'
+export type { TemplateChoice } from './engine/templates/template-choice.ts'
+export { mergeParams } from './engine/templates/params.ts'
+export type { ParamSources } from './engine/templates/params.ts'
+export { InterpolationError, interpolate, interpolateString } from './engine/templates/interpolation.ts'
+export { StampError, stampDigest, stamped } from './engine/templates/stamp.ts'
+
+// health and the conditions that sum it up
+export { healthOf } from './engine/health/health.ts'
+export type { HealthInput } from './engine/health/health.ts'
+export { reasonOfType, verdict } from './engine/condition.ts'
+export type { ConditionStatus, Verdict } from './engine/condition.ts'
+export { readyFrom, resourcesHealthy } from './engine/summary.ts'
+export type { ResourceHealth } from './engine/summary.ts'
+
+// runs of the lifecycles immutable and tekton
+export { newestHealthyRun, runsToPrune, submittedFromRuns } from './engine/runs/runs.ts'
+export type { Run } from './engine/runs/runs.ts'
+
+// values: paths, outputs
+export { pathProblem } from './engine/values/path.ts'
+export { summarize } from './engine/values/output.ts'
+export type { Outputs } from './engine/values/output.ts'
+export { goYaml } from './engine/values/go-yaml.ts'

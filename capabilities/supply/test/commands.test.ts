@@ -275,7 +275,7 @@ describe('templates in ytt', () => {
     vi.stubEnv('YTT', '')
     vi.stubEnv('PATH', '')
     expect((await run('render', [], { filename: [files()] })).out).toContain(
-      'there is no program ytt beside the controller',
+      'the ytt program is not installed where the controller runs',
     )
   })
 })

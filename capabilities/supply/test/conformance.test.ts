@@ -1,4 +1,5 @@
-// The suites of the conformance data: the engine cases, the samples of cartotest. `npm run test:kuttl` plays the clusters.
+// The suites of the conformance data: the engine cases, the samples of cartotest. `npm run test:kuttl` plays the
+// clusters.
 import { supply } from '@fairlead/supply'
 import { expect, test } from 'vitest'
 import { runFile } from '../../../test/conformance/cases/run.ts'

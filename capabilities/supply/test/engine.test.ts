@@ -123,21 +123,21 @@ describe('health', () => {
       [
         'Unknown',
         'NoDefaultRule',
-        'there is no default health rule for Widget in test.run/v1; give the template one, or make a ClusterHealthRule',
+        'there is no default health rule for Widget in test.run/v1; give the template one, or create a ClusterHealthRule',
       ],
     ],
-  ])('of %s', (_title, rule, of, wanted) => {
-    expect(health(rule, of)).toEqual(wanted)
+  ])('of %s', (_title, rule, of, expected) => {
+    expect(health(rule, of)).toEqual(expected)
   })
 
-  test('says what is wrong with an expression', () => {
+  test('reports the error of an expression', () => {
     expect(health({ expression: { healthy: 'object.status +' } }, object({})).slice(0, 2)).toEqual([
       'Unknown',
       'ExpressionError',
     ])
   })
 
-  test('takes the rule of a kind before the built-in one', () => {
+  test('prefers a ClusterHealthRule to the built-in rule of a kind', () => {
     const defaults = [
       {
         apiVersion: 'carto.run/v1alpha1',
@@ -170,13 +170,13 @@ describe('health', () => {
 })
 
 describe('templates', () => {
-  test('name the place of a tag that cannot be filled in', () => {
+  test('report the path of a tag that cannot be evaluated', () => {
     expect(() => interpolate({ spec: { containers: [{ image: '$(params.none)$' }] } }, { params: {} })).toThrow(
       'failed to interpolate template at path [spec.containers[0].image]: evaluate tag $(params.none)$: jsonpath returned empty list: params.none',
     )
   })
 
-  test('keep integers exact, walk into params, and evaluate once', () => {
+  test('keep integers exact, read nested params, and do not evaluate tags inside values', () => {
     const context = { params: { a: { b: 9007199254740993n, tag: '$(params.a.b)$' } } }
     expect(
       interpolate(
@@ -196,7 +196,7 @@ describe('templates', () => {
     expect(interpolate(value as JsonValue, {})).toEqual(value)
   })
 
-  test('stamp into the namespace of the owner, with labels that fit', () => {
+  test('stamp into the namespace of the owner and shorten long labels', () => {
     const owner = {
       apiVersion: 'carto.run/v1alpha1',
       kind: 'Workload',
@@ -216,7 +216,7 @@ describe('templates', () => {
     )
   })
 
-  test('have the same digest whatever the order of keys', () => {
+  test('have a digest that does not depend on the order of keys', () => {
     const [a, b] = [
       { x: 1, y: { z: 1, w: 2 } },
       { y: { w: 2, z: 1 }, x: 1 },
@@ -248,8 +248,8 @@ describe('the YAML of outputs', () => {
     [[1, [2, { b: 1, a: [] }]], '- 1\n- - 2\n  - a: []\n    b: 1\n'],
     [{ list: [{ a: { b: 1 }, c: 2 }] }, 'list:\n    - a:\n        b: 1\n      c: 2\n'],
     [{ a10: 1, a2: 2, b: 'x\ny' }, 'a2: 2\na10: 1\nb: |-\n    x\n    y\n'],
-  ])('of %j', (value, wanted) => {
-    expect(goYaml(value)).toBe(wanted)
+  ])('of %j', (value, expected) => {
+    expect(goYaml(value)).toBe(expected)
   })
 })
 
@@ -260,7 +260,7 @@ describe('choices', () => {
     ...more,
   })
 
-  test('of templates report ambiguity', () => {
+  test('of templates report several matching options', () => {
     const options: readonly TemplateOption[] = [
       { name: 'a', selector: { matchLabels: { x: '1' } } },
       { passThrough: 'in', selector: { matchLabels: { y: '1' } } },
@@ -275,7 +275,7 @@ describe('choices', () => {
     expect(choose({ y: '1' })).toEqual({ kind: 'pass-through', input: 'in' })
     expect(choose({ x: '1', y: '1' })).toEqual({
       kind: 'none',
-      why: verdict(
+      submitted: verdict(
         'False',
         'TemplateOptionsMatchError',
         'expected exactly 1 option to match, found [2] matching options [a, in] for resource [r] in supply chain [chain]',
@@ -283,7 +283,7 @@ describe('choices', () => {
     })
   })
 
-  test('of an owner give way to a locked param, and return with a default', () => {
+  test('of an owner do not override a value, but do override a later default', () => {
     const owner = [{ name: 'p', value: 'own' }]
     expect(mergeParams({ blueprint: [{ name: 'p', value: 'bp' }], owner })).toEqual({ p: 'bp' })
     expect(
@@ -292,7 +292,7 @@ describe('choices', () => {
     expect(mergeParams({ owner: [{ name: '__proto__', value: 1 }] })).toEqual(JSON.parse('{"__proto__": 1}'))
   })
 
-  test('find resources that wait for each other', () => {
+  test('of resources report the names in a cycle', () => {
     const from = (name: string, provider?: string): BlueprintResource =>
       resource({ name, sources: provider === undefined ? [] : [{ name: 'in', resource: provider }] })
     expect([...cyclicResources([from('a', 'c'), from('b', 'a'), from('c', 'b'), from('d', 'a'), from('e')])]).toEqual([
@@ -308,19 +308,19 @@ describe('choices', () => {
     fc.integer({ min: 1, max: 5 }),
   ])('of retention keep exactly as many as they say, the newest', (states, maxSuccessfulRuns, maxFailedRuns) => {
     const runs = states.map((health, created): Run => ({ name: `run-${created}`, created, health: health as 'True' }))
-    const gone = new Set(runsToPrune(runs, { maxSuccessfulRuns, maxFailedRuns }).map(({ created }) => created))
+    const pruned = new Set(runsToPrune(runs, { maxSuccessfulRuns, maxFailedRuns }).map(({ created }) => created))
     for (const [state, limit] of [
       ['True', maxSuccessfulRuns],
       ['False', maxFailedRuns],
       ['Unknown', Infinity],
     ] as const) {
       const all = runs.filter(({ health }) => health === state).map(({ created }) => created)
-      expect(all.filter((created) => !gone.has(created))).toEqual(all.slice(-Math.min(limit, all.length || 1)))
+      expect(all.filter((created) => !pruned.has(created))).toEqual(all.slice(-Math.min(limit, all.length || 1)))
     }
   })
 
-  test('of orphans leave what could not be evaluated', () => {
-    const owned = ['a', 'b', 'gone'].map((name) =>
+  test('of orphans exclude objects of resources that could not be evaluated', () => {
+    const owned = ['a', 'b', 'removed'].map((name) =>
       object({}, { name, uid: name, labels: { 'carto.run/resource-name': name } }),
     )
     const resources = [resource({ name: 'a' }), resource({ name: 'b' })]
@@ -331,11 +331,11 @@ describe('choices', () => {
         resources,
         resources.map((one) => ({ resource: one, ...waits })),
       ).map(({ metadata }) => metadata.name),
-    ).toEqual(['gone'])
+    ).toEqual(['removed'])
     const passed = { submitted: verdict('True', 'PassThrough'), evaluated: true }
     expect(
       orphans(owned, resources, [{ resource: resources[0]!, ...passed }]).map(({ metadata }) => metadata.name),
-    ).toEqual(['a', 'gone'])
+    ).toEqual(['a', 'removed'])
   })
 })
 
@@ -347,17 +347,29 @@ describe('a deployment', () => {
     },
   }
   test.each<[string, Record<string, unknown>, readonly string[] | undefined]>([
-    ['is not judged before its status is there', {}, ['Unknown', 'ConditionNotMet']],
-    ['is not judged by an old status', { observedGeneration: 1, phase: 'Done' }, ['Unknown', 'ConditionNotMet']],
-    ['has failed', { observedGeneration: 2, phase: 'Broken' }, ['False', 'FailedConditionMet']],
-    ['is not done yet', { observedGeneration: 2, phase: 'Working' }, ['Unknown', 'ConditionNotMet']],
-    ['is done', { observedGeneration: 2, phase: 'Done' }, undefined],
-  ])('%s', (_title, status, wanted) => {
+    ['is incomplete while it has no status', {}, ['Unknown', 'ConditionNotMet']],
+    [
+      'is incomplete while its status is of an earlier generation',
+      { observedGeneration: 1, phase: 'Done' },
+      ['Unknown', 'ConditionNotMet'],
+    ],
+    [
+      'has failed when the failed condition is met',
+      { observedGeneration: 2, phase: 'Broken' },
+      ['False', 'FailedConditionMet'],
+    ],
+    [
+      'is incomplete while the success condition is not met',
+      { observedGeneration: 2, phase: 'Working' },
+      ['Unknown', 'ConditionNotMet'],
+    ],
+    ['is complete when the success condition is met', { observedGeneration: 2, phase: 'Done' }, undefined],
+  ])('%s', (_title, status, expected) => {
     const found = incompleteness('r', completion, object(status, { generation: 2 }))
-    expect(found && [found.status, found.reason]).toEqual(wanted)
+    expect(found && [found.status, found.reason]).toEqual(expected)
   })
 
-  test('compares lists and objects too', () => {
+  test('compares lists and maps by value', () => {
     const spec = { observedMatches: [{ input: '.status.a', output: '.status.b' }] }
     expect(incompleteness('r', spec, object({ a: [1, { x: 1 }], b: [1, { x: 1 }] }))).toBeUndefined()
     expect(incompleteness('r', spec, object({ a: [1], b: [2] }))?.message).toBe(
@@ -366,7 +378,7 @@ describe('a deployment', () => {
   })
 })
 
-test('tells paths that make no sense', () => {
+test('reports invalid paths', () => {
   expect(pathProblem('.status.a')).toBeUndefined()
   expect(pathProblem('.status[')).toBeTypeOf('string')
   expect(pathProblem(' ')).toBe('the path is empty')

@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => stage[Symbol.asyncDispose]())
 
 describe('a supply chain', () => {
-  test('waits, stamps what has its inputs whatever the order, and is ready in the end', async () => {
+  test('stamps each resource once its inputs have values, whatever the order, and becomes ready', async () => {
     const waiting = await stage.owner('team-a/app', (owner) => owner.status?.resources?.length === 2)
     expect(conditionsOf(waiting)).toEqual({
       SupplyChainReady: ['True', 'Ready', ''],
@@ -65,7 +65,7 @@ describe('a supply chain', () => {
     })
   })
 
-  test('names the resource that is not healthy, and takes no old True for a new one', async () => {
+  test('names the resource that is not healthy, and does not carry a stale True over', async () => {
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     await stage.setStatus('team-a/app-source', readyStatus)
     await stage.client.waitFor(thing, 'team-a/app-image', () => true)
@@ -98,7 +98,7 @@ describe('a supply chain', () => {
     expect((await stage.things()).length).toBe(2)
   })
 
-  test('writes nothing while nothing changes, and leaves the fields of others', async () => {
+  test('writes nothing while nothing changes, and keeps fields of other managers', async () => {
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     await stage.setStatus('team-a/app-source', readyStatus)
     await stage.client.patch(thing, 'team-a/app-source', {
@@ -114,7 +114,7 @@ describe('a supply chain', () => {
     expect([source.metadata.annotations, source.spec]).toEqual([{ mine: 'yes' }, { url: git.source.git.url, other: 1 }])
   })
 
-  test('puts back what others changed in its fields', async () => {
+  test('reverts changes of other managers to its fields', async () => {
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     await stage.client.patch(thing, 'team-a/app-source', {
       merge: { spec: { url: 'other' }, metadata: { labels: { 'carto.run/workload-name': null } } },
@@ -127,7 +127,7 @@ describe('a supply chain', () => {
     expect(restored.metadata.labels?.['carto.run/workload-name']).toBe('app')
   })
 
-  test('does not touch an object of the same name that belongs to somebody else', async () => {
+  test('does not change an object of the same name that it did not create', async () => {
     await stage.apply(
       { ...thing, metadata: { name: 'other-source', namespace: 'team-a' }, spec: { url: 'mine' } } as never,
       workloadOf('other', 'web', git),
@@ -150,7 +150,7 @@ describe('orphans', () => {
     await stage.settle()
   })
 
-  test('go when the blueprint does not name their resource any more, also after a restart', async () => {
+  test('are deleted when the blueprint loses their resource, even after a restart', async () => {
     await stage.stopControllers()
     await stage.apply({ ...chain, spec: { ...chain.spec, resources: chain.spec.resources.slice(1) } })
     await stage.startControllers()
@@ -158,7 +158,7 @@ describe('orphans', () => {
     expect((await stage.things()).map(({ metadata }) => metadata.name)).toEqual(['app-source'])
   })
 
-  test('go when the name of the object changes', async () => {
+  test('are deleted when the name in the template changes', async () => {
     await stage.apply({
       ...imageTemplate,
       spec: {
@@ -170,7 +170,7 @@ describe('orphans', () => {
     await stage.client.get(thing, 'team-a/renamed')
   })
 
-  test('go when the blueprint is deleted', async () => {
+  test('are deleted when the blueprint is deleted', async () => {
     await stage.client.delete(chain, 'chain')
     await stage.client.waitForDeletion(thing, 'team-a/app-image')
     await stage.client.waitForDeletion(thing, 'team-a/app-source')
@@ -183,7 +183,7 @@ describe('orphans', () => {
     expect(owner.status?.resources).toBeUndefined()
   })
 
-  test('are not made by a template that is missing, or by a second blueprint', async () => {
+  test('are none when a template is missing or a second blueprint matches', async () => {
     await stage.client.delete(imageTemplate, 'image')
     const unready = await stage.ready('team-a/app', 'False')
     expect(conditionsOf(unready)['Ready']).toEqual([
@@ -198,8 +198,8 @@ describe('orphans', () => {
   })
 })
 
-describe('what comes later', () => {
-  test('wakes those who wait for it: service account, definition, template', async () => {
+describe('a missing dependency', () => {
+  test('requeues waiting owners when it is created: service account, CRD, template', async () => {
     const late = template('ClusterTemplate', 'late', {
       template: { apiVersion: 'late.test/v1', kind: 'Late', metadata: { name: 'late' }, spec: {} },
     })
@@ -227,7 +227,7 @@ describe('what comes later', () => {
   })
 })
 
-test('watches a kind for as long as owners stamp it, and a minute more', async () => {
+test('watches a kind until one minute after the last owner stopped stamping it', async () => {
   const deleteOwner = async (): Promise<void> => {
     await stage.client.delete(workload, 'team-a/app')
     await stage.client.waitForDeletion(thing, 'team-a/app-source')

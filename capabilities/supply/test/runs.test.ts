@@ -1,4 +1,4 @@
-// Objects that are never changed: immutable lifecycles and Runnables.
+// Objects that are replaced instead of updated: immutable lifecycles and Runnables.
 import type { KubeObject } from '@fairlead/kube'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Stage, conditionsOf, runnable, supplyChain, template, thing, workloadOf } from './stage.ts'
@@ -40,7 +40,7 @@ describe('an immutable lifecycle', () => {
     status?: { resources?: readonly { outputs?: readonly { preview: string }[] }[] }
   }): (string | undefined)[] | undefined => owner.status?.resources?.[0]?.outputs?.map(({ preview }) => preview.trim())
 
-  test('makes an object per change, passes on the newest healthy one, and shows the health of the last', async () => {
+  test('creates an object per change, takes outputs from the newest healthy one, and reports the health of the last', async () => {
     const waiting = await stage.owner('team-a/app', (owner) => conditionsOf(owner)['Ready']?.[0] === 'Unknown')
     expect(conditionsOf(waiting)['ResourcesSubmitted']?.[1]).toBe('MissingValueAtPath')
     await stage.setStatus(`team-a/${(await runOf('1')).metadata.name}`, succeeded('True', 'done'))
@@ -56,7 +56,7 @@ describe('an immutable lifecycle', () => {
     expect(previews(await stage.ready('team-a/app', 'True'))).toEqual(['"2"'])
   })
 
-  test('makes nothing again after a restart, and a new object when an earlier wish comes back', async () => {
+  test('creates nothing after a restart, and a new object when an earlier spec returns', async () => {
     await stage.settle()
     await stage.stopControllers()
     await stage.startControllers()
@@ -69,7 +69,7 @@ describe('an immutable lifecycle', () => {
     expect(await revisions()).toEqual(['1', '1', '2'])
   })
 
-  test('keeps as many as the retention says, failed and successful ones apart', async () => {
+  test('keeps as many failed and as many successful runs as the retention policy allows', async () => {
     for (const revision of ['1', '2', '3', '4', '5']) {
       await want(revision)
       await stage.until(async () => (await runOf(revision)) !== undefined, `revision ${revision} is run`)
@@ -85,7 +85,7 @@ describe('an immutable lifecycle', () => {
 })
 
 describe('an object that is updated under a generated name', () => {
-  test('keeps its name', async () => {
+  test('keeps the name that was generated first', async () => {
     await stage.apply(
       template('ClusterTemplate', 'named', {
         template: { ...thing, metadata: { generateName: 'named-' }, spec: { revision: '$(params.revision)$' } },
@@ -116,15 +116,15 @@ describe('a Runnable', () => {
         },
       },
     }) as never
-  const wanted = (revision: string): KubeObject =>
+  const withRevision = (revision: string): KubeObject =>
     ({
       ...runnable,
       metadata: { name: 'run', namespace: 'team-a' },
       spec: { runTemplateRef: { name: 'run' }, serviceAccountName: 'builder', inputs: { revision } },
     }) as never
 
-  test('makes a run per change, and shows the outputs of the newest that succeeded', async () => {
-    await stage.apply(wanted('1'))
+  test('creates a run per change, and reports the outputs of the newest that succeeded', async () => {
+    await stage.apply(withRevision('1'))
     await stage.client.waitFor(
       runnable,
       'team-a/run',
@@ -144,7 +144,7 @@ describe('a Runnable', () => {
       Ready: ['True', 'Ready', ''],
     })
     expect((first.status as { outputs: unknown }).outputs).toEqual({ revision: '1' })
-    await stage.apply(wanted('2'))
+    await stage.apply(withRevision('2'))
     await runAppears(2)
     const second = await stage.client.waitFor(
       runnable,

@@ -1,4 +1,4 @@
-// Replicas share owners by the shards of their namespaces; blueprints, which have none, belong to shard 0.
+// Sharding: an owner belongs to the shard of its namespace, a cluster-scoped blueprint to shard 0.
 import { FakeClock } from '@fairlead/kube'
 import { startControllers } from '@fairlead/supply'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -29,9 +29,9 @@ afterEach(async () => {
   await stage[Symbol.asyncDispose]()
 })
 
-test('each owner is the business of one replica', async () => {
+test('each owner is reconciled by one replica', async () => {
   const writers = (requests: Record<string, string[]>): unknown =>
-    Object.fromEntries(Object.entries(requests).map(([who, all]) => [who, [...new Set(all)]]))
+    Object.fromEntries(Object.entries(requests).map(([replica, all]) => [replica, [...new Set(all)]]))
   const expected: Record<string, string[]> = { a: [], b: [] }
   for (const tenant of tenants)
     expected[replicas.ownerOf(tenant)]!.push(`PATCH /apis/carto.run/v1alpha1/namespaces/${tenant}/workloads/app/status`)
@@ -40,12 +40,12 @@ test('each owner is the business of one replica', async () => {
   expect(Object.values(expected).every((all) => all.length > 1)).toBe(true)
 })
 
-test('owners of a replica that dies are taken over, with what happened meanwhile', async () => {
+test('owners of a dead replica move to another, which handles the events in between', async () => {
   const victim = replicas.ownerOf('team-a')
-  const its = tenants.filter((tenant) => replicas.ownerOf(tenant) === victim)
+  const orphaned = tenants.filter((tenant) => replicas.ownerOf(tenant) === victim)
   replicas.cut(victim)
-  for (const tenant of its) await stage.setStatus(`${tenant}/app-source`, readyStatus)
+  for (const tenant of orphaned) await stage.setStatus(`${tenant}/app-source`, readyStatus)
   await replicas.pass(40)
   expect(new Set(tenants.map((tenant) => replicas.ownerOf(tenant)))).toEqual(new Set([victim === 'a' ? 'b' : 'a']))
-  for (const tenant of its) await stage.client.waitFor(thing, `${tenant}/app-image`, () => true)
+  for (const tenant of orphaned) await stage.client.waitFor(thing, `${tenant}/app-image`, () => true)
 })

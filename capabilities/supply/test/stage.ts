@@ -1,5 +1,5 @@
-// A cluster for tests of supply chains: the embedded server with RBAC, the controllers with exactly the rights they declare, a kind Thing to
-// stamp, and a namespace per tenant whose service account `builder` may write what its role says.
+// A cluster for tests of supply chains: the embedded server with RBAC, the controllers with exactly the rights that
+// they declare, the kind Thing to stamp, and a namespace per tenant with a service account `builder` and its role.
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
@@ -56,7 +56,7 @@ export class Stage implements AsyncDisposable {
     this.client = server.client({ manager: 'test' })
   }
 
-  /** Sets a stage with tenants; the controllers run when this resolves. `admission` checks what is written. */
+  /** Starts the cluster with its tenants and the controllers. `admission` enables the validators. */
   static async set(
     options: { readonly tenants?: readonly string[]; readonly admission?: boolean } = {},
   ): Promise<Stage> {
@@ -74,7 +74,7 @@ export class Stage implements AsyncDisposable {
     return stage
   }
 
-  /** Starts the controllers, as a process that starts does. */
+  /** Starts the controllers, as after a start of the process. */
   async startControllers(clock?: Clock): Promise<Manager> {
     const { transport } = this.server.client({ as: account })
     const client = new Client({ transport, clock })
@@ -82,13 +82,13 @@ export class Stage implements AsyncDisposable {
     return this.#manager
   }
 
-  /** Stops them. */
+  /** Stops the controllers. */
   async stopControllers(): Promise<void> {
     await this.#manager?.stop(2000)
     this.#manager = undefined
   }
 
-  /** A namespace with a service account that may stamp Things and ConfigMaps there. */
+  /** Creates a namespace with a service account that may stamp Things and ConfigMaps there. */
   async tenant(namespace: string, resources: readonly string[] = ['things', 'configmaps']): Promise<void> {
     await this.client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
     await this.client.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder', namespace } })
@@ -101,7 +101,7 @@ export class Stage implements AsyncDisposable {
     await this.bindTenant(namespace)
   }
 
-  /** Lets the account `builder` of a namespace have its role. */
+  /** Binds the role of a namespace to its account `builder`. */
   async bindTenant(namespace: string): Promise<void> {
     await this.client.create({
       apiVersion: rbac,
@@ -127,17 +127,17 @@ export class Stage implements AsyncDisposable {
     for (const object of objects) await this.client.apply(object, { force: true })
   }
 
-  /** Sets the status of a Thing, as whatever works on Things would. */
+  /** Sets the status of a Thing, as its controller would. */
   async setStatus(key: string, status: object): Promise<void> {
     await this.client.patch(thing, key, { merge: { status: status as never } }, { subresource: 'status' })
   }
 
-  /** The owner as soon as `holds`. */
+  /** Returns the owner as soon as `holds` is true of it. */
   owner(key: string, holds: (owner: Owner) => boolean, kind: typeof workload = workload): Promise<Owner> {
     return this.client.waitFor(kind, key, (object) => holds(object as Owner)) as Promise<Owner>
   }
 
-  /** The owner as soon as its Ready has the status, in its present generation. */
+  /** Returns the owner as soon as its Ready has this status for its current generation. */
   ready(key: string, status: string, kind: typeof workload = workload): Promise<Owner> {
     return this.owner(
       key,
@@ -151,14 +151,14 @@ export class Stage implements AsyncDisposable {
     return this.client.list<Thing>(thing, { namespace }).then(({ items }) => items)
   }
 
-  /** Resolves as soon as `holds`; looks again and again for ten seconds at most. */
+  /** Polls until `holds` is true, for ten seconds at most. */
   async until(holds: () => Promise<boolean>, what: string): Promise<void> {
     const { clock } = this.client
     for (const end = clock.monotonic() + 10_000; !(await holds()); await clock.sleep(5))
       if (clock.monotonic() > end) throw new Error(`It did not come true in 10 s that ${what}`)
   }
 
-  /** Resolves when nothing was written for a while of turns: what can happen without a cause from outside has happened. */
+  /** Resolves when nothing was written for a number of event-loop ticks: the controllers are idle. */
   async settle(): Promise<void> {
     for (let quiet = 0, revision = -1; quiet < 40; revision = this.server.store.revision) {
       await this.client.list(workload)
@@ -173,7 +173,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** `type -> [status, reason, message]`. */
+/** Returns conditions as `type -> [status, reason, message]`. */
 export function conditionsOf(object: {
   readonly status?: {
     readonly conditions?: readonly { type: string; status: string; reason: string; message: string }[]
@@ -184,19 +184,19 @@ export function conditionsOf(object: {
   )
 }
 
-/** `status.resources` by name, each with its conditions in short. */
+/** Returns `status.resources` by name, each with its conditions as above. */
 export function resourcesOf(owner: Owner): Record<string, Record<string, readonly [string, string, string]>> {
   return Object.fromEntries(
     (owner.status?.resources ?? []).map((entry) => [entry.name, conditionsOf({ status: entry as never })]),
   )
 }
 
-/** A template. */
+/** Returns a template. */
 export function template(kind: Template['kind'], name: string, spec: Template['spec']): Template {
   return { apiVersion: 'carto.run/v1alpha1', kind, metadata: { name }, spec }
 }
 
-/** A supply chain for Workloads labelled `type: <type>`. */
+/** Returns a supply chain for Workloads labelled `type: <type>`. */
 export function supplyChain(
   name: string,
   type: string,
@@ -211,7 +211,7 @@ export function supplyChain(
   }
 }
 
-/** A Workload of a tenant. */
+/** Returns a Workload of a tenant. */
 export function workloadOf(
   name: string,
   type: string,
@@ -225,7 +225,7 @@ export function workloadOf(
   }
 }
 
-/** A template of a source whose Thing carries what the Workload says. */
+/** The template of a source: its Thing has the git URL of the Workload. */
 export const sourceTemplate: Template = template('ClusterSourceTemplate', 'source', {
   urlPath: '.status.url',
   revisionPath: '.status.revision',
@@ -236,7 +236,7 @@ export const sourceTemplate: Template = template('ClusterSourceTemplate', 'sourc
     spec: { url: '$(workload.spec.source.git.url)$' },
   },
 })
-/** A template of an image that is built from a source. */
+/** The template of an image that is built from a source. */
 export const imageTemplate: Template = template('ClusterImageTemplate', 'image', {
   imagePath: '.status.image',
   template: {
@@ -245,7 +245,7 @@ export const imageTemplate: Template = template('ClusterImageTemplate', 'image',
     spec: { from: '$(source.url)$@$(source.revision)$' },
   },
 })
-/** A source and an image. */
+/** The supply chain of a source and an image. */
 export const chain: Blueprint = supplyChain('chain', 'web', [
   {
     name: 'image',

@@ -1,4 +1,4 @@
-// Two tenants, two service accounts: what one of them can do, tried across.
+// Isolation of tenants: two namespaces, two service accounts, and attempts to reach across.
 import type { KubeObject } from '@fairlead/kube'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -38,7 +38,7 @@ async function secretChain(): Promise<void> {
 }
 
 describe('a tenant', () => {
-  test('gets objects in its own namespace only, written by its own account', async () => {
+  test('has objects stamped in its own namespace only, by its own account', async () => {
     await stage.apply(workloadOf('app', 'web', git, 'team-a'), workloadOf('app', 'web', git, 'team-b'))
     for (const namespace of ['team-a', 'team-b']) {
       const source = await stage.client.waitFor(thing, `${namespace}/app-source`, () => true)
@@ -50,7 +50,7 @@ describe('a tenant', () => {
     expect(await stage.things('team-b')).toHaveLength(1)
   })
 
-  test('cannot stamp what its account may not, and can as soon as it may', async () => {
+  test('cannot stamp what its account may not create, until it is granted', async () => {
     await stage.apply({
       ...sourceTemplate,
       spec: {
@@ -69,14 +69,14 @@ describe('a tenant', () => {
     await stage.client.waitFor(thing, 'team-b/app-source', () => true)
   })
 
-  test('cannot name the account of another namespace', async () => {
+  test('cannot use the account of another namespace', async () => {
     await stage.apply(workloadOf('app', 'web', { ...git, serviceAccountName: 'team-b:builder' }, 'team-a'))
     const owner = await stage.owner('team-a/app', (one) => reasonOf(one) === 'ServiceAccountError')
     expect(conditionsOf(owner)['Ready']?.[2]).toContain('not found')
     expect(await stage.things('team-a')).toEqual([])
   })
 
-  test('cannot have a template write into another namespace', async () => {
+  test('cannot stamp into another namespace', async () => {
     await stage.apply(
       template('ClusterTemplate', 'across', {
         template: { ...thing, metadata: { name: 'across', namespace: '$(params.where)$' }, spec: { a: 1 } },
@@ -89,7 +89,7 @@ describe('a tenant', () => {
     expect(await stage.things('team-b')).toEqual([])
   })
 
-  test('cannot read by a template what its account may not', async () => {
+  test('cannot read through a template what its account may not read', async () => {
     await secretChain()
     await stage.grant(
       'supply-secrets',
@@ -101,7 +101,7 @@ describe('a tenant', () => {
     expect(resourcesOf(owner)['secret']?.['Healthy']?.[0]).toBe('Unknown')
   })
 
-  test('is shown nothing of objects that its account may write but not read', async () => {
+  test('sees no status or output of objects that its account may write but not read', async () => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' }
     const rules = (verbs: readonly string[]): object => [{ apiGroups: ['test.run'], resources: ['things'], verbs }]
     await stage.client.patch(role, 'team-b/builder', { merge: { rules: rules(['create', 'patch']) as never } })
@@ -112,7 +112,7 @@ describe('a tenant', () => {
     await stage.client.waitFor(thing, 'team-b/app-source', () => true)
   })
 
-  test('cannot see by the selector of a Runnable what its account may not', async () => {
+  test('cannot read through the selector of a Runnable what its account may not read', async () => {
     const secret: KubeObject = {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -147,7 +147,7 @@ describe('a tenant', () => {
     expect(await stage.things('team-a')).toEqual([])
   })
 
-  test('cannot take over an object of another owner, nor have it deleted', async () => {
+  test('cannot adopt or delete an object of another owner', async () => {
     const fixed = template('ClusterTemplate', 'fixed', {
       template: { ...thing, metadata: { name: 'shared' }, spec: { by: '$(workload.metadata.name)$' } },
     })
@@ -165,13 +165,13 @@ describe('a tenant', () => {
     expect((await stage.things()).map(({ spec }) => spec)).toEqual([{ by: 'first' }])
   })
 
-  test('does not lose an object because another forged its labels', async () => {
+  test('keeps its objects when another tenant forges their labels', async () => {
     await stage.apply(workloadOf('app', 'web', git, 'team-a'))
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     const labels = {
       'carto.run/workload-name': 'app',
       'carto.run/workload-namespace': 'team-a',
-      'carto.run/resource-name': 'gone',
+      'carto.run/resource-name': 'removed',
     }
     await stage.apply({ ...thing, metadata: { name: 'forged', namespace: 'team-a', labels }, spec: { a: 1 } } as never)
     await stage.settle()

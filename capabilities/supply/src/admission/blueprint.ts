@@ -1,38 +1,39 @@
-// Checks of blueprints (originals/cartographer.md §1.4), and what the original never checked: cycles, and references in deliveries.
+// Validation of blueprints (originals/cartographer.md §1.4), with two checks that Cartographer lacks: cycles, and
+// references in deliveries.
 import type { FieldError } from '@fairlead/kube'
 import { jsonEqual } from '@fairlead/kube'
 import type { Blueprint, BlueprintParam, BlueprintResource, OwnerKind } from '../api.ts'
 import { cyclicResources, inputsOf, provides } from '../engine/graph.ts'
 import type { Input, InputKind } from '../engine/graph.ts'
 import { selectorOf } from '../engine/selection.ts'
-import { refusal, refusedWhen, repeated } from './refusal.ts'
+import { invalid, invalidWhen, duplicates } from './field-errors.ts'
 import { checkSelector, isEmptySelector } from './selector.ts'
 
-/** What is wrong with a ClusterSupplyChain or ClusterDelivery. */
+/** Returns the errors of a ClusterSupplyChain or ClusterDelivery. */
 export function checkBlueprint({ spec }: Blueprint, owner: OwnerKind): FieldError[] {
   const { resources } = spec
   const selector = selectorOf(spec)
   const names = { labels: 'selector', fields: 'selectorMatchFields' }
   return [
-    ...refusedWhen(
+    ...invalidWhen(
       isEmptySelector(selector),
       'spec',
       'at least one selector, selectorMatchExpression, selectorMatchField must be specified',
     ),
     ...checkSelector(selector, owner, 'spec', names),
     ...checkParams(spec.params, 'spec.params'),
-    ...repeated(resources.map(({ name }) => name)).map((name) =>
-      refusal('spec.resources', `resource name [${name}] cannot appear more than once`),
+    ...duplicates(resources.map(({ name }) => name)).map((name) =>
+      invalid('spec.resources', `resource name [${name}] cannot appear more than once`),
     ),
     ...resources.flatMap((resource, index) => checkResource(resource, owner, `spec.resources[${index}]`)),
     ...checkReferences(resources),
-    ...checkCircles(resources),
+    ...checkCycles(resources),
   ]
 }
 
 function checkParams(params: readonly BlueprintParam[] = [], field: string): FieldError[] {
   return params.flatMap((param, index) =>
-    refusedWhen(
+    invalidWhen(
       (param.value === undefined) === (param.default === undefined),
       `${field}[${index}]`,
       `param [${param.name}] is invalid: must set exactly one of value and default`,
@@ -52,33 +53,40 @@ function checkTemplateRef(resource: BlueprintResource, owner: OwnerKind, field: 
   const { name, options } = resource.templateRef
   if ((name === undefined) === (options === undefined || options.length === 0))
     return [
-      refusal(field, `resource [${resource.name}] must set exactly one of templateRef.name and templateRef.options`),
+      invalid(field, `resource [${resource.name}] must set exactly one of templateRef.name and templateRef.options`),
     ]
   if (options === undefined || options.length === 0) return []
   const labels = { labels: 'matchLabels', fields: 'matchFields' }
-  const twins = options.some((one, index) =>
-    options.some((other, place) => place < index && jsonEqual(one.selector, other.selector)),
+  const hasEqualSelectors = options.some((option, index) =>
+    options.slice(0, index).some((earlier) => jsonEqual(option.selector, earlier.selector)),
   )
   return [
-    ...refusedWhen(options.length < 2, `${field}.options`, 'there must be at least two options'),
-    ...repeated(options.map((option) => option.name ?? '').filter((text) => text !== '')).map((text) =>
-      refusal(`${field}.options`, `duplicate template name [${text}] found in options for resource [${resource.name}]`),
+    ...invalidWhen(options.length < 2, `${field}.options`, 'there must be at least two options'),
+    ...duplicates(options.map((option) => option.name ?? '').filter((template) => template !== '')).map((template) =>
+      invalid(
+        `${field}.options`,
+        `duplicate template name [${template}] found in options for resource [${resource.name}]`,
+      ),
     ),
-    ...refusedWhen(
+    ...invalidWhen(
       options.filter((option) => option.passThrough !== undefined).length > 1,
       `${field}.options`,
       'cannot have more than one pass through option',
     ),
-    ...refusedWhen(twins, `${field}.options`, 'two options have the same selector, so neither can ever be chosen'),
+    ...invalidWhen(
+      hasEqualSelectors,
+      `${field}.options`,
+      'two options have the same selector, so neither can ever be selected',
+    ),
     ...options.flatMap((option, index) => {
       const at = `${field}.options[${index}]`
       return [
-        ...refusedWhen(
+        ...invalidWhen(
           (option.name === undefined) === (option.passThrough === undefined),
           at,
           'exactly one of option.name or option.passThrough must be specified',
         ),
-        ...refusedWhen(isEmptySelector(option.selector), `${at}.selector`, 'at least one selector must be specified'),
+        ...invalidWhen(isEmptySelector(option.selector), `${at}.selector`, 'at least one selector must be specified'),
         ...checkSelector(option.selector, owner, `${at}.selector`, labels),
         ...(option.passThrough === undefined
           ? []
@@ -90,11 +98,11 @@ function checkTemplateRef(resource: BlueprintResource, owner: OwnerKind, field: 
 
 function checkPassThrough(resource: BlueprintResource, input: string, field: string): FieldError[] {
   const { kind } = resource.templateRef
-  const passed = provides(kind)
-  if (passed === undefined || kind === 'ClusterDeploymentTemplate')
-    return [refusal(field, `cannot pass through with [${kind}]`)]
-  const isThere = inputsOf(resource).some((one) => one.kind === passed && one.name === input)
-  return refusedWhen(!isThere, field, `pass through [${input}] does not refer to a known ${passed} input`)
+  const output = provides(kind)
+  if (output === undefined || kind === 'ClusterDeploymentTemplate')
+    return [invalid(field, `cannot pass through with [${kind}]`)]
+  const exists = inputsOf(resource).some((one) => one.kind === output && one.name === input)
+  return invalidWhen(!exists, field, `pass through [${input}] does not refer to a known ${output} input`)
 }
 
 function checkDeployment(
@@ -102,18 +110,18 @@ function checkDeployment(
   field: string,
 ): FieldError[] {
   if (templateRef.kind !== 'ClusterDeploymentTemplate')
-    return refusedWhen(
+    return invalidWhen(
       deployment !== undefined,
       `${field}.deployment`,
       `resource [${name}] is invalid: only a ClusterDeploymentTemplate takes a deployment`,
     )
   return [
-    ...refusedWhen(
+    ...invalidWhen(
       deployment === undefined,
       `${field}.deployment`,
       `resource [${name}] is invalid: a ClusterDeploymentTemplate needs a deployment`,
     ),
-    ...refusedWhen(
+    ...invalidWhen(
       configs.length > 0,
       `${field}.configs`,
       `resource [${name}] is invalid: a ClusterDeploymentTemplate takes no configs`,
@@ -132,7 +140,7 @@ function checkReferences(resources: readonly BlueprintResource[]): FieldError[] 
   return resources.flatMap((resource, index) =>
     inputsOf(resource).flatMap((input) => {
       const problem = referenceProblem(input, resources)
-      return problem === undefined ? [] : [refusal(`spec.resources[${index}].${fields[input.kind]}`, problem)]
+      return problem === undefined ? [] : [invalid(`spec.resources[${index}].${fields[input.kind]}`, problem)]
     }),
   )
 }
@@ -143,14 +151,14 @@ function referenceProblem(
 ): string | undefined {
   const provider = resources.find((one) => one.name === name)
   if (provider === undefined) return `[${name}] is provided by unknown resource`
-  const wanted = kind === 'deployment' ? 'source' : kind
+  const expected = kind === 'deployment' ? 'source' : kind
   const provided = provides(provider.templateRef.kind)
-  return provided === wanted
+  return provided === expected
     ? undefined
-    : `resource [${name}] provides ${provided === undefined ? 'nothing' : `a ${provided}`}, not a ${wanted}`
+    : `resource [${name}] provides ${provided === undefined ? 'nothing' : `a ${provided}`}, not a ${expected}`
 }
 
-function checkCircles(resources: readonly BlueprintResource[]): FieldError[] {
+function checkCycles(resources: readonly BlueprintResource[]): FieldError[] {
   const names = [...cyclicResources(resources)]
-  return refusedWhen(names.length > 0, 'spec.resources', `the resources [${names.join(', ')}] wait for each other`)
+  return invalidWhen(names.length > 0, 'spec.resources', `the resources [${names.join(', ')}] wait for each other`)
 }

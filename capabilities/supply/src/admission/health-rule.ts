@@ -1,18 +1,19 @@
-// Checks of health rules (originals/cartographer.md §3.1): one rule, matchers that can match, paths and expressions that make sense.
+// Validation of health rules (originals/cartographer.md §3.1): exactly one rule, matchers in both states, valid paths
+// and expressions.
 import type { FieldError } from '@fairlead/kube'
 import type { HealthFieldMatcher, HealthMatchers, HealthRule } from '../api.ts'
 import { expressionProblem } from '../engine/health/health-expression.ts'
 import { pathProblem } from '../engine/values/path.ts'
 import { valuesProblem } from './selector.ts'
-import { refusal, refusedWhen } from './refusal.ts'
+import { invalid, invalidWhen } from './field-errors.ts'
 
-/** What is wrong with a health rule at `field`. */
+/** Returns the errors of a health rule at `field`. */
 export function checkRule(rule: HealthRule, field: string): FieldError[] {
   const given = Object.entries(rule).filter(([, value]) => value !== undefined)
   if (given.length !== 1) {
     const found = given.length === 0 ? 'neither' : 'multiple'
     return [
-      refusal(
+      invalid(
         field,
         `invalid health rule: must specify one of alwaysHealthy, singleConditionType or multiMatch, found ${found} (expression and auto are further choices)`,
       ),
@@ -20,14 +21,14 @@ export function checkRule(rule: HealthRule, field: string): FieldError[] {
   }
   if (rule.multiMatch !== undefined) return checkMultiMatch(rule.multiMatch, `${field}.multiMatch`)
   if (rule.expression === undefined)
-    return refusedWhen(
+    return invalidWhen(
       rule.singleConditionType === '',
       `${field}.singleConditionType`,
-      'the type of the condition must be given',
+      'the condition type must not be empty',
     )
-  return Object.entries(rule.expression).flatMap(([name, text]) => {
-    const problem = typeof text === 'string' ? expressionProblem(text) : undefined
-    return problem === undefined ? [] : [refusal(`${field}.expression.${name}`, problem)]
+  return Object.entries(rule.expression).flatMap(([name, expression]) => {
+    const problem = typeof expression === 'string' ? expressionProblem(expression) : undefined
+    return problem === undefined ? [] : [invalid(`${field}.expression.${name}`, problem)]
   })
 }
 
@@ -41,7 +42,7 @@ function checkMultiMatch({ unhealthy, healthy }: NonNullable<HealthRule['multiMa
 function checkMatchers(matchers: HealthMatchers | undefined, state: string, field: string): FieldError[] {
   const { matchConditions = [], matchFields = [] } = matchers ?? {}
   if (matchConditions.length === 0 && matchFields.length === 0)
-    return [refusal(field, `invalid multi match health rule: ${state} rule has no matchFields or matchConditions`)]
+    return [invalid(field, `invalid multi match health rule: ${state} rule has no matchFields or matchConditions`)]
   return matchFields.flatMap((matcher, index) => checkFieldMatcher(matcher, `${field}.matchFields[${index}]`))
 }
 
@@ -52,5 +53,5 @@ function checkFieldMatcher(matcher: HealthFieldMatcher, field: string): FieldErr
     ['messagePath', messagePath === undefined ? undefined : pathProblem(messagePath)],
     ['values', valuesProblem(matcher)],
   ]
-  return problems.flatMap(([name, problem]) => (problem === undefined ? [] : [refusal(`${field}.${name}`, problem)]))
+  return problems.flatMap(([name, problem]) => (problem === undefined ? [] : [invalid(`${field}.${name}`, problem)]))
 }

@@ -1,9 +1,9 @@
-// Checks of selectors (originals/cartographer.md §1.4): labels that parse, and fields that an owner can have.
+// Validation of selectors (originals/cartographer.md §1.4): valid label selectors, and fields that an owner can have.
 import { SelectorError, selectorFrom } from '@fairlead/kube'
 import type { FieldError } from '@fairlead/kube'
 import type { FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
 import { pathProblem } from '../engine/values/path.ts'
-import { refusal } from './refusal.ts'
+import { invalid } from './field-errors.ts'
 
 const sourcePaths = [
   '',
@@ -25,7 +25,7 @@ const fields: Readonly<Record<OwnerKind, { readonly exact: readonly string[]; re
   Deliverable: { exact: [...sourcePaths, 'spec.serviceAccountName'], within: ['spec.params', 'metadata'] },
 }
 
-/** What is wrong with a selector at `field`. */
+/** Returns the errors of a selector at `field`. */
 export function checkSelector(
   selector: OwnerSelector,
   owner: OwnerKind,
@@ -38,23 +38,26 @@ export function checkSelector(
     selectorFrom({ matchLabels, matchExpressions })
   } catch (error) {
     if (!(error instanceof SelectorError)) throw error
-    found.unshift(refusal(`${field}.${names.labels}`, error.message))
+    found.unshift(invalid(`${field}.${names.labels}`, error.message))
   }
   return found
 }
 
-/** What the parts of a selector are called. */
+/** The field names of the parts of a selector, which differ between blueprints and options. */
 export interface SelectorFields {
   readonly labels: string
   readonly fields: string
 }
 
-/** The selector has no requirement at all. */
+/** Reports whether a selector has no requirement. */
 export function isEmptySelector({ matchLabels = {}, matchExpressions = [], matchFields = [] }: OwnerSelector): boolean {
   return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0 && matchFields.length === 0
 }
 
-/** Values belong to In and NotIn, and to no other operator; undefined when all is well. */
+/**
+ * Returns an error message when an operator other than In and NotIn has values, or one of them has none; undefined
+ * otherwise.
+ */
 export function valuesProblem({ operator, values = [] }: FieldRequirement): string | undefined {
   const needsValues = operator === 'In' || operator === 'NotIn'
   if (needsValues && values.length === 0) return `operator ${operator} needs values`
@@ -67,12 +70,12 @@ function checkField(requirement: FieldRequirement, owner: OwnerKind, field: stri
   const isKnown =
     exact.includes(key) ||
     within.some((path) => key === path || key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
-  const where = isKnown
+  const unknown = isKnown
     ? undefined
     : `requirement key [${key}] is not a valid path of a ${owner}; it begins with one of ${[...exact, ...within].join(', ')}`
   const problems: [string, string | undefined][] = [
-    ['key', where ?? pathProblem(key)],
+    ['key', unknown ?? pathProblem(key)],
     ['values', valuesProblem(requirement)],
   ]
-  return problems.flatMap(([name, problem]) => (problem === undefined ? [] : [refusal(`${field}.${name}`, problem)]))
+  return problems.flatMap(([name, problem]) => (problem === undefined ? [] : [invalid(`${field}.${name}`, problem)]))
 }

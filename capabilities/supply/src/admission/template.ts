@@ -1,23 +1,23 @@
-// Checks of templates (originals/cartographer.md §1.5, §1.6).
+// Validation of templates (originals/cartographer.md §1.5, §1.6).
 import { isJsonObject } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { FieldError } from '@fairlead/kube'
 import type { ClusterHealthRule, RunTemplate, Template, TemplateSpec } from '../api.ts'
 import { pathProblem } from '../engine/values/path.ts'
 import { templateExpressionProblem } from '../engine/templates/stamp.ts'
-import { refusal, refusedWhen } from './refusal.ts'
+import { invalid, invalidWhen } from './field-errors.ts'
 import { checkRule } from './health-rule.ts'
 
-/** What is wrong with one of the five templates. */
+/** Returns the errors of one of the five templates. */
 export function checkTemplate({ kind, spec }: Template): FieldError[] {
   return [
     ...checkContent(spec),
     ...checkPaths(spec),
     ...checkLifecycle(spec),
-    ...refusedWhen(
+    ...invalidWhen(
       spec.healthRule !== undefined && spec.healthyConditionRule !== undefined,
       'spec.healthyConditionRule',
-      'healthRule and healthyConditionRule are two names of one field; give one of them',
+      'healthRule and healthyConditionRule are two spellings of one field; set one of them',
     ),
     ...(spec.healthRule === undefined ? [] : checkRule(spec.healthRule, 'spec.healthRule')),
     ...(spec.healthyConditionRule === undefined
@@ -27,19 +27,19 @@ export function checkTemplate({ kind, spec }: Template): FieldError[] {
   ]
 }
 
-/** What is wrong with a ClusterRunTemplate. */
+/** Returns the errors of a ClusterRunTemplate. */
 export function checkRunTemplate({ spec }: RunTemplate): FieldError[] {
   return [
     ...checkNamespace(spec.template),
-    ...refusedWhen(!isJsonObject(spec.template['spec']), 'spec.template.spec', 'a run needs a spec'),
+    ...invalidWhen(!isJsonObject(spec.template['spec']), 'spec.template.spec', 'a run needs a spec'),
     ...Object.entries(spec.outputs ?? {}).flatMap(([name, path]) => checkPath(path, `spec.outputs.${name}`)),
   ]
 }
 
-/** What is wrong with a ClusterHealthRule. */
+/** Returns the errors of a ClusterHealthRule. */
 export function checkHealthRule({ spec }: ClusterHealthRule): FieldError[] {
   if (spec.healthRule.auto !== undefined)
-    return [refusal('spec.healthRule.auto', 'the rule of a kind cannot be the rule of its kind')]
+    return [invalid('spec.healthRule.auto', 'a ClusterHealthRule cannot itself be auto')]
   return checkRule(spec.healthRule, 'spec.healthRule')
 }
 
@@ -47,20 +47,20 @@ function checkContent({ template, ytt, expression }: TemplateSpec): FieldError[]
   const given = [template, ytt, expression].filter((one) => one !== undefined)
   if (given.length !== 1)
     return [
-      refusal(
+      invalid(
         'spec',
         `invalid template: must specify one of template, ytt or expression, found ${given.length === 0 ? 'neither' : 'multiple'}`,
       ),
     ]
   if (template !== undefined) return checkNamespace(template)
   const problem = expression === undefined ? undefined : templateExpressionProblem(expression)
-  return problem === undefined ? [] : [refusal('spec.expression', problem)]
+  return problem === undefined ? [] : [invalid('spec.expression', problem)]
 }
 
 function checkNamespace(template: JsonObject): FieldError[] {
   const { metadata } = template
   const isSet = isJsonObject(metadata) && metadata['namespace'] !== undefined
-  return refusedWhen(
+  return invalidWhen(
     isSet,
     'spec.template.metadata.namespace',
     'invalid template: template should not set metadata.namespace on the child object',
@@ -75,11 +75,11 @@ function checkPaths({ urlPath, revisionPath, imagePath, configPath }: TemplateSp
 
 function checkPath(path: string, field: string): FieldError[] {
   const problem = pathProblem(path)
-  return problem === undefined ? [] : [refusal(field, problem)]
+  return problem === undefined ? [] : [invalid(field, problem)]
 }
 
 function checkLifecycle({ lifecycle = 'mutable', retentionPolicy }: TemplateSpec): FieldError[] {
-  return refusedWhen(
+  return invalidWhen(
     lifecycle === 'mutable' && retentionPolicy !== undefined,
     'spec.retentionPolicy',
     'invalid template: if lifecycle is mutable, no retention policy may be set',
@@ -91,7 +91,7 @@ function checkCompletion({ observedMatches, observedCompletion }: TemplateSpec):
   if (hasMatches === (observedCompletion !== undefined)) {
     const found = hasMatches ? 'both' : 'neither'
     return [
-      refusal(
+      invalid(
         'spec',
         `invalid spec: must set exactly one of spec.ObservedMatches and spec.ObservedCompletion, found ${found}`,
       ),

@@ -1,4 +1,4 @@
-// All checks, as admission runs them; the commands run the same.
+// The validators of this capability. Admission and `fairlead supply render` run the same.
 import type { Validator } from '@fairlead/controller'
 import type { FieldError, KubeObject } from '@fairlead/kube'
 import type { Blueprint, ClusterHealthRule, RunTemplate, Template } from '../api.ts'
@@ -10,7 +10,7 @@ function validator(resources: readonly string[], check: (object: KubeObject) => 
   return { group: apiGroup, resources, validate: check }
 }
 
-/** The validators of this capability. Owners and Runnables are checked by their schemas alone. */
+/** Validators of blueprints, templates and ClusterHealthRules. Owners and Runnables need no more than their schemas. */
 export const validators: readonly Validator[] = [
   validator(['clustersupplychains'], (object) => checkBlueprint(object as Blueprint, 'Workload')),
   validator(['clusterdeliveries'], (object) => checkBlueprint(object as Blueprint, 'Deliverable')),

@@ -1,4 +1,5 @@
-// `fairlead supply rbac`: prints the ClusterRole that lets the controller watch what templates stamp, for kubectl apply (design decision 13).
+// `fairlead supply rbac`: prints the ClusterRole that lets the controller watch what templates stamp, for kubectl apply
+// (design decision 13).
 import type { CommandContext } from '@fairlead/controller/command'
 import { isJsonObject, parseApiVersion, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'

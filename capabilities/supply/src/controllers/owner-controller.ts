@@ -1,5 +1,5 @@
-// The controller of Workloads or Deliverables: selects the blueprint, realizes its resources, deletes orphans, and reports the health of all of
-// them. Start with OwnerController.
+// The controller of Workloads or Deliverables: selects the blueprint, realizes its resources, deletes orphans, and
+// reports the health of all of them. Start with OwnerController.
 import { kind as kindOf } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { after } from '@fairlead/controller'

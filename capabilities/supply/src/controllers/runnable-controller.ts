@@ -1,5 +1,6 @@
-// The controller of Runnables (originals/cartographer.md §1.6): creates a run for each change of the stamped object, takes the outputs from the
-// newest run that succeeded, and deletes runs beyond the retention policy. Start with RunnableController.
+// The controller of Runnables (originals/cartographer.md §1.6): creates a run for each change of the stamped object,
+// takes the outputs from the newest run that succeeded, and deletes runs beyond the retention policy. Start with
+// RunnableController.
 import { kind as kindOf } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import type { Controller, EventRecorder, Manager, Reader, ReconcileContext } from '@fairlead/controller'
@@ -142,7 +143,9 @@ export class RunnableController {
     return { template: verdict('True', 'Ready'), run, outputs: read.outputs }
   }
 
-  /** Returns the object that `selector` selects, read with the rights of the account. Its changes requeue the Runnable. */
+  /**
+   * Returns the object that `selector` selects, read with the rights of the account. Its changes requeue the Runnable.
+   */
   async #selected({ object: runnable, client, read }: Context, account: Account): Promise<KubeObject | undefined> {
     const { selector } = runnable.spec
     if (selector === undefined) return undefined

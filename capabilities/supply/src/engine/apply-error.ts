@@ -2,13 +2,17 @@
 
 /**
  * An object of an owner could not be written or listed.
- * - `TemplateRejectedByAPIServer`: the API server rejected the stamped object; also the reason of the condition, as in Cartographer.
+ * - `TemplateRejectedByAPIServer`: the API server rejected the stamped object; also the reason of the condition, as in
+ *   Cartographer.
  * - `FailedToListCreatedObjects`: the kind cannot be listed (not synced yet, or forbidden), so nothing is decided.
  */
 export class ApplyError extends Error {
   override readonly name = 'ApplyError'
   readonly code: 'TemplateRejectedByAPIServer' | 'FailedToListCreatedObjects'
-  /** Whether to retry with backoff. If not, the owner is requeued when the cause changes (RBAC, a CRD, the sync of an informer). */
+  /**
+   * True to retry with backoff; false when the owner is requeued by a change of the cause (RBAC, a CRD, the state of an
+   * informer).
+   */
   readonly retryable: boolean
 
   constructor(

@@ -1,5 +1,5 @@
-// The port of the decision pass (see realize.ts): everything that it reads or writes outside itself. The controller implements it with a
-// cluster (runtime/live-cluster.ts), the commands with files (offline/file-cluster.ts).
+// The port of the decision pass (see realize.ts): everything that it reads or writes outside itself. The controller
+// implements it with a cluster (runtime/live-cluster.ts), the commands with files (offline/file-cluster.ts).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
 
@@ -14,13 +14,16 @@ export interface Cluster {
   /** Renders a ytt template. Throws StampError. */
   renderYtt(template: string, context: JsonObject): Promise<JsonValue>
   /**
-   * Applies the object of a resource with the lifecycle `mutable` and returns the live object. An object with `generateName` keeps the name
-   * that was generated for it first. Throws ApplyError.
+   * Applies the object of a resource with the lifecycle `mutable` and returns the live object. An object with
+   * `generateName` keeps the name that was generated for it first. Throws ApplyError.
    */
   apply(desired: KubeObject): Promise<KubeObject>
   /** Returns the run that has the digest label of `desired`; creates it when there is none. Throws ApplyError. */
   ensureRun(desired: KubeObject): Promise<KubeObject>
-  /** Lists the objects of the kind of `like` that the owner controls and that have these labels. Throws ApplyError when the kind cannot be listed. */
+  /**
+   * Lists the objects of the kind of `like` that the owner controls and that have these labels. Throws ApplyError when
+   * the kind cannot be listed.
+   */
   ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]>
   /** Deletes a run beyond the retention policy. Never throws. */
   deleteRun(run: KubeObject): Promise<void>

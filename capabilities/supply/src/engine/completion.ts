@@ -1,4 +1,5 @@
-// When a deployment is done (originals/cartographer.md §2.8): by pairs of values that must be equal, or by a field that says so.
+// The completion of a deployment (originals/cartographer.md §2.8): pairs of fields that must be equal, or a field that
+// must have a value.
 import { asJson, isJsonObject, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { TemplateSpec } from '../api.ts'
@@ -8,12 +9,15 @@ import { lookup } from './values/path.ts'
 import type { LookupResult } from './values/path.ts'
 import { formatValue } from './values/value-format.ts'
 
-/** Why the deployment of a resource is not done; undefined when it is, or when the template has no criteria. */
+/**
+ * Returns why the deployment of a resource is incomplete; undefined when it is complete or the template has no
+ * criteria.
+ */
 export function incompleteness(resource: string, spec: TemplateSpec, object: KubeObject): Verdict | undefined {
   const value = asJson(object)
   for (const match of spec.observedMatches ?? []) {
-    const why = mismatch(match, value)
-    if (why !== undefined) return notMet(resource, why)
+    const problem = mismatch(match, value)
+    if (problem !== undefined) return notMet(resource, problem)
   }
   return spec.observedCompletion === undefined ? undefined : unfinished(resource, spec.observedCompletion, value)
 }
@@ -22,11 +26,11 @@ function mismatch(
   { input, output }: { readonly input: string; readonly output: string },
   object: JsonObject,
 ): string | undefined {
-  const [wanted, done] = [lookup(input, object), lookup(output, object)]
-  if (wanted.kind !== 'value') return `could not find value on input [${input}]: ${reasonOf(input, wanted)}`
-  if (done.kind !== 'value') return `could not find value on output [${output}]: ${reasonOf(output, done)}`
-  if (jsonEqual(wanted.value, done.value)) return undefined
-  return `input [${input}] and output [${output}] do not match: ${formatValue(wanted.value)} != ${formatValue(done.value)}`
+  const [expected, actual] = [lookup(input, object), lookup(output, object)]
+  if (expected.kind !== 'value') return `could not find value on input [${input}]: ${reasonOf(input, expected)}`
+  if (actual.kind !== 'value') return `could not find value on output [${output}]: ${reasonOf(output, actual)}`
+  if (jsonEqual(expected.value, actual.value)) return undefined
+  return `input [${input}] and output [${output}] do not match: ${formatValue(expected.value)} != ${formatValue(actual.value)}`
 }
 
 function unfinished(
@@ -37,35 +41,35 @@ function unfinished(
   const { generation } = object['metadata'] as JsonObject
   const status = object['status']
   const observed = isJsonObject(status) ? status['observedGeneration'] : undefined
-  if (generation === undefined) return notMet(resource, 'metadata.generation is not there')
-  if (observed === undefined) return notMet(resource, 'status.observedGeneration is not there yet')
+  if (generation === undefined) return notMet(resource, 'metadata.generation is missing')
+  if (observed === undefined) return notMet(resource, 'status.observedGeneration is not set yet')
   if (observed !== generation)
     return notMet(
       resource,
       `status.observedGeneration: ${formatValue(observed)} does not equal metadata.generation: ${formatValue(generation)}`,
     )
-  if (failed !== undefined && textAt(failed.key, object) === failed.value) {
+  if (failed !== undefined && valueAt(failed.key, object) === failed.value) {
     return verdict(
       'False',
       'FailedConditionMet',
       `resource [${resource}] failed condition met: deployment failure condition [${failed.key}] was: ${failed.value}`,
     )
   }
-  const came = textAt(succeeded.key, object)
-  if (came === succeeded.value) return undefined
+  const actual = valueAt(succeeded.key, object)
+  if (actual === succeeded.value) return undefined
   return notMet(
     resource,
-    came === undefined
+    actual === undefined
       ? `failed to evaluate succeededCondition.Key [${succeeded.key}]: jsonpath returned empty list: ${succeeded.key}`
-      : `deployment success condition [${succeeded.key}] was: ${came}, expected: ${succeeded.value}`,
+      : `deployment success condition [${succeeded.key}] was: ${actual}, expected: ${succeeded.value}`,
   )
 }
 
-function notMet(resource: string, why: string): Verdict {
-  return verdict('Unknown', 'ConditionNotMet', `resource [${resource}] condition not met: ${why}`)
+function notMet(resource: string, problem: string): Verdict {
+  return verdict('Unknown', 'ConditionNotMet', `resource [${resource}] condition not met: ${problem}`)
 }
 
-function textAt(path: string, object: JsonObject): string | undefined {
+function valueAt(path: string, object: JsonObject): string | undefined {
   const found = lookup(path, object)
   return found.kind === 'value' ? formatValue(found.value) : undefined
 }

@@ -1,39 +1,42 @@
-// Conditions as this capability makes them: reasons and messages always fit what the API accepts (originals/cartographer.md §1.3, trap).
+// Conditions whose reasons and messages the API always accepts (originals/cartographer.md §1.3, trap).
 import { findCondition, setCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 
 /** `True`, `False` or `Unknown`. */
 export type ConditionStatus = Condition['status']
 
-/** What a condition says, without its type. */
+/** Status, reason and message of a condition, without its type. */
 export interface Verdict {
   readonly status: ConditionStatus
   readonly reason: string
   readonly message: string
 }
 
-/** The API refuses longer messages (characters). */
+/** Longest message that metav1.Condition allows, in characters. */
 const longestMessage = 32_768
-/** The API refuses longer reasons (characters). */
+/** Longest reason that metav1.Condition allows, in characters. */
 const longestReason = 1024
 
-/** A verdict whose reason and message the API accepts. */
+/** Returns a verdict; characters that a reason cannot contain become `_`, and what is too long is cut. */
 export function verdict(status: ConditionStatus, reason: string, message: string = ''): Verdict {
   return { status, reason: validReason(reason), message: capped(message) }
 }
 
-/** A condition without a time. */
+/** Returns a condition of that type without a transition time. */
 export function conditionOf(type: string, { status, reason, message }: Verdict): Condition {
   return { type, status, reason, message }
 }
 
-/** The reason that mirrors a condition of that type: `ReadyCondition`. Characters that a reason cannot have become `_`. */
+/** Returns the reason that mirrors a condition type: `ReadyCondition`. */
 export function reasonOfType(type: string): string {
   return validReason(`${type}Condition`)
 }
 
-/** The list with times: a condition keeps the time of its predecessor while its status is the same. */
-export function timed(
+/**
+ * Adds transition times: a condition keeps the time of its predecessor while the status is the same. `now` is an RFC
+ * 3339 time.
+ */
+export function withTransitionTimes(
   conditions: readonly Condition[],
   before: readonly Condition[] | undefined,
   now: string,
@@ -41,8 +44,8 @@ export function timed(
   return conditions.map((next) => findCondition(setCondition(before, next, now), next.type)!)
 }
 
-function validReason(text: string): string {
-  const characters = text
+function validReason(reason: string): string {
+  const characters = reason
     .replace(/[^A-Za-z0-9_,:]/g, '_')
     .replace(/^[^A-Za-z]+/, '')
     .replace(/[,:]+$/, '')

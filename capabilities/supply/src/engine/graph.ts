@@ -1,19 +1,20 @@
-// The resources of a blueprint as a graph: who provides for whom. Order in the blueprint does not matter, cycles do (originals/cartographer.md §5.2).
+// The resources of a blueprint as a dependency graph. Their order in the blueprint does not matter, cycles do
+// (originals/cartographer.md §5.2).
 import type { BlueprintResource, TemplateKind } from '../api.ts'
 
-/** What flows from one resource to another. */
+/** Kinds of outputs that flow from one resource to another. */
 export type InputKind = 'source' | 'image' | 'config' | 'deployment'
 
 /** One input of a resource. */
 export interface Input {
   readonly kind: InputKind
-  /** Its name in the template; empty for a deployment. */
+  /** Name of the input in the template; '' for a deployment. */
   readonly name: string
-  /** The resource that provides it. */
+  /** Name of the resource that provides it. */
   readonly resource: string
 }
 
-/** The inputs of a resource, in the order in which status lists them: sources, images, deployment, configs. */
+/** Returns the inputs of a resource in the order of status: sources, images, deployment, configs. */
 export function inputsOf(resource: BlueprintResource): Input[] {
   const { sources = [], images = [], configs = [], deployment } = resource
   return [
@@ -24,7 +25,7 @@ export function inputsOf(resource: BlueprintResource): Input[] {
   ]
 }
 
-/** What resources with such a template provide; undefined for a ClusterTemplate. */
+/** Returns the kind of output of resources with such a template; undefined for a ClusterTemplate, which has none. */
 export function provides(kind: TemplateKind): InputKind | undefined {
   switch (kind) {
     case 'ClusterSourceTemplate':
@@ -39,7 +40,7 @@ export function provides(kind: TemplateKind): InputKind | undefined {
   }
 }
 
-/** Names of the resources that wait for each other in a circle, in the order of the blueprint. */
+/** Returns the names of the resources that are part of a cycle, in the order of the blueprint. */
 export function cyclicResources(resources: readonly BlueprintResource[]): Set<string> {
   const byName = new Map(resources.map((resource) => [resource.name, resource]))
   const reaches = (from: string, goal: string, seen: Set<string>): boolean => {

@@ -1,5 +1,6 @@
-// Stamped objects that nothing derives any more (originals/cartographer.md §2.9), told by their labels: a resource that the blueprint does not
-// name, one that passes its input through now, an object under an earlier name or of an earlier kind, runs of an earlier template.
+// Orphans: stamped objects that no resource stamps any more (originals/cartographer.md §2.9). Their labels name a
+// resource that the blueprint does not have or that passes its input through now, or the object has an earlier name or
+// kind, or is a run of an earlier template.
 import { longLabelValue } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintResource } from '../api.ts'
@@ -7,8 +8,8 @@ import type { RealizedResource } from './realized-resource.ts'
 import { stampLabel } from './templates/stamp.ts'
 
 /**
- * Those of `owned` that are orphans. `realized` is empty where nothing could be realized. The objects of a resource that could not be evaluated
- * stay: what it would stamp is not known.
+ * Returns the orphans among the objects of an owner. `realized` is empty when nothing could be realized. Objects of a
+ * resource that could not be evaluated are no orphans: what it would stamp is unknown.
  */
 export function orphans(
   owned: readonly KubeObject[],
@@ -26,7 +27,7 @@ export function orphans(
 }
 
 function isKept(object: KubeObject, { template, object: current }: RealizedResource): boolean {
-  // Passed through: nothing is stamped.
+  // A pass-through stamps nothing.
   if (template === undefined || current === undefined) return false
   if (object.metadata.uid === current.metadata.uid) return true
   const labels = object.metadata.labels ?? {}

@@ -1,4 +1,4 @@
-// The conditions of an owner, in the order and under the names of the original (originals/cartographer.md §4.1).
+// The conditions of an owner, with the order and the types of Cartographer (originals/cartographer.md §4.1).
 import type { Condition } from '@fairlead/kube'
 import type { OwnerKind } from '../api.ts'
 import { conditionOf, verdict } from './condition.ts'
@@ -7,12 +7,15 @@ import type { RealizedResource } from './realized-resource.ts'
 import { readyFrom, resourcesHealthy } from './summary.ts'
 import type { ResourceHealth } from './summary.ts'
 
-/** `SupplyChainReady` or `DeliveryReady`. */
+/** Returns `SupplyChainReady` or `DeliveryReady`. */
 export function blueprintCondition(kind: OwnerKind, readiness: Verdict): Condition {
   return conditionOf(kind === 'Workload' ? 'SupplyChainReady' : 'DeliveryReady', readiness)
 }
 
-/** `ResourcesSubmitted`: the first resource in the order of the blueprint that failed, else the first that waits. */
+/**
+ * Returns `ResourcesSubmitted`: the verdict of the first failed resource in the order of the blueprint, else of the
+ * first waiting one.
+ */
 export function resourcesSubmitted(realized: readonly Pick<RealizedResource, 'submitted'>[]): Condition {
   const first = (status: string): Verdict | undefined =>
     realized.find(({ submitted }) => submitted.status === status)?.submitted
@@ -20,16 +23,16 @@ export function resourcesSubmitted(realized: readonly Pick<RealizedResource, 'su
   return conditionOf('ResourcesSubmitted', decisive)
 }
 
-/** All conditions of an owner whose resources were realized. */
+/** Returns all conditions of an owner whose resources were realized. */
 export function realizedConditions(
   blueprint: Condition,
   realized: readonly RealizedResource[],
-  judged: readonly ResourceHealth[],
+  health: readonly ResourceHealth[],
 ): Condition[] {
-  return withReady([blueprint, resourcesSubmitted(realized), resourcesHealthy(judged)])
+  return withReady([blueprint, resourcesSubmitted(realized), resourcesHealthy(health)])
 }
 
-/** The conditions and the Ready that they make. */
+/** Appends the `Ready` that sums the conditions up. */
 export function withReady(conditions: readonly Condition[]): Condition[] {
   return [...conditions, readyFrom(conditions)]
 }

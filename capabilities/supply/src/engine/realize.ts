@@ -1,6 +1,6 @@
-// The decision pass: realizes the resources of a blueprint for one owner over the Cluster port. Each resource is stamped as soon as its inputs
-// have values; independent branches run concurrently (specs/supply-chains.md §2.3). The controller and `fairlead supply render` run this very
-// pass. Start with realize.
+// The decision pass: realizes the resources of a blueprint for one owner over the Cluster port. Each resource is
+// stamped as soon as its inputs have values; independent branches run concurrently (specs/supply-chains.md §2.3). The
+// controller and `fairlead supply render` run this very pass. Start with realize.
 import { longLabelValue } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { Blueprint, BlueprintResource, Owner, OwnerKind, Template } from '../api.ts'
@@ -43,8 +43,8 @@ interface TemplateStep extends Step {
 }
 
 /**
- * Realizes every resource of the blueprint; the result is in the order of the blueprint. Errors of one resource are part of its result; throws
- * only what concerns the whole pass, such as a lost connection.
+ * Realizes every resource of the blueprint; the result is in the order of the blueprint. Errors of one resource are
+ * part of its result; throws only what concerns the whole pass, such as a lost connection.
  */
 export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedResource[]> {
   const { resources } = chain.blueprint.spec
@@ -73,7 +73,7 @@ async function realizeOne(
   const { chain, resource, cluster } = step
   const name = chain.blueprint.metadata.name ?? ''
   const choice = chooseTemplate(resource, chain.owner, name)
-  if (choice.kind === 'none') return failed(step, undefined, choice.why)
+  if (choice.kind === 'none') return failed(step, undefined, choice.submitted)
   let template: Template | undefined
   if (choice.kind === 'template') {
     template = await cluster.template(resource.templateRef.kind, choice.name)

@@ -1,9 +1,9 @@
-// What became of one resource in one pass, and what status shows of it (originals/cartographer.md §4).
+// A resource after one pass, and its entry in status (originals/cartographer.md §4).
 import { findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { BlueprintResource, OutputStatus, ResourceStatus, StatusReference, Template } from '../api.ts'
 import { apiVersion } from '../api.ts'
-import { conditionOf, timed, verdict } from './condition.ts'
+import { conditionOf, withTransitionTimes, verdict } from './condition.ts'
 import type { Verdict } from './condition.ts'
 import { inputsOf } from './graph.ts'
 import { outputStatus } from './values/output.ts'
@@ -13,24 +13,24 @@ import { readyFrom } from './summary.ts'
 /** A resource after one pass. */
 export interface RealizedResource {
   readonly resource: BlueprintResource
-  /** The template that was chosen; undefined for a pass-through, and where none could be chosen. */
+  /** Undefined for a pass-through, and when no template could be chosen. */
   readonly template?: Template
-  /** The object that stands for the resource, as last read. */
+  /** The stamped object as last read; of several runs the current one. */
   readonly object?: KubeObject
   /** `plural.group` of the object. */
   readonly objectResource?: string
-  /** What flows on; undefined while it cannot be read. */
+  /** Undefined while they cannot be read. */
   readonly outputs?: Outputs
   readonly submitted: Verdict
   /** Undefined for a pass-through. */
   readonly healthy?: Verdict
-  /** Whether the object was evaluated in this pass. If not, what status said before is no longer certain. */
+  /** True when the object was evaluated in this pass. Otherwise the health in status is out of date. */
   readonly evaluated: boolean
-  /** An error that is tried again. */
+  /** The error to retry with backoff. */
   readonly retry?: unknown
 }
 
-/** Its entry in `status.resources`. */
+/** Returns the entry of a resource in `status.resources`. `now` is an RFC 3339 time. */
 export function resourceStatus(
   realized: RealizedResource,
   before: ResourceStatus | undefined,
@@ -49,31 +49,34 @@ export function resourceStatus(
     ...(templateRef !== undefined && { templateRef }),
     ...(inputs.length > 0 && { inputs }),
     ...(read !== undefined && read.length > 0 && { outputs: read }),
-    conditions: timed(conditionsOf(submitted, healthy, carried), before?.conditions, now),
+    conditions: withTransitionTimes(conditionsOf(submitted, healthy, carried), before?.conditions, now),
   }
 }
 
-/** The health that status shows for it: what could not be evaluated now is Unknown, and says what it was. */
-export function shownHealth(healthy: Verdict | undefined, carried: ResourceStatus | undefined): Verdict | undefined {
+/**
+ * Returns the health to report: Unknown with the last known health in the message when it could not be evaluated in
+ * this pass.
+ */
+export function reportedHealth(healthy: Verdict | undefined, carried: ResourceStatus | undefined): Verdict | undefined {
   const last = findCondition(carried?.conditions, 'Healthy')
   if (healthy === undefined || last === undefined || carried?.stampedRef === undefined) return healthy
   if (last.reason === 'NotEvaluated') return verdict('Unknown', last.reason, last.message)
-  const what = last.message === '' ? last.reason : `${last.reason}: ${last.message}`
-  return verdict('Unknown', 'NotEvaluated', `not evaluated now; it was ${last.status} (${what})`)
+  const known = last.message === '' ? last.reason : `${last.reason}: ${last.message}`
+  return verdict('Unknown', 'NotEvaluated', `not evaluated now; it was ${last.status} (${known})`)
 }
 
-/** Entries of an earlier pass, for when nothing could be evaluated at all. */
+/** Returns the entries of an earlier pass with health Unknown, for a pass in which no resource could be evaluated. */
 export function notEvaluated(before: readonly ResourceStatus[], now: string): ResourceStatus[] {
   return before.map((entry) => {
     const submitted = findCondition(entry.conditions, 'ResourceSubmitted')
     const healthy = findCondition(entry.conditions, 'Healthy')
     if (submitted === undefined) return entry
     const conditions = conditionsOf(submitted, healthy, entry)
-    return { ...entry, conditions: timed(conditions, entry.conditions, now) }
+    return { ...entry, conditions: withTransitionTimes(conditions, entry.conditions, now) }
   })
 }
 
-/** Outputs that are others than before: for events. */
+/** Reports whether an output changed, by digest. */
 export function hasNewOutput(after: readonly OutputStatus[] = [], before: readonly OutputStatus[] = []): boolean {
   return after.some(({ name, digest }) => before.find((one) => one.name === name)?.digest !== digest)
 }
@@ -83,10 +86,10 @@ function conditionsOf(
   healthy: Verdict | undefined,
   carried: ResourceStatus | undefined,
 ): Condition[] {
-  const shown = shownHealth(healthy, carried)
+  const reported = reportedHealth(healthy, carried)
   const parts = [
     conditionOf('ResourceSubmitted', submitted),
-    ...(shown === undefined ? [] : [conditionOf('Healthy', shown)]),
+    ...(reported === undefined ? [] : [conditionOf('Healthy', reported)]),
   ]
   return [...parts, readyFrom(parts)]
 }

@@ -1,11 +1,12 @@
-// Which blueprint takes an owner, and which option a resource takes: the selector with most requirements wins (originals/cartographer.md §1.7).
+// Selection of the blueprint of an owner and of the option of a resource: the matching selector with the most
+// requirements wins (originals/cartographer.md §1.7).
 import { SelectorError, asJson, formatGoValue, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintSpec, FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
 import { matchesRequirement } from './values/field-requirement.ts'
 import { lookup } from './values/path.ts'
 
-/** Positions of the selectors that match with the best score: none, the winner, or several that nobody can decide between. */
+/** Returns the indexes of the matching selectors with the highest score: none, one, or several in a tie. */
 export function bestMatches(owner: Pick<KubeObject, 'metadata'>, selectors: readonly OwnerSelector[]): number[] {
   let best = 1
   let found: number[] = []
@@ -19,13 +20,13 @@ export function bestMatches(owner: Pick<KubeObject, 'metadata'>, selectors: read
   return found
 }
 
-/** The number of requirements of a selector that matches; 0 for one that does not, that has none, or that makes no sense. */
+/** Returns the number of requirements of a selector that matches; 0 when it does not match, has none, or is invalid. */
 export function matchScore(owner: Pick<KubeObject, 'metadata'>, selector: OwnerSelector): number {
   const { matchLabels = {}, matchExpressions = [], matchFields = [] } = selector
   try {
     if (!selectorFrom({ matchLabels, matchExpressions }).matches(owner.metadata.labels ?? {})) return 0
   } catch (error) {
-    // A selector that makes no sense harms only itself.
+    // An invalid selector does not affect the others.
     if (error instanceof SelectorError) return 0
     throw error
   }
@@ -33,7 +34,7 @@ export function matchScore(owner: Pick<KubeObject, 'metadata'>, selector: OwnerS
   return Object.keys(matchLabels).length + matchExpressions.length + matchFields.length
 }
 
-/** The selector of a blueprint in one piece. */
+/** Returns the selector of a blueprint, which is spread over three fields of its spec. */
 export function selectorOf(spec: BlueprintSpec): OwnerSelector {
   return {
     matchLabels: spec.selector ?? {},
@@ -42,40 +43,43 @@ export function selectorOf(spec: BlueprintSpec): OwnerSelector {
   }
 }
 
-/** Paths of old blueprints begin with the kind of the owner (RFC 21 took that away). */
+/** Removes the owner kind from the beginning of paths, which blueprints from before RFC 21 have. */
 function ownerPath({ key }: FieldRequirement): string {
   return key.replace(/^(\{?\.?)(workload|deliverable)\.(?=spec|metadata)/, '$1')
 }
 
-/** Why an owner has no blueprint: the reason of `SupplyChainReady` or `DeliveryReady`; undefined when there is exactly one. */
+/**
+ * Returns the reason of `SupplyChainReady` or `DeliveryReady` for a number of matching blueprints; undefined when
+ * exactly one matches.
+ */
 export function selectionReason(
   kind: OwnerKind,
   owner: Pick<KubeObject, 'metadata'>,
   matches: number,
 ): string | undefined {
   if (matches === 1) return undefined
-  const what = kind === 'Workload' ? 'SupplyChain' : 'Delivery'
-  if (matches > 1) return `Multiple${what}Matches`
-  return Object.keys(owner.metadata.labels ?? {}).length === 0 ? `${kind}LabelsMissing` : `${what}NotFound`
+  const blueprint = kind === 'Workload' ? 'SupplyChain' : 'Delivery'
+  if (matches > 1) return `Multiple${blueprint}Matches`
+  return Object.keys(owner.metadata.labels ?? {}).length === 0 ? `${kind}LabelsMissing` : `${blueprint}NotFound`
 }
 
-/** The same for people, in the words of the original. */
+/** Returns the message for {@link selectionReason}, as Cartographer words it. */
 export function selectionMessage(
   kind: OwnerKind,
   owner: Pick<KubeObject, 'metadata'>,
   matches: number,
 ): string | undefined {
-  const [own, what] = kind === 'Workload' ? ['workload', 'supply chain'] : ['deliverable', 'delivery']
+  const [ownerName, blueprintName] = kind === 'Workload' ? ['workload', 'supply chain'] : ['deliverable', 'delivery']
   switch (selectionReason(kind, owner, matches)) {
     case undefined:
       return undefined
     case 'WorkloadLabelsMissing':
     case 'DeliverableLabelsMissing':
-      return `${own} has no labels to match to ${what}`
+      return `${ownerName} has no labels to match to ${blueprintName}`
     case 'SupplyChainNotFound':
     case 'DeliveryNotFound':
-      return `no ${what} found where full selector is satisfied by labels: ${formatGoValue(owner.metadata.labels ?? {})}`
+      return `no ${blueprintName} found where full selector is satisfied by labels: ${formatGoValue(owner.metadata.labels ?? {})}`
     default:
-      return `${own} may only match a single ${what}'s selector`
+      return `${ownerName} may only match a single ${blueprintName}'s selector`
   }
 }

@@ -1,5 +1,5 @@
-// Tests of templates as data, in the format of Cartographer's cartotest: a leaf folder is a test and inherits the settings of the folders above
-// it (third-party/cartographer/README.md, "cartotest").
+// Tests of templates as data, in the format of Cartographer's cartotest: a leaf folder is a test and inherits the
+// settings of the folders above it (third-party/cartographer/README.md, "cartotest").
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { asJson, isJsonObject, jsonEqual } from '@fairlead/kube'
@@ -29,7 +29,10 @@ interface Settings {
   readonly compare: JsonObject
 }
 
-/** Runs every test below a folder. `ytt` is the path of the ytt program, without which tests of ytt templates are skipped. */
+/**
+ * Runs every test below a folder. `ytt` is the path of the ytt program, without which tests of ytt templates are
+ * skipped.
+ */
 export async function runCartotests(folder: string, ytt: string | undefined): Promise<TestOutcome[]> {
   return walk(folder, '', { chains: [], compare: {} }, ytt)
 }

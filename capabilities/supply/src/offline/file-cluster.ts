@@ -6,7 +6,7 @@ import type { Cluster } from '../engine/cluster.ts'
 import { renderYtt } from '../ytt/ytt-program.ts'
 import type { ManifestIndex } from './manifest-index.ts'
 
-/** What all owners of one command share. */
+/** Options that the owners of one command share. */
 export interface FileClusterOptions {
   /** Path of the ytt program; undefined when there is none. */
   readonly ytt: string | undefined
@@ -22,7 +22,9 @@ export class FileCluster implements Cluster {
   readonly #manifests: ManifestIndex
   readonly #ytt: string | undefined
 
-  /** `manifests` has templates, ClusterHealthRules, and stamped objects with the status that they have in some cluster. */
+  /**
+   * `manifests` has templates, ClusterHealthRules, and stamped objects with the status that they have in some cluster.
+   */
   constructor(manifests: ManifestIndex, { ytt, now }: FileClusterOptions) {
     this.#manifests = manifests
     this.#ytt = ytt

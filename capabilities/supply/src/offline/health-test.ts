@@ -1,5 +1,5 @@
-// Tests of health rules as data: `health_test.yaml` contains a rule, or the name of the template file that has it, and objects with the health
-// that is expected.
+// Tests of health rules as data: `health_test.yaml` contains a rule, or the name of the template file that has it, and
+// objects with the health that is expected.
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { asObject, isJsonArray, isJsonObject } from '@fairlead/kube'
@@ -12,7 +12,10 @@ import type { TestOutcome } from './test-outcome.ts'
 
 const fileName = 'health_test.yaml'
 
-/** Runs every `health_test.yaml` below a folder. `now` is the time of cases without one, in milliseconds since the epoch. Throws ManifestError. */
+/**
+ * Runs every `health_test.yaml` below a folder. `now` is the time of cases without one, in milliseconds since the
+ * epoch. Throws ManifestError.
+ */
 export function runHealthTests(folder: string, now: number): TestOutcome[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => basename(name) === fileName)

@@ -11,7 +11,9 @@ export class OwnKinds {
   readonly #catalog = new KindCatalog(crds)
   readonly #schemas = new CrdSchemas(crds)
 
-  /** Returns the manifests with the defaults of their CRDs. Throws ManifestError when an object of carto.run is invalid. */
+  /**
+   * Returns the manifests with the defaults of their CRDs. Throws ManifestError when an object of carto.run is invalid.
+   */
   valid(manifests: readonly Manifest[]): readonly Manifest[] {
     return validManifests(manifests, this.#schemas)
   }

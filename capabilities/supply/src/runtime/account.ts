@@ -1,4 +1,5 @@
-// The service account of an owner (originals/cartographer.md §1.10): everything is stamped with its rights and no others.
+// The service account of an owner (originals/cartographer.md §1.10): everything is stamped with its rights and no
+// others.
 import { ServiceAccount, isClientError } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { KindUnavailable, serviceAccountSubject } from '@fairlead/controller'
@@ -12,7 +13,10 @@ export interface Account {
   readonly name: string
 }
 
-/** Returns the account of an owner: the one that it names, else the one of its blueprint, else `default` in its namespace. */
+/**
+ * Returns the account of an owner: the one that it names, else the one of its blueprint, else `default` in its
+ * namespace.
+ */
 export function accountFor(namespace: string, owner: OwnerSpec, blueprint?: BlueprintSpec): Account {
   if (owner.serviceAccountName) return { namespace, name: owner.serviceAccountName }
   const { serviceAccountRef } = blueprint ?? {}
@@ -21,7 +25,9 @@ export function accountFor(namespace: string, owner: OwnerSpec, blueprint?: Blue
   return { namespace, name: 'default' }
 }
 
-/** Returns an error message when the account does not exist, undefined when it does. Its creation requeues the reader. */
+/**
+ * Returns an error message when the account does not exist, undefined when it does. Its creation requeues the reader.
+ */
 export async function accountProblem(account: Account, read: Reader): Promise<string | undefined> {
   if ((await read.get(ServiceAccount, account)) !== undefined) return undefined
   return `service account [${account.namespace}/${account.name}] not found`
@@ -32,7 +38,10 @@ export function impersonate(client: Client, account: Account): Client {
   return client.as({ user: serviceAccountSubject(account).user })
 }
 
-/** Requeues the reader when RBAC in the account's namespace or in the cluster changes: for owners whose account was refused. */
+/**
+ * Requeues the reader when RBAC in the account's namespace or in the cluster changes: for owners whose account was
+ * refused.
+ */
 export async function requeueOnGrant({ namespace }: Account, read: Reader): Promise<void> {
   try {
     for (const kind of roleKinds) await read.list(kind, { namespace })

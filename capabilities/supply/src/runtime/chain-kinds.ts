@@ -1,4 +1,5 @@
-// The kinds of the two chains that differ in nothing else: Workload with ClusterSupplyChain, Deliverable with ClusterDelivery.
+// The kinds of the two chains that differ in nothing else: Workload with ClusterSupplyChain, Deliverable with
+// ClusterDelivery.
 import type { Kind } from '@fairlead/client'
 import type { Blueprint, BlueprintKind, Owner, OwnerKind } from '../api.ts'
 import { deliverableKind, deliveryKind, supplyChainKind, workloadKind } from './kinds.ts'

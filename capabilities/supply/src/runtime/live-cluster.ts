@@ -1,4 +1,5 @@
-// The Cluster port on an API server: writes with the rights of the owner's service account, reads from caches (specs/supply-chains.md §2.5, §2.6).
+// The Cluster port on an API server: writes with the rights of the owner's service account, reads from caches
+// (specs/supply-chains.md §2.5, §2.6).
 import { CollisionError, isClientError, kindOfObject } from '@fairlead/client'
 import type { Client, ResourcePath } from '@fairlead/client'
 import { serviceAccountSubject } from '@fairlead/controller'
@@ -29,7 +30,7 @@ import type { SupplyMetrics } from './metrics.ts'
 import { controlledObjects } from './stamped-kinds.ts'
 import type { StampedKinds } from './stamped-kinds.ts'
 
-/** What all clusters of one controller share. */
+/** Dependencies that the clusters of one controller share. */
 export interface LiveClusterDependencies {
   readonly access: AccessReviews
   readonly kinds: StampedKinds
@@ -166,7 +167,10 @@ export class LiveCluster implements Cluster {
       )
   }
 
-  /** Returns the synced cache of the object's kind, if the account may read the kind in the owner's namespace. Throws ApplyError. */
+  /**
+   * Returns the synced cache of the object's kind, if the account may read the kind in the owner's namespace. Throws
+   * ApplyError.
+   */
   async #cacheFor(object: KubeObject): Promise<Informer> {
     const { client, signal } = this.#context
     const kind = kindOfObject(object)

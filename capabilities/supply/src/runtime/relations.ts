@@ -11,8 +11,10 @@ import type { ChainKinds } from './chain-kinds.ts'
 import { runnableKind } from './kinds.ts'
 
 /**
- * Returns the edges that begin or end at an object, as far as labels, owner references, status and the caches show them:
- * - a stamped object is made from its owner and from its template, a run from its Runnable and from its ClusterRunTemplate;
+ * Returns the edges that begin or end at an object, as far as labels, owner references, status and the caches show
+ * them:
+ * - a stamped object is made from its owner and from its template, a run from its Runnable and from its
+ *   ClusterRunTemplate;
  * - an owner is input of its blueprint;
  * - a blueprint refers to its templates, a Runnable to its ClusterRunTemplate.
  */

@@ -1,5 +1,6 @@
-// Informers of the kinds that a controller stamps, limited to objects with its label. An informer starts when its kind is first stamped and
-// stops when no owner stamps the kind or has objects of it. A change of a stamped object requeues its owner.
+// Informers of the kinds that a controller stamps, limited to objects with its label. An informer starts when its kind
+// is first stamped and stops when no owner stamps the kind or has objects of it. A change of a stamped object requeues
+// its owner.
 import { groupKindName } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { ownerKeys } from '@fairlead/controller'
@@ -61,7 +62,10 @@ export class StampedKinds {
     for (const watched of this.#watched.values()) this.#release(watched, owner)
   }
 
-  /** Returns the informer of a kind, synced or failed. Unless it is synced, the next change of its state requeues `owner`. */
+  /**
+   * Returns the informer of a kind, synced or failed. Unless it is synced, the next change of its state requeues
+   * `owner`.
+   */
   async informer(kind: Kind, owner: string, signal: AbortSignal): Promise<Informer> {
     const watched = this.#watch(kind)
     const { informer, users, waiting } = watched

@@ -1,4 +1,5 @@
-// Templates in ytt: the program is run when it is there, with the template on its standard input and a time limit. It reads no files.
+// Renders ytt templates with the ytt program, if it is installed: template on standard input, data in the environment,
+// a time limit, no files.
 import { spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -6,12 +7,12 @@ import { parseYamlDocuments, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { StampError } from '../engine/templates/stamp.ts'
 
-/** Milliseconds that one template may take. */
+/** Time limit of one template, in milliseconds. */
 const timeLimit = 4000
-/** Begins the names of the variables that carry data values. */
+/** Prefix of the environment variables with data values. */
 const prefix = 'FAIRLEAD'
 
-/** The program: `YTT` of the environment, else `ytt` on the PATH; undefined when there is none. */
+/** Returns the path of the ytt program: the variable `YTT`, else `ytt` on the PATH; undefined when there is none. */
 export function findYtt(environment: Readonly<Record<string, string | undefined>> = process.env): string | undefined {
   const named = environment['YTT']
   if (named !== undefined && named !== '') return named
@@ -19,7 +20,10 @@ export function findYtt(environment: Readonly<Record<string, string | undefined>
   return folders.map((folder) => join(folder, 'ytt')).find(isExecutable)
 }
 
-/** Evaluates a template over the context; the first document counts. Throws StampError with the words of the program. */
+/**
+ * Renders a template with the context as data values and returns the first document. Throws StampError with the
+ * program's error message.
+ */
 export async function renderYtt(
   template: string,
   context: JsonObject,
@@ -27,7 +31,7 @@ export async function renderYtt(
 ): Promise<JsonValue> {
   if (program === undefined) {
     throw new StampError(
-      'unable to apply ytt template: there is no program ytt beside the controller; install it, set YTT to its path, or write the template as template or expression',
+      'unable to apply ytt template: the ytt program is not installed where the controller runs; install it, set YTT to its path, or use template or expression',
     )
   }
   const { code, out, err } = await run(program, template, context)
@@ -36,14 +40,15 @@ export async function renderYtt(
   return document ?? null
 }
 
-interface Outcome {
+/** Exit code and output of the program. */
+interface ProgramResult {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
-function run(program: string, template: string, context: JsonObject): Promise<Outcome> {
-  // Values go by the environment of the process: a command line is for everyone to see.
+function run(program: string, template: string, context: JsonObject): Promise<ProgramResult> {
+  // Values are passed in the environment: other users of the machine can read command lines.
   const values = Object.entries(context).map(([name, value]) => [`${prefix}_${name}`, stringifyJson(value as object)])
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['-f', '-', '--data-values-env-yaml', prefix], {
@@ -55,13 +60,13 @@ function run(program: string, template: string, context: JsonObject): Promise<Ou
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
     child.on('error', (error) => {
-      const why = error.name === 'AbortError' ? `it took longer than ${timeLimit} ms` : error.message
-      reject(new StampError(`unable to apply ytt template: ${why}`, { cause: error }))
+      const problem = error.name === 'AbortError' ? `it took longer than ${timeLimit} ms` : error.message
+      reject(new StampError(`unable to apply ytt template: ${problem}`, { cause: error }))
     })
     child.on('close', (code) =>
       resolve({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }),
     )
-    // A program that ends early leaves the rest of its input unread.
+    // Ignore EPIPE: a program that exits early does not read all of its input.
     child.stdin.on('error', () => {})
     child.stdin.end(template)
   })

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import {
   InterpolationError,
   healthOf,
-  interpolateText,
+  interpolateString,
   mergeParams,
   newestHealthyRun,
   readyFrom,
@@ -58,7 +58,7 @@ const health: Play = (input, { messageContains, ...want }) => {
 const templating: Play = (input, want) => {
   let came: JsonValue
   try {
-    came = interpolateText(input['text'] as string, input['context'] as JsonObject)
+    came = interpolateString(input['text'] as string, input['context'] as JsonObject)
   } catch (error) {
     if (!(error instanceof InterpolationError)) throw error
     return want['error'] === undefined

@@ -1,22 +1,23 @@
-// Health of well-known kinds, for templates whose rule is `auto`: what kubectl, kstatus and Argo CD agree on (originals/cartographer.md §6).
+// Health of well-known kinds, for templates whose rule is `auto`: the rules that kubectl, kstatus and Argo CD agree on
+// (originals/cartographer.md §6).
 import { findCondition, parseApiVersion } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { ConditionStatus } from '../condition.ts'
 
-/** A state and a sentence about it. */
+/** Health with a message. */
 export interface BuiltinHealth {
   readonly status: ConditionStatus
   readonly message: string
 }
 
-type Judge = (spec: Fields, status: Fields, object: KubeObject) => BuiltinHealth
+type HealthCheck = (spec: Fields, status: Fields, object: KubeObject) => BuiltinHealth
 type Fields = Readonly<Record<string, unknown>>
 
 const healthy = (message: string): BuiltinHealth => ({ status: 'True', message })
 const unhealthy = (message: string): BuiltinHealth => ({ status: 'False', message })
 const unknown = (message: string): BuiltinHealth => ({ status: 'Unknown', message })
 
-const judges: Readonly<Record<string, Judge>> = {
+const checks: Readonly<Record<string, HealthCheck>> = {
   'apps/Deployment': (spec, status) => {
     const progressing = conditionOf(status, 'Progressing')
     if (progressing?.reason === 'ProgressDeadlineExceeded') return unhealthy(progressing.message)
@@ -30,7 +31,7 @@ const judges: Readonly<Record<string, Judge>> = {
     ),
   'apps/DaemonSet': (_spec, status) =>
     status['desiredNumberScheduled'] === undefined
-      ? unknown('the number of pods is not known yet')
+      ? unknown('the number of pods is not reported yet')
       : replicas(
           numberOf(status['desiredNumberScheduled'], 0),
           status['updatedNumberScheduled'],
@@ -43,21 +44,21 @@ const judges: Readonly<Record<string, Judge>> = {
     return complete?.status === 'True' ? healthy(complete.message) : unknown('the job is not complete')
   },
   '/Pod': (_spec, status) => {
-    const phase = textOf(status['phase'])
+    const phase = stringOf(status['phase'])
     if (phase === 'Succeeded') return healthy('the pod has succeeded')
-    if (phase === 'Failed') return unhealthy(textOf(status['message']) || 'the pod has failed')
+    if (phase === 'Failed') return unhealthy(stringOf(status['message']) || 'the pod has failed')
     const ready = conditionOf(status, 'Ready')
     return phase === 'Running' && ready?.status === 'True'
       ? healthy('the pod is ready')
       : unknown(ready?.message || 'the pod is not ready')
   },
   '/PersistentVolumeClaim': (_spec, status) => {
-    const phase = textOf(status['phase'])
+    const phase = stringOf(status['phase'])
     if (phase === 'Bound') return healthy('the claim is bound')
     return phase === 'Lost' ? unhealthy('the volume of the claim is lost') : unknown('the claim is not bound')
   },
   '/Service': (spec, status) => {
-    if (spec['type'] !== 'LoadBalancer') return healthy('the service is there')
+    if (spec['type'] !== 'LoadBalancer') return healthy('the service exists')
     const ingress = (status['loadBalancer'] as Fields | undefined)?.['ingress']
     return Array.isArray(ingress) && ingress.length > 0
       ? healthy('the load balancer has an address')
@@ -72,13 +73,16 @@ const judges: Readonly<Record<string, Judge>> = {
   },
 }
 
-/** The health of an object of a well-known kind, or of one that keeps to the conventions Reconciling, Stalled and Ready; undefined for others. */
+/**
+ * Returns the health of an object of a well-known kind, or of one that follows the conventions for Reconciling, Stalled
+ * and Ready; undefined for others.
+ */
 export function builtinHealth(object: KubeObject): BuiltinHealth | undefined {
   const { group } = parseApiVersion(object.apiVersion)
-  const judge = judges[`${group}/${object.kind}`]
+  const check = checks[`${group}/${object.kind}`]
   const spec = (object.spec ?? {}) as Fields
   const status = (object.status ?? {}) as Fields
-  return judge === undefined ? conventions(status) : judge(spec, status, object)
+  return check === undefined ? conventions(status) : check(spec, status, object)
 }
 
 function conventions(status: Fields): BuiltinHealth | undefined {
@@ -109,6 +113,6 @@ function numberOf(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise
 }
 
-function textOf(value: unknown): string {
+function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -1,5 +1,5 @@
-// Health by CEL (specs/supply-chains.md §3): numbers, times, and combinations, bounded in cost. What an expression misses in the object is
-// still to come; any other failure is told.
+// Health rules in CEL (specs/supply-chains.md §3), with a cost limit. A field that the object lacks is expected to
+// appear later; every other error is reported.
 import { asJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
@@ -12,14 +12,19 @@ import { formatValue } from '../values/value-format.ts'
 type Expressions = NonNullable<HealthRule['expression']>
 
 const environment = { variables: { object: types.dyn }, now: true }
-const remembered = 500
+/** Compiled expressions that are cached; the oldest is evicted first. */
+const cacheSize = 500
 const programs = new Map<string, CelProgram | CelCompileError>()
 
-/** The health that the expressions tell. Unhealthy is tried first; reasons `MatchedExpression`, `NoMatchesFulfilled`, `ExpressionError`. */
+/**
+ * Evaluates `unhealthy`, then `healthy`. Reasons: `MatchedExpression`, `NoMatchesFulfilled`, `ExpressionError`. `now`
+ * is in milliseconds since the epoch.
+ */
 export function expressionHealth(expressions: Expressions, object: KubeObject, now: number): Verdict {
   try {
-    const evaluate = (text: string): unknown => evaluated(text, object, now)
-    const message = (): string => (expressions.message === undefined ? '' : textOf(evaluate(expressions.message)))
+    const evaluate = (expression: string): unknown => evaluated(expression, object, now)
+    const message = (): string =>
+      expressions.message === undefined ? '' : formatMessage(evaluate(expressions.message))
     const matched = (status: ConditionStatus): Verdict => verdict(status, 'MatchedExpression', message())
     if (expressions.unhealthy !== undefined && evaluate(expressions.unhealthy) === true) return matched('False')
     if (evaluate(expressions.healthy) === true) return matched('True')
@@ -30,20 +35,20 @@ export function expressionHealth(expressions: Expressions, object: KubeObject, n
   }
 }
 
-/** What is wrong with the text of an expression that yields a truth or a text; undefined when it compiles. */
-export function expressionProblem(text: string): string | undefined {
-  const program = programOf(text)
+/** Returns the error message of an expression that does not compile, undefined otherwise. */
+export function expressionProblem(expression: string): string | undefined {
+  const program = programOf(expression)
   return program instanceof CelCompileError ? program.message : undefined
 }
 
-/** Whether the health changes by time alone. */
+/** Reports whether a rule reads `now`, so that health can change without any event. */
 export function readsNow(rule: HealthRule | undefined): boolean {
   const { healthy = '', unhealthy = '', message = '' } = rule?.expression ?? {}
   return /\bnow\b/.test(`${healthy} ${unhealthy} ${message}`)
 }
 
-function evaluated(text: string, object: KubeObject, now: number): unknown {
-  const program = programOf(text)
+function evaluated(expression: string, object: KubeObject, now: number): unknown {
+  const program = programOf(expression)
   if (program instanceof CelCompileError) throw program
   try {
     return toJson(program.evaluate({ object: asJson(object) }, { now }))
@@ -53,22 +58,22 @@ function evaluated(text: string, object: KubeObject, now: number): unknown {
   }
 }
 
-function programOf(text: string): CelProgram | CelCompileError {
-  const known = programs.get(text)
-  if (known !== undefined) return known
+function programOf(expression: string): CelProgram | CelCompileError {
+  const cached = programs.get(expression)
+  if (cached !== undefined) return cached
   let program: CelProgram | CelCompileError
   try {
-    program = compile(text, environment)
+    program = compile(expression, environment)
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error
     program = error
   }
-  if (programs.size >= remembered) programs.delete(programs.keys().next().value as string)
-  programs.set(text, program)
+  if (programs.size >= cacheSize) programs.delete(programs.keys().next().value as string)
+  programs.set(expression, program)
   return program
 }
 
-function textOf(value: unknown): string {
+function formatMessage(value: unknown): string {
   return value === undefined || value === null ? '' : formatValue(value as string)
 }
 

@@ -1,5 +1,5 @@
-// The health of a stamped object by the rule of its template. Start with healthOf. Facts: originals/cartographer.md §3.2 (the table of 15
-// situations), with the improvements of §3.6.
+// Evaluates the health rule of a template on a stamped object. Start with healthOf. Source: originals/cartographer.md
+// §3.2 (the table of 15 situations), with the improvements of §3.6.
 import { asJson, isJsonObject, isTerminating } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type {
@@ -19,34 +19,34 @@ import { lookup } from '../values/path.ts'
 import type { LookupResult } from '../values/path.ts'
 import { formatLookup, formatValue } from '../values/value-format.ts'
 
-/** What health is told from. */
+/** The input of {@link healthOf}. */
 export interface HealthInput {
   readonly spelling: RuleSpelling
-  /** Undefined: the template has none. */
+  /** Undefined when the template has none. */
   readonly rule: HealthRule | undefined
   readonly templateKind: TemplateKind
   /** The stamped object as last read. */
   readonly object: KubeObject | undefined
-  /** What was realized, for templates without a rule; undefined: the resource was never realized. */
+  /** For templates without a rule; undefined when the resource was never realized. */
   readonly realized?: { readonly stamped: boolean; readonly outputs: readonly string[] }
-  /** Rules of kinds, for `auto`. */
+  /** The ClusterHealthRules, for `auto`. */
   readonly defaults?: readonly ClusterHealthRule[]
-  /** Milliseconds, for expressions that look at the time. */
+  /** Milliseconds since the epoch, for expressions that read `now`. */
   readonly now?: number
 }
 
-/** The condition `Healthy`, without its type. */
-export function healthOf(question: HealthInput): Verdict {
-  const { rule, object } = question
-  if (rule === undefined) return healthWithoutRule(question)
+/** Returns the condition `Healthy`, without its type. */
+export function healthOf(input: HealthInput): Verdict {
+  const { rule, object } = input
+  if (rule === undefined) return healthWithoutRule(input)
   if (object === undefined) return verdict('Unknown', 'NoStampedObject')
   if (isTerminating(object)) return terminating(object)
   if (rule.alwaysHealthy !== undefined) return verdict('True', 'AlwaysHealthy')
-  if (rule.auto !== undefined) return defaultHealth(question, object)
-  return staleness(object) ?? ruleHealth(rule, question, object)
+  if (rule.auto !== undefined) return defaultHealth(input, object)
+  return staleness(object) ?? ruleHealth(rule, input, object)
 }
 
-/** The rule of a template and the name it was given under. `tekton` means the condition Succeeded unless a rule is given. */
+/** Returns the rule of a template and its spelling. The lifecycle `tekton` implies the condition Succeeded. */
 export function ruleOf(spec: {
   readonly healthRule?: HealthRule
   readonly healthyConditionRule?: HealthRule
@@ -78,7 +78,7 @@ function terminating({ metadata }: KubeObject): Verdict {
   return verdict('Unknown', 'Terminating', `the object is being deleted since ${metadata.deletionTimestamp}`)
 }
 
-/** A status that is about an earlier generation says nothing of this one. */
+/** Returns Unknown when status is about an earlier generation of the object; undefined when it is current. */
 function staleness(object: KubeObject): Verdict | undefined {
   const { generation } = object.metadata
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
@@ -97,12 +97,12 @@ interface ReadCondition {
   readonly message: string
 }
 
-/** Conditions that can be read; others are passed over. The first of a type wins. */
+/** Returns the well-formed conditions by type; the first of a type wins. */
 function conditionsOf(object: JsonObject): Map<string, ReadCondition> {
   const found = new Map<string, ReadCondition>()
-  const listed = (isJsonObject(object['status']) ? object['status']['conditions'] : undefined) as JsonValue | undefined
-  if (!Array.isArray(listed)) return found
-  for (const one of listed as readonly JsonValue[]) {
+  const list = (isJsonObject(object['status']) ? object['status']['conditions'] : undefined) as JsonValue | undefined
+  if (!Array.isArray(list)) return found
+  for (const one of list as readonly JsonValue[]) {
     if (!isJsonObject(one) || typeof one['type'] !== 'string' || typeof one['status'] !== 'string') continue
     const message = typeof one['message'] === 'string' ? one['message'] : ''
     if (!found.has(one['type'])) found.set(one['type'], { type: one['type'], status: one['status'], message })
@@ -153,31 +153,34 @@ function conditionMessage(spelling: RuleSpelling, { type, status, message }: Rea
 
 function fieldMessage(spelling: RuleSpelling, { key, messagePath }: HealthFieldMatcher, object: JsonObject): string {
   const value = formatLookup(lookup(key, object))
-  const message = messagePath === undefined ? '' : messageText(lookup(messagePath, object))
+  const message = messagePath === undefined ? '' : formatMessage(lookup(messagePath, object))
   if (spelling === 'healthyConditionRule') return withPart(`${shortPath(key)}: ${value}`, ': ', message)
   return withPart(`field value: ${value}`, ', message: ', message)
 }
 
-function withPart(text: string, separator: string, part: string): string {
-  return part === '' ? text : `${text}${separator}${part}`
+function withPart(message: string, separator: string, part: string): string {
+  return part === '' ? message : `${message}${separator}${part}`
 }
 
-/** A message that cannot be read is left out. */
-function messageText(found: LookupResult): string {
+/** Returns '' when there is no message. */
+function formatMessage(found: LookupResult): string {
   return found.kind === 'value' && found.value !== null ? formatValue(found.value) : ''
 }
 
-/** `.status.conditions[?(@.type=="Ready")].status` as the proposal shows it: `status.conditions['Ready'].status`. */
+/**
+ * Shortens `.status.conditions[?(@.type=="Ready")].status` to `status.conditions['Ready'].status`, as the proposal
+ * does.
+ */
 function shortPath(path: string): string {
   const bare = /^\{(.*)\}$/s.exec(path.trim())?.[1] ?? path.trim()
   return bare.replace(/^\./, '').replaceAll(/\[\?\(\s*@\.type\s*==\s*(["'])(.*?)\1\s*\)\]/g, "['$2']")
 }
 
-function defaultHealth(question: HealthInput, object: KubeObject): Verdict {
-  const rule = question.defaults?.find(({ spec }) => isTarget(spec.target, object))?.spec.healthRule
+function defaultHealth(input: HealthInput, object: KubeObject): Verdict {
+  const rule = input.defaults?.find(({ spec }) => isTarget(spec.target, object))?.spec.healthRule
   if (rule !== undefined) {
-    const { status, reason, message } = healthOf({ ...question, rule, spelling: 'healthRule' })
-    // What the rule could not see is told under the reason of that.
+    const { status, reason, message } = healthOf({ ...input, rule, spelling: 'healthRule' })
+    // Unknown keeps the reason of the rule, such as ExpressionError.
     return status === 'Unknown' && reason !== 'NoMatchesFulfilled'
       ? { status, reason, message }
       : verdict(status, 'DefaultRule', message)
@@ -189,7 +192,7 @@ function defaultHealth(question: HealthInput, object: KubeObject): Verdict {
   return verdict(
     'Unknown',
     'NoDefaultRule',
-    `there is no default health rule for ${object.kind} in ${object.apiVersion}; give the template one, or make a ClusterHealthRule`,
+    `there is no default health rule for ${object.kind} in ${object.apiVersion}; give the template one, or create a ClusterHealthRule`,
   )
 }
 

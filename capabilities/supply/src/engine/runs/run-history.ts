@@ -1,5 +1,5 @@
-// The runs of a resource or of a Runnable over the Cluster port: one is created for each change of the desired object, and those beyond the
-// retention policy are deleted (originals/cartographer.md §2.7).
+// The runs of a resource or of a Runnable over the Cluster port: one is created for each change of the desired object,
+// and those beyond the retention policy are deleted (originals/cartographer.md §2.7).
 import type { KubeObject } from '@fairlead/kube'
 import type { RetentionPolicy } from '../../api.ts'
 import type { Cluster } from '../cluster.ts'
@@ -23,8 +23,8 @@ export interface RunHistory {
 }
 
 /**
- * Creates the run of `desired` unless it exists, and deletes the runs that `retention` does not keep; the current run is never deleted.
- * `labels` select the runs of the same resource. Throws ApplyError.
+ * Creates the run of `desired` unless it exists, and deletes the runs that `retention` does not keep; the current run
+ * is never deleted. `labels` select the runs of the same resource. Throws ApplyError.
  */
 export async function reconcileRuns(
   cluster: Cluster,

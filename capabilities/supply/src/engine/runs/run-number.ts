@@ -1,22 +1,22 @@
-// The order of runs. Times of creation have whole seconds only, so runs carry a number as well.
+// The order of runs. creationTimestamp has a resolution of one second, so each run has a number as well.
 import type { KubeObject } from '@fairlead/kube'
 
-/** The annotation that numbers the runs of a resource from 1. */
+/** The annotation with the number of a run, from 1. */
 export const runNumberAnnotation = 'carto.run/stamp-number'
 
-/** The number of a run; 0 for one that has none. */
+/** Returns the number of a run; 0 when it has none. */
 export function runNumber({ metadata }: KubeObject): number {
   const number = Number(metadata.annotations?.[runNumberAnnotation] ?? 0)
   return Number.isSafeInteger(number) && number > 0 ? number : 0
 }
 
-/** A number that is larger for newer runs: seconds of creation first, numbers within a second. */
+/** Returns a number that is larger for newer runs: creation time in seconds first, then the number of the run. */
 export function runOrder(run: KubeObject): number {
   const seconds = Math.floor((Date.parse(run.metadata.creationTimestamp ?? '') || 0) / 1000)
   return seconds * 1_000_000 + Math.min(runNumber(run), 999_999)
 }
 
-/** The run with its number. */
+/** Returns the run with the annotation. */
 export function withRunNumber(run: KubeObject, number: number): KubeObject {
   const annotations = { ...run.metadata.annotations, [runNumberAnnotation]: String(number) }
   return { ...run, metadata: { ...run.metadata, annotations } }

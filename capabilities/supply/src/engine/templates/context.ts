@@ -1,15 +1,16 @@
-// What templates can read (originals/cartographer.md §2.2): the owner, the parameters, the inputs, and the labels of the object to be.
+// The variables of templates (originals/cartographer.md §2.2): the owner, its parameters, the inputs, and the labels of
+// the stamped object.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import type { Input } from '../graph.ts'
 import type { Outputs } from '../values/output.ts'
 
-/** An input with the outputs of its provider. */
+/** An input with the outputs of the resource that provides it. */
 export interface ResolvedInput extends Input {
   readonly outputs: Outputs
 }
 
-/** Names of everything that a template can read. */
+/** Names of all variables. */
 export const contextNames = [
   'workload',
   'deliverable',
@@ -24,7 +25,7 @@ export const contextNames = [
   'labels',
 ] as const
 
-/** The context of a stamping. */
+/** Returns the variables for one stamped object. */
 export function stampContext(given: {
   readonly owner: KubeObject
   readonly params: JsonObject
@@ -54,7 +55,10 @@ export function stampContext(given: {
   return context
 }
 
-/** An object as templates see it: without its status and what the server writes at every change, which would make it new for ever. */
+/**
+ * Returns an owner without status, managedFields and resourceVersion: with them every status write would change the
+ * stamped object.
+ */
 export function ownerContext(owner: KubeObject): JsonObject {
   const { status: _status, metadata, ...rest } = asJson(owner)
   const { managedFields: _fields, resourceVersion: _version, ...own } = metadata as JsonObject

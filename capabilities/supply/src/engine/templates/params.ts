@@ -1,10 +1,11 @@
-// Parameters of a resource from their four sources (originals/cartographer.md §1.9): template, blueprint, resource of the blueprint, owner. A
-// `value` locks the owner out, a later `default` opens again.
+// The parameters of a resource, merged from four sources (originals/cartographer.md §1.9): template, blueprint,
+// resource of the blueprint, owner. An owner cannot override a `value`; a later `default` makes the parameter
+// overridable again.
 import { setOwn } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import type { BlueprintParam, OwnerParam, TemplateParam } from '../../api.ts'
 
-/** The lists of each source. */
+/** The parameters of each source. */
 export interface ParamSources {
   readonly template?: readonly TemplateParam[]
   readonly blueprint?: readonly BlueprintParam[]
@@ -12,7 +13,9 @@ export interface ParamSources {
   readonly owner?: readonly OwnerParam[]
 }
 
-/** The params that a template sees, by name: those of owner, resource and blueprint over its own defaults. */
+/**
+ * Returns the merged parameters by name: owner before resource before blueprint before the defaults of the template.
+ */
 export function mergeParams({ template = [], blueprint = [], resource = [], owner = [] }: ParamSources): JsonObject {
   const values = new Map<string, { value: JsonValue; locked: boolean }>()
   for (const param of template) values.set(param.name, { value: param.default, locked: false })

@@ -1,4 +1,4 @@
-// Stamping: the object that a template makes for an owner (originals/cartographer.md §2.5).
+// Stamping: renders the object of a template for an owner (originals/cartographer.md §2.5).
 import { createHash } from 'node:crypto'
 import { asObject, cloneJson, isJsonObject, longLabelValue, sortKeys, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
@@ -7,13 +7,13 @@ import type { Blueprint, OwnerKind, Template, TemplateSpec } from '../../api.ts'
 import { contextNames } from './context.ts'
 import { InterpolationError, interpolate } from './interpolation.ts'
 
-/** An object that cannot be stamped. The message says why. */
+/** A template that cannot be rendered to a valid object. */
 export class StampError extends Error {
   override readonly name = 'StampError'
   readonly code = 'StampFailed'
 }
 
-/** Labels of stamped objects. */
+/** Keys of the labels of stamped objects. */
 export const stampLabel = {
   resource: 'carto.run/resource-name',
   templateKind: 'carto.run/template-kind',
@@ -21,16 +21,16 @@ export const stampLabel = {
   lifecycle: 'carto.run/template-lifecycle',
   runnable: 'carto.run/runnable-name',
   runTemplate: 'carto.run/run-template-name',
-  /** Digest of what was asked for, on objects that are never changed: whether there is one already is read from the cluster. */
+  /** Digest of the desired object, on runs: the controller reads from the cluster whether a run exists. */
   digest: 'carto.run/stamp-digest',
 } as const
 
-/** The label that names the owner; every stamped object has it. */
+/** Returns the key of the label with the owner's name; every stamped object has it. */
 export function ownerLabel(kind: OwnerKind | 'Runnable'): string {
   return `carto.run/${kind.toLowerCase()}-name`
 }
 
-/** Full values of the labels of a stamped object; {@link stamped} shortens what is too long. */
+/** Returns the labels of a stamped object with full values; {@link stamped} shortens those that are too long. */
 export function labelsFor(given: {
   readonly owner: KubeObject
   readonly ownerKind: OwnerKind
@@ -52,17 +52,19 @@ export function labelsFor(given: {
   }
 }
 
-/** Fills in `template` or evaluates `expression`. `ytt` needs a program and is not done here. Throws {@link StampError}. */
+/**
+ * Interpolates `template` or evaluates `expression`; `ytt` is rendered by the Cluster port. Throws {@link StampError}.
+ */
 export function renderTemplate(spec: Pick<TemplateSpec, 'template' | 'expression'>, context: JsonObject): JsonValue {
   if (spec.template !== undefined) return interpolated(spec.template, context)
   if (spec.expression !== undefined) return evaluated(spec.expression, context)
-  throw new StampError('the template is empty: give it one of template, ytt, expression')
+  throw new StampError('the template is empty: set one of template, ytt, expression')
 }
 
-/** What is wrong with the text of a template's expression; undefined when it compiles. */
-export function templateExpressionProblem(text: string): string | undefined {
+/** Returns the error message of a template expression that does not compile, undefined otherwise. */
+export function templateExpressionProblem(expression: string): string | undefined {
   try {
-    compile(text, environment)
+    compile(expression, environment)
     return undefined
   } catch (error) {
     if (error instanceof CelCompileError) return error.message
@@ -70,9 +72,12 @@ export function templateExpressionProblem(text: string): string | undefined {
   }
 }
 
-/** The object as it is applied: in the namespace of its owner, owned, and labelled. Throws {@link StampError}. */
+/**
+ * Returns the object to apply: the rendered object with namespace, labels and owner reference. Throws
+ * {@link StampError}.
+ */
 export function stamped(raw: JsonValue, owner: KubeObject, labels: Readonly<Record<string, string>>): KubeObject {
-  if (!isJsonObject(raw)) throw new StampError('the template does not make an object')
+  if (!isJsonObject(raw)) throw new StampError('the template does not render to an object')
   const object = asObject(raw)
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof object[field] !== 'string' || object[field] === '')
@@ -99,12 +104,12 @@ export function stamped(raw: JsonValue, owner: KubeObject, labels: Readonly<Reco
   }
 }
 
-/** Owners of files have no uid yet; those of a cluster always have. */
+/** Owners in manifests have no uid; those in a cluster always have one. */
 function referenceTo({ apiVersion, kind, metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }
 
-/** A text that is the same for the same object, whatever the order of its keys: 40 hex digits. */
+/** Returns a digest of an object, independent of the order of keys: 40 hexadecimal digits. */
 export function stampDigest(object: KubeObject): string {
   return createHash('sha256')
     .update(stringifyJson(sortKeys(object as unknown as JsonValue)))
@@ -112,7 +117,7 @@ export function stampDigest(object: KubeObject): string {
     .slice(0, 40)
 }
 
-/** The object with the digest of itself among its labels. */
+/** Returns the object with its own digest as a label. */
 export function withDigest(object: KubeObject): KubeObject {
   const labels = { ...object.metadata.labels, [stampLabel.digest]: stampDigest(object) }
   return { ...object, metadata: { ...object.metadata, labels } }
@@ -129,10 +134,10 @@ function interpolated(template: JsonObject, context: JsonObject): JsonValue {
   }
 }
 
-function evaluated(text: string, context: JsonObject): JsonValue {
+function evaluated(expression: string, context: JsonObject): JsonValue {
   try {
     const variables = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? null]))
-    return cloneJson(toJson(compile(text, environment).evaluate(variables)))
+    return cloneJson(toJson(compile(expression, environment).evaluate(variables)))
   } catch (error) {
     if (error instanceof CelCompileError || error instanceof CelError || error instanceof CelBudgetError)
       throw new StampError(`cannot evaluate the expression of the template: ${error.message}`, { cause: error })

@@ -1,17 +1,18 @@
-// Which template a resource stamps for an owner: the one that it names, or the option that fits best (originals/cartographer.md §1.8).
+// The template of a resource for an owner: the one that it references, or the option with the best match
+// (originals/cartographer.md §1.8).
 import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintResource } from '../../api.ts'
 import { verdict } from '../condition.ts'
 import type { Verdict } from '../condition.ts'
 import { bestMatches } from '../selection.ts'
 
-/** A template, an input that is handed on, or why there is neither. */
+/** A template, an input that is passed through, or the reason why neither could be chosen. */
 export type TemplateChoice =
   | { readonly kind: 'template'; readonly name: string }
   | { readonly kind: 'pass-through'; readonly input: string }
-  | { readonly kind: 'none'; readonly why: Verdict }
+  | { readonly kind: 'none'; readonly submitted: Verdict }
 
-/** The choice for an owner. `chain` names the blueprint, for messages. */
+/** Chooses the template for an owner. `chain` is the name of the blueprint, for messages. */
 export function chooseTemplate(
   resource: BlueprintResource,
   owner: Pick<KubeObject, 'metadata'>,
@@ -22,7 +23,7 @@ export function chooseTemplate(
     if (name !== undefined && name !== '') return { kind: 'template', name }
     return noChoice(
       'ResolveTemplateOptionsError',
-      `resource [${resource.name}] in supply chain [${chain}] names no template`,
+      `resource [${resource.name}] in supply chain [${chain}] references no template`,
     )
   }
   const found = bestMatches(
@@ -41,16 +42,16 @@ export function chooseTemplate(
   if (only.name !== undefined) return { kind: 'template', name: only.name }
   return noChoice(
     'ResolveTemplateOptionsError',
-    `an option of resource [${resource.name}] in supply chain [${chain}] names no template`,
+    `an option of resource [${resource.name}] in supply chain [${chain}] references no template`,
   )
 }
 
-/** Names of the templates that a resource may stamp. */
+/** Returns the names of all templates that a resource references. */
 export function templateNames({ templateRef }: BlueprintResource): string[] {
   const names = [templateRef.name, ...(templateRef.options ?? []).map((option) => option.name)]
   return names.filter((name) => name !== undefined && name !== '') as string[]
 }
 
 function noChoice(reason: string, message: string): TemplateChoice {
-  return { kind: 'none', why: verdict('False', reason, message) }
+  return { kind: 'none', submitted: verdict('False', reason, message) }
 }

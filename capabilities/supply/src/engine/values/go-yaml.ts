@@ -1,9 +1,10 @@
-// YAML as Go's yaml.v3 writes it: four spaces, keys in natural order, strings quoted where another reader could take them for something else.
-// Digests of outputs are over this text, so it has to agree to the letter (originals/cartographer.md §4.2).
+// YAML as Go's yaml.v3 writes it: an indent of four, keys in natural order, strings quoted where YAML 1.1 readers would
+// read another type. Digests of outputs are computed over this YAML, so it must be byte for byte the same
+// (originals/cartographer.md §4.2).
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 
-/** The value as a document that ends with a line break. */
+/** Returns a value as a YAML document that ends with a line break. */
 export function goYaml(value: JsonValue): string {
   if (isJsonArray(value) && value.length > 0) return sequence(value, 0)
   if (isJsonObject(value) && Object.keys(value).length > 0) return mapping(value, 0)
@@ -16,11 +17,11 @@ function mapping(value: JsonObject, indent: number): string {
   return Object.keys(value)
     .toSorted(naturalOrder)
     .map((key) => {
-      const member = value[key]!
-      const name = keyText(key)
-      if (isJsonObject(member) && Object.keys(member).length > 0) return `${pad}${name}:\n${mapping(member, child)}`
-      if (isJsonArray(member) && member.length > 0) return `${pad}${name}:\n${sequence(member, child)}`
-      return `${pad}${name}: ${scalar(member, child)}\n`
+      const field = value[key]!
+      const name = formatKey(key)
+      if (isJsonObject(field) && Object.keys(field).length > 0) return `${pad}${name}:\n${mapping(field, child)}`
+      if (isJsonArray(field) && field.length > 0) return `${pad}${name}:\n${sequence(field, child)}`
+      return `${pad}${name}: ${scalar(field, child)}\n`
     })
     .join('')
 }
@@ -29,7 +30,7 @@ function sequence(value: readonly JsonValue[], indent: number): string {
   const pad = ' '.repeat(indent)
   return value
     .map((item) => {
-      // What follows a dash begins on its line, two columns further in.
+      // A nested mapping or sequence begins on the line of the dash, two columns further in.
       if (isJsonObject(item) && Object.keys(item).length > 0)
         return `${pad}- ${mapping(item, indent + 2).slice(indent + 2)}`
       if (isJsonArray(item) && item.length > 0) return `${pad}- ${sequence(item, indent + 2).slice(indent + 2)}`
@@ -43,13 +44,13 @@ function nextStop(indent: number): number {
 }
 
 function scalar(value: JsonValue, indent: number): string {
-  if (typeof value === 'string') return text(value, indent)
+  if (typeof value === 'string') return string(value, indent)
   if (typeof value === 'number') return number(value)
   if (isJsonArray(value)) return '[]'
   return isJsonObject(value) ? '{}' : String(value)
 }
 
-/** Integers in full; other numbers with an exponent from 1e+06 on and below 1e-04, as `%g` chooses. */
+/** Formats integers in full; other numbers with an exponent from 1e+06 and below 1e-04, as Go's `%g` does. */
 function number(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return BigInt(value).toString()
   const magnitude = Math.abs(value)
@@ -64,20 +65,20 @@ const numbers =
 const sexagesimal = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/
 const timestamp = /^\d{4}-\d{1,2}-\d{1,2}(?:(?:[Tt]|\s+)\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?(?:Z|[-+]\d{2}:\d{2})?)?$/
 
-function text(value: string, indent: number): string {
+function string(value: string, indent: number): string {
   if (value.includes('\n') && fitsBlock(value)) return block(value, indent)
-  if (value.includes('\n') || isTakenForOther(value)) return doubleQuoted(value)
+  if (value.includes('\n') || readsAsOtherType(value)) return doubleQuoted(value)
   if (isPlain(value)) return value
   return needsEscapes(value) ? doubleQuoted(value) : `'${value.replaceAll("'", "''")}'`
 }
 
-function keyText(key: string): string {
-  if (key.includes('\n') || isTakenForOther(key)) return doubleQuoted(key)
+function formatKey(key: string): string {
+  if (key.includes('\n') || readsAsOtherType(key)) return doubleQuoted(key)
   if (isPlain(key)) return key
   return needsEscapes(key) ? doubleQuoted(key) : `'${key.replaceAll("'", "''")}'`
 }
 
-function isTakenForOther(value: string): boolean {
+function readsAsOtherType(value: string): boolean {
   return otherTypes.test(value) || numbers.test(value) || sexagesimal.test(value) || timestamp.test(value)
 }
 
@@ -134,7 +135,10 @@ function doubleQuoted(value: string): string {
   return `"${out}"`
 }
 
-/** Keys as people order them: runs of digits by their number, letters after everything else unless digits precede. */
+/**
+ * Compares keys in natural order: digits by their number, letters after everything else unless digits precede (yaml.v3
+ * sorter.go keyList.Less).
+ */
 function naturalOrder(left: string, right: string): number {
   const [a, b] = [[...left], [...right]]
   let afterDigit = false
@@ -162,7 +166,7 @@ function digitRun(characters: readonly string[], from: number): string {
   return characters.slice(from, to).join('')
 }
 
-/** A zero in the middle of a number makes the longer run the larger number. */
+/** After a non-zero digit, the longer run of digits is the larger number. */
 function hasDigitsBefore(characters: readonly string[], at: number): boolean {
   return at > 0 && isDigit(characters[at - 1]!) && characters[at - 1] !== '0'
 }

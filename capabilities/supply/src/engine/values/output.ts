@@ -1,4 +1,4 @@
-// Outputs of resources: the values that flow on, and what status shows of them.
+// Outputs of resources: the values that other resources read, and their summary in status.
 import { createHash } from 'node:crypto'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
@@ -9,23 +9,23 @@ import { lookup } from './path.ts'
 /** Values by name: `url` and `revision`, `image`, or `config`. */
 export type Outputs = JsonObject
 
-/** An output that cannot be read (yet). */
+/** An output that cannot be read yet. */
 export interface MissingOutput {
   readonly path: string
   readonly message: string
 }
 
-/** Bytes of a value that status shows. */
+/** Bytes of the preview in status. */
 const previewBytes = 1024
 
-/** Preview and digest of a value. */
+/** Returns preview and digest of a value. */
 export function summarize(value: JsonValue): { readonly preview: string; readonly digest: string } {
-  const text = goYaml(value)
-  const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
-  return { preview: firstBytes(text, previewBytes), digest }
+  const yaml = goYaml(value)
+  const digest = `sha256:${createHash('sha256').update(yaml).digest('hex')}`
+  return { preview: firstBytes(yaml, previewBytes), digest }
 }
 
-/** Outputs as status shows them; the time moves when the digest does. */
+/** Returns the outputs for status; the transition time changes when the digest does. `now` is an RFC 3339 time. */
 export function outputStatus(
   outputs: Outputs,
   before: readonly OutputStatus[] | undefined,
@@ -43,7 +43,7 @@ export function outputStatus(
   })
 }
 
-/** Names and paths of the outputs of a template, in the order in which they are read. */
+/** Returns names and paths of the outputs of a template, in the order in which they are read. */
 export function outputPaths({ kind, spec }: Template): readonly (readonly [name: string, path: string])[] {
   switch (kind) {
     case 'ClusterSourceTemplate':
@@ -61,7 +61,7 @@ export function outputPaths({ kind, spec }: Template): readonly (readonly [name:
   }
 }
 
-/** Reads every path from an object, or says which one is missing first. */
+/** Reads every path from an object, or returns the first one that is missing. */
 export function readOutputs(
   object: KubeObject,
   paths: readonly (readonly [name: string, path: string])[],

@@ -1,22 +1,22 @@
-// The path language of templates, rules and selectors: one JSONPath expression in the dialect of kubectl, of which exactly one result counts
-// (originals/cartographer.md §2.3). Missing keys and indexes out of range are absent, not errors.
+// The paths of templates, rules and selectors: one JSONPath expression in kubectl's dialect with exactly one result
+// (originals/cartographer.md §2.3). Missing keys and indexes out of range make the value absent; they are no errors.
 import { JsonPathError, parseJsonPath, relaxedJsonPath } from '@fairlead/kube'
 import type { JsonPathTemplate, JsonValue } from '@fairlead/kube'
 
-/** What stands at a path. */
+/** The value at a path. */
 export type LookupResult =
   | { readonly kind: 'value'; readonly value: JsonValue }
   | { readonly kind: 'absent' }
-  /** The path makes no sense, or leads to several values. */
+  /** The path is invalid or has several results. */
   | { readonly kind: 'error'; readonly message: string }
 
 const absent: LookupResult = { kind: 'absent' }
 
-/** Parsed paths that are kept; the oldest goes first. */
-const remembered = 2000
+/** Parsed paths that are cached; the oldest is evicted first. */
+const cacheSize = 2000
 const parsed = new Map<string, JsonPathTemplate | JsonPathError>()
 
-/** What stands at `path` in `value`. `x.y`, `.x.y` and `{.x.y}` are the same path. */
+/** Returns the value at `path` in `value`. `x.y`, `.x.y` and `{.x.y}` are the same path. */
 export function lookup(path: string, value: JsonValue): LookupResult {
   const template = templateOf(path)
   if (template instanceof JsonPathError) return { kind: 'error', message: template.message }
@@ -37,7 +37,7 @@ export function lookup(path: string, value: JsonValue): LookupResult {
   return found.length === 0 ? absent : { kind: 'value', value: found[0]! }
 }
 
-/** What is wrong with a path by itself; undefined for one that can be evaluated. */
+/** Returns the error message of an invalid path, undefined for a valid one. */
 export function pathProblem(path: string): string | undefined {
   if (path.trim() === '') return 'the path is empty'
   const template = templateOf(path)
@@ -46,8 +46,8 @@ export function pathProblem(path: string): string | undefined {
 }
 
 function templateOf(path: string): JsonPathTemplate | JsonPathError {
-  const known = parsed.get(path)
-  if (known !== undefined) return known
+  const cached = parsed.get(path)
+  if (cached !== undefined) return cached
   let template: JsonPathTemplate | JsonPathError
   try {
     template = parseJsonPath(relaxedJsonPath(path.trim()), { allowMissingKeys: true })
@@ -55,12 +55,15 @@ function templateOf(path: string): JsonPathTemplate | JsonPathError {
     if (!(error instanceof JsonPathError)) throw error
     template = error
   }
-  if (parsed.size >= remembered) parsed.delete(parsed.keys().next().value as string)
+  if (parsed.size >= cacheSize) parsed.delete(parsed.keys().next().value as string)
   parsed.set(path, template)
   return template
 }
 
-/** The index leads beyond the list: absent, as a field that is not there (originals/cartographer.md §3.6). */
+/**
+ * Reports whether an index is out of range; such a value is absent, like a missing field (originals/cartographer.md
+ * §3.6).
+ */
 function isOutOfRange(error: JsonPathError): boolean {
   return error.message.startsWith('array index out of bounds') || error.message.startsWith('starting index')
 }

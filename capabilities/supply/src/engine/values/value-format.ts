@@ -1,14 +1,15 @@
-// How values stand in messages and in texts of templates: strings as they are, everything else as compact JSON with sorted keys.
+// Formats values for messages and for tags inside strings: strings as they are, everything else as compact JSON with
+// sorted keys.
 import { sortKeys, stringifyJson } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import type { LookupResult } from './path.ts'
 
-/** The text of a value. */
+/** Returns a value as a string. */
 export function formatValue(value: JsonValue): string {
   return typeof value === 'string' ? value : stringifyJson(sortKeys(value))
 }
 
-/** The text of what a path led to. */
+/** Returns the result of a lookup as a string: the value, `<absent>`, or `<` error message `>`. */
 export function formatLookup(found: LookupResult): string {
   switch (found.kind) {
     case 'value':

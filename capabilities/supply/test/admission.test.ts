@@ -2,7 +2,8 @@ import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { validators } from '@fairlead/supply'
 
-function refusals(resource: string, spec: object): string[] {
+/** Returns the errors of an object as `field: detail`. */
+function errorsOf(resource: string, spec: object): string[] {
   const object = {
     apiVersion: 'carto.run/v1alpha1',
     kind: resource === 'clusterdeploymenttemplates' ? 'ClusterDeploymentTemplate' : 'K',
@@ -23,7 +24,7 @@ const chain = (resources: readonly object[], more: object = {}): object => ({
 const template = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }
 const matchFields = [{ key: '.status.a', operator: 'Exists' }]
 
-describe('a blueprint is refused', () => {
+describe('a blueprint is rejected', () => {
   test.each<[string, string, object, readonly string[]]>([
     [
       'without a selector',
@@ -32,13 +33,13 @@ describe('a blueprint is refused', () => {
       ['spec: at least one selector, selectorMatchExpression, selectorMatchField must be specified'],
     ],
     [
-      'for a param of two kinds',
+      'for a param with value and default',
       'clustersupplychains',
       chain([], { params: [{ name: 'p', value: 1, default: 2 }] }),
       ['spec.params[0]: param [p] is invalid: must set exactly one of value and default'],
     ],
     [
-      'for two resources of one name',
+      'for two resources with the same name',
       'clustersupplychains',
       chain([
         { name: 'r', templateRef: ref },
@@ -63,7 +64,7 @@ describe('a blueprint is refused', () => {
       [expect.stringContaining('is not a valid path of a Deliverable')],
     ],
     [
-      'for values where none belong',
+      'for values of an operator that takes none',
       'clustersupplychains',
       { selectorMatchFields: [{ key: 'spec.image', operator: 'Exists', values: ['a'] }], resources: [] },
       ['spec.selectorMatchFields[0].values: operator Exists takes no values'],
@@ -71,11 +72,11 @@ describe('a blueprint is refused', () => {
     [
       'for an unknown provider',
       'clusterdeliveries',
-      chain([{ name: 'r', templateRef: ref, sources: [{ name: 's', resource: 'nobody' }] }]),
-      ['spec.resources[0].sources: [nobody] is provided by unknown resource'],
+      chain([{ name: 'r', templateRef: ref, sources: [{ name: 's', resource: 'missing' }] }]),
+      ['spec.resources[0].sources: [missing] is provided by unknown resource'],
     ],
     [
-      'for a provider of something else',
+      'for an input whose provider has another kind of output',
       'clustersupplychains',
       chain([
         { name: 'a', templateRef: ref },
@@ -84,7 +85,7 @@ describe('a blueprint is refused', () => {
       ['spec.resources[1].images: resource [a] provides a source, not a image'],
     ],
     [
-      'for a circle',
+      'for a cycle',
       'clustersupplychains',
       chain([
         { name: 'a', templateRef: ref, sources: [{ name: 's', resource: 'b' }] },
@@ -99,7 +100,7 @@ describe('a blueprint is refused', () => {
       ['spec.resources[0].deployment: resource [d] is invalid: a ClusterDeploymentTemplate needs a deployment'],
     ],
     [
-      'for options that are twins',
+      'for options with equal selectors',
       'clustersupplychains',
       chain([
         {
@@ -114,25 +115,25 @@ describe('a blueprint is refused', () => {
         },
       ]),
       [
-        'spec.resources[0].templateRef.options: two options have the same selector, so neither can ever be chosen',
+        'spec.resources[0].templateRef.options: two options have the same selector, so neither can ever be selected',
         'spec.resources[0].templateRef.options[1].passThrough: pass through [nothing] does not refer to a known source input',
       ],
     ],
-  ])('%s', (_title, resource, spec, wanted) => {
-    expect(refusals(resource, spec)).toEqual(wanted)
+  ])('%s', (_title, resource, spec, expected) => {
+    expect(errorsOf(resource, spec)).toEqual(expected)
   })
 })
 
-describe('a template is refused', () => {
+describe('a template is rejected', () => {
   test.each<[string, string, object, readonly string[]]>([
     [
-      'without content',
+      'without template, ytt and expression',
       'clustertemplates',
       {},
       ['spec: invalid template: must specify one of template, ytt or expression, found neither'],
     ],
     [
-      'with two contents',
+      'with both template and ytt',
       'clustertemplates',
       { template, ytt: 'x' },
       ['spec: invalid template: must specify one of template, ytt or expression, found multiple'],
@@ -146,7 +147,7 @@ describe('a template is refused', () => {
       ],
     ],
     [
-      'with retention for what is changed in place, a rule or not',
+      'with a retention policy and the lifecycle mutable',
       'clustertemplates',
       { template, retentionPolicy: { maxFailedRuns: 1, maxSuccessfulRuns: 1 }, healthRule: { alwaysHealthy: {} } },
       ['spec.retentionPolicy: invalid template: if lifecycle is mutable, no retention policy may be set'],
@@ -171,10 +172,12 @@ describe('a template is refused', () => {
       'with both spellings',
       'clustertemplates',
       { template, healthRule: { alwaysHealthy: {} }, healthyConditionRule: { alwaysHealthy: {} } },
-      ['spec.healthyConditionRule: healthRule and healthyConditionRule are two names of one field; give one of them'],
+      [
+        'spec.healthyConditionRule: healthRule and healthyConditionRule are two spellings of one field; set one of them',
+      ],
     ],
     [
-      'with matchers of one state only',
+      'with matchers for the healthy state only',
       'clustertemplates',
       { template, healthRule: { multiMatch: { healthy: { matchFields }, unhealthy: {} } } },
       [
@@ -182,7 +185,7 @@ describe('a template is refused', () => {
       ],
     ],
     [
-      'with a path that makes no sense',
+      'with an invalid path',
       'clusterimagetemplates',
       { template, imagePath: '.status[' },
       [expect.stringContaining('spec.imagePath: ')],
@@ -194,7 +197,7 @@ describe('a template is refused', () => {
       [expect.stringContaining('spec.expression: ')],
     ],
     [
-      'for a deployment without criteria',
+      'for a deployment without completion criteria',
       'clusterdeploymenttemplates',
       { template },
       ['spec: invalid spec: must set exactly one of spec.ObservedMatches and spec.ObservedCompletion, found neither'],
@@ -206,12 +209,12 @@ describe('a template is refused', () => {
       ['spec.template.spec: a run needs a spec'],
     ],
     [
-      'for a default rule that is the default',
+      'for a ClusterHealthRule that is auto',
       'clusterhealthrules',
       { target: { apiVersion: 'v1', kind: 'Pod' }, healthRule: { auto: {} } },
-      ['spec.healthRule.auto: the rule of a kind cannot be the rule of its kind'],
+      ['spec.healthRule.auto: a ClusterHealthRule cannot itself be auto'],
     ],
-  ])('%s', (_title, resource, spec, wanted) => {
-    expect(refusals(resource, spec)).toEqual(wanted)
+  ])('%s', (_title, resource, spec, expected) => {
+    expect(errorsOf(resource, spec)).toEqual(expected)
   })
 })

@@ -5,7 +5,7 @@ import type { Discovery, Transport } from '@fairlead/client'
 import type { ResourceStorage, Route as CapabilityRoute, HookResolver, Validator } from '@fairlead/controller'
 import type { Clock, UserInfo } from '@fairlead/kube'
 import { AdmissionChain } from './admission/chain.ts'
-import { AggregationGate } from './aggregator/gate.ts'
+import { LazyAggregator } from './aggregator/lazy-aggregator.ts'
 import type { AdmissionPlugin } from './admission/plugin.ts'
 import { validatingAdmissionPolicyPlugin } from './admission/policies/policy-plugin.ts'
 import { mutatingWebhookPlugin } from './admission/webhooks/mutating-plugin.ts'
@@ -278,7 +278,7 @@ export class ApiServer implements AsyncDisposable {
       options.aggregation === false
         ? undefined
         : resources.use(
-            new AggregationGate({
+            new LazyAggregator({
               store,
               registry,
               client: new Client({

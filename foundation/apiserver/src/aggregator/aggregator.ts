@@ -1,4 +1,5 @@
-// The aggregation layer: every APIService that leads to a Service, and what its server serves, as part of this one. Loaded when there is the first.
+// The aggregator (k8s.io/kube-aggregator): proxies the groups of APIServices that refer to Services and registers their
+// resources. Loaded on first use.
 import type { Client } from '@fairlead/client'
 import { jsonEqual } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
@@ -8,29 +9,29 @@ import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import type { ServiceSource } from '../webhooks/service-address.ts'
 import { frontProxyCertificates, publishAuthentication } from './front-proxy.ts'
 import type { FrontProxyCertificates } from './front-proxy.ts'
-import { apiServicesResource } from './gate.ts'
+import { apiServicesResource } from './lazy-aggregator.ts'
 import { RemoteApi } from './remote-api.ts'
 import { serviceTargets } from './service-target.ts'
 import type { Upstream, UpstreamResolver } from '../http/upstream.ts'
 import type { RemoteApiService } from './remote-api-service.ts'
 
-/** What the layer lives on. */
+/** Dependencies of an {@link Aggregator}. */
 export interface AggregatorOptions extends ServiceSource {
   readonly registry: Registry
   /** Writes the status of APIServices. */
   readonly client: Client
-  /** PEM of who signs certificates of users; extension servers are told. */
+  /** PEM of the authority of client certificates, which is published to extension API servers. */
   readonly clientAuthority: () => Promise<string>
   readonly onError: (error: unknown) => void
 }
 
-/** All servers behind APIServices. */
+/** All extension API servers. */
 export class Aggregator implements UpstreamResolver, AsyncDisposable {
   readonly #options: AggregatorOptions
   readonly #remotes = new Map<string, RemoteApi>()
-  /** What each of them has put into the registry. */
+  /** The registered definitions by group version. */
   readonly #discovered = new Map<string, readonly ResourceDefinition[]>()
-  #following: Promise<void> = Promise.resolve()
+  #updating: Promise<void> = Promise.resolve()
   #disposed = false
   #frontProxy: FrontProxyCertificates | undefined
   #localEpoch = 0
@@ -40,9 +41,9 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     this.#options = options
   }
 
-  /** Takes up what the APIServices say now. */
-  follow(): void {
-    this.#following = this.#following.then(() => this.#follow()).catch(this.#options.onError)
+  /** Applies the current APIServices. */
+  update(): void {
+    this.#updating = this.#updating.then(() => this.#update()).catch(this.#options.onError)
   }
 
   resolve(path: string): Upstream | undefined {
@@ -66,12 +67,12 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true
-    await this.#following
+    await this.#updating
     for (const remote of this.#remotes.values()) remote[Symbol.dispose]()
     this.#remotes.clear()
   }
 
-  async #follow(): Promise<void> {
+  async #update(): Promise<void> {
     if (this.#disposed) return
     const wanted = new Map<string, RemoteApiService>()
     for (const object of this.#options.list(apiServicesResource)) {
@@ -83,25 +84,25 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
       if (api !== undefined && jsonEqual(api, remote.api)) continue
       remote[Symbol.dispose]()
       this.#remotes.delete(groupVersion)
-      if (api === undefined) this.#forget(groupVersion)
+      if (api === undefined) this.#unregister(groupVersion)
     }
     const missing = [...wanted].filter(([groupVersion]) => !this.#remotes.has(groupVersion))
     if (missing.length === 0) return
     const { client, onError } = this.#options
-    const { client: certificate } = await this.#published()
+    const { client: certificate } = await this.#publishedCertificates()
     if (this.#disposed) return
     const addressOf = serviceTargets(this.#options)
     for (const [groupVersion, api] of missing) {
       const onDiscovered = (definitions: readonly ResourceDefinition[]): void =>
-        this.#discover(groupVersion, definitions)
+        this.#register(groupVersion, definitions)
       const remote = new RemoteApi(api, { client, certificate, addressOf, onDiscovered, onError })
       this.#remotes.set(groupVersion, remote)
-      remote.look()
+      remote.check()
     }
   }
 
-  /** Our certificates, once extension servers can know them. */
-  async #published(): Promise<FrontProxyCertificates> {
+  /** Returns the front-proxy certificates after publishing their authority. */
+  async #publishedCertificates(): Promise<FrontProxyCertificates> {
     if (this.#frontProxy !== undefined) return this.#frontProxy
     const { client, clientAuthority } = this.#options
     const made = await frontProxyCertificates(client.clock)
@@ -109,10 +110,10 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     return (this.#frontProxy = made)
   }
 
-  #discover(groupVersion: string, definitions: readonly ResourceDefinition[]): void {
+  #register(groupVersion: string, definitions: readonly ResourceDefinition[]): void {
     const { registry } = this.#options
-    if (jsonEqual(shown(this.#discovered.get(groupVersion) ?? []), shown(definitions))) return
-    this.#forget(groupVersion)
+    if (jsonEqual(comparable(this.#discovered.get(groupVersion) ?? []), comparable(definitions))) return
+    this.#unregister(groupVersion)
     const ours = definitions.filter(
       ({ group, plural }) => (registry.definition(group, plural)?.origin ?? 'remote') === 'remote',
     )
@@ -120,7 +121,7 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     if (ours.length > 0) registry.put(...this.#merged(ours))
   }
 
-  /** A resource that several servers, or one in several versions, serve has all those versions. */
+  /** Adds the already known versions of a resource, from other servers or other versions of one. */
   #merged(definitions: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
     const { registry } = this.#options
     return definitions.map((definition) => {
@@ -134,7 +135,7 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     })
   }
 
-  #forget(groupVersion: string): void {
+  #unregister(groupVersion: string): void {
     const { registry } = this.#options
     for (const { group, plural, storageVersion } of this.#discovered.get(groupVersion) ?? []) {
       const known = registry.definition(group, plural)
@@ -146,7 +147,7 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
     this.#discovered.delete(groupVersion)
   }
 
-  /** Groups in versions that this server serves itself: those are nobody else's. */
+  /** Returns the group versions that this server serves itself, which are never proxied. */
   #locallyServed(): ReadonlySet<string> {
     const { registry } = this.#options
     if (this.#localEpoch !== registry.epoch) {
@@ -161,7 +162,7 @@ export class Aggregator implements UpstreamResolver, AsyncDisposable {
   }
 }
 
-/** The part of an APIService that leads elsewhere; undefined for one that does not. */
+/** Parses an APIService; returns undefined for one without a Service. */
 function remoteApiService({ metadata, spec }: ApiService): RemoteApiService | undefined {
   const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify = false } = spec ?? {}
   if (service === undefined || service === null || group === '' || version === '') return undefined
@@ -175,8 +176,8 @@ function remoteApiService({ metadata, spec }: ApiService): RemoteApiService | un
   }
 }
 
-/** What of definitions clients can see. */
-function shown(definitions: readonly ResourceDefinition[]): JsonValue {
+/** Returns the parts of definitions that clients can see. */
+function comparable(definitions: readonly ResourceDefinition[]): JsonValue {
   return definitions.map(({ strategy: _strategy, versions, ...definition }) => ({
     ...definition,
     versions: versions.map(({ name, verbs, subresources }) => ({ name, verbs, subresources })),

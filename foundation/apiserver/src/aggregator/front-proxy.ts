@@ -1,5 +1,5 @@
-// What this server shows to servers behind APIServices, and how they come to know it: a certificate of an authority of its own, and the ConfigMap
-// kube-system/extension-apiserver-authentication.
+// The front-proxy identity of this server towards extension API servers: a client certificate of its own authority,
+// published in the ConfigMap kube-system/extension-apiserver-authentication.
 import { createPrivateKey } from 'node:crypto'
 import type { Client, ConfigMap } from '@fairlead/client'
 import { CertificateMaker } from '@fairlead/controller'
@@ -10,16 +10,16 @@ import { authenticationConfigMap } from '../extension-server/front-proxy-setting
 const clientName = 'front-proxy-client'
 const day = 86_400_000
 const lifetime = 3650 * day
-/** Clocks of others may be slow. */
+/** Tolerates slow clocks of other machines. */
 const backdate = 3_600_000
 
-/** A pair and the authority behind it. */
+/** A client certificate and its authority. */
 export interface FrontProxyCertificates {
   readonly authority: KeyPair
   readonly client: KeyPair
 }
 
-/** Made anew with each server: nobody has to keep the key of who may speak for everybody. */
+/** Creates new certificates at each start: the key that may impersonate every user is never stored. */
 export async function frontProxyCertificates(clock: Clock): Promise<FrontProxyCertificates> {
   const now = clock.now()
   const maker = await CertificateMaker.start({ from: now - backdate, until: now + lifetime })
@@ -28,7 +28,10 @@ export async function frontProxyCertificates(clock: Clock): Promise<FrontProxyCe
   return { authority, client: maker.issue(signer, [['CN', clientName]], 'client') }
 }
 
-/** Tells extension servers whom to believe. `clientAuthority`: PEM of who signs certificates of users. */
+/**
+ * Publishes the trusted authorities to extension API servers. `clientAuthority`: PEM of the authority of client
+ * certificates.
+ */
 export async function publishAuthentication(
   client: Client,
   clientAuthority: string,
@@ -53,7 +56,7 @@ export async function publishAuthentication(
   )
 }
 
-/** The headers that say on whose behalf a request is made. */
+/** Returns the headers with the user of a request. */
 export function identityHeaders({ name, uid, groups, extra = {} }: UserInfo): Record<string, string | string[]> {
   return {
     'x-remote-user': name,
@@ -65,7 +68,7 @@ export function identityHeaders({ name, uid, groups, extra = {} }: UserInfo): Re
   }
 }
 
-/** Percent-encoded where a header name cannot hold it. */
+/** Percent-encodes characters that a header name cannot contain. */
 function headerKey(key: string): string {
   return encodeURIComponent(key.toLowerCase()).replaceAll(
     /[()]/g,

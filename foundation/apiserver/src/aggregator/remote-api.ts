@@ -1,4 +1,4 @@
-// One APIService that leads to a Service: asks its server whether it is there and what it serves, again and again, and says so in its status.
+// One APIService that refers to a Service: polls the discovery of its server and writes the condition Available.
 import { kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { badRequest, condition, findCondition, setCondition } from '@fairlead/kube'
@@ -9,7 +9,7 @@ import type { UpgradeHandler } from '../http/route.ts'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { textResponse } from '../response/response.ts'
-import { AddressUnknown } from './service-target.ts'
+import { ServiceUnresolved } from './service-target.ts'
 import { remoteDefinitions } from './remote-definitions.ts'
 import { RemoteServer } from './remote-server.ts'
 import type { AddressOf } from './remote-server.ts'
@@ -25,31 +25,31 @@ const ApiService = kind<ApiService>('apiregistration.k8s.io/v1', 'APIService', {
   namespaced: false,
 })
 
-/** What it lives on. */
-export interface RemoteApiHost {
+/** Dependencies of a {@link RemoteApi}. */
+export interface RemoteApiDependencies {
   readonly client: Client
   readonly certificate: KeyPair
   readonly addressOf: AddressOf
-  /** Called with what is served, whenever that is known anew. */
+  /** Called with the discovered resources after each successful check. */
   readonly onDiscovered: (definitions: readonly ResourceDefinition[]) => void
   readonly onError: (error: unknown) => void
 }
 
-/** Between looks at a server that was there. Milliseconds. */
-const lookEvery = 15_000
-/** After the first look that failed, and at most. Milliseconds. */
-const firstWait = 200
-const longestWait = 5_000
-/** A look may take this long. Milliseconds. */
-const lookTime = 5_000
-/** OpenAPI's index is kept for so long. Milliseconds. */
+/** Interval between checks of an available server. Milliseconds. */
+const checkInterval = 15_000
+/** Backoff after the first failed check, and its maximum. Milliseconds. */
+const firstBackoff = 200
+const maxBackoff = 5_000
+/** Timeout of a check. Milliseconds. */
+const checkTimeout = 5_000
+/** Time for which the OpenAPI index is cached. Milliseconds. */
 const indexLifetime = 5_000
 
-/** Whom the looks are on behalf of. */
+/** The user of the checks. */
 const aggregator: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] }
 
-/** The outcome of a look. */
-interface Verdict {
+/** The result of a check, as the condition Available shows it. */
+interface Availability {
   readonly status: boolean
   readonly reason: string
   readonly message: string
@@ -58,39 +58,39 @@ interface Verdict {
 /** An APIService and its server. */
 export class RemoteApi implements Upstream, Disposable {
   readonly api: RemoteApiService
-  readonly #host: RemoteApiHost
+  readonly #dependencies: RemoteApiDependencies
   readonly #server: RemoteServer
-  #verdict: Verdict | undefined
-  #wait = firstWait
+  #availability: Availability | undefined
+  #backoff = firstBackoff
   #timer: Disposable | undefined
-  #looking = false
+  #isChecking = false
   #disposed = false
   #index: { readonly at: number; readonly entry: JsonValue | undefined } | undefined
 
-  constructor(api: RemoteApiService, host: RemoteApiHost) {
+  constructor(api: RemoteApiService, dependencies: RemoteApiDependencies) {
     this.api = api
-    this.#host = host
-    this.#server = new RemoteServer(api, host.certificate, host.addressOf, () => this.look())
+    this.#dependencies = dependencies
+    this.#server = new RemoteServer(api, dependencies.certificate, dependencies.addressOf, () => this.check())
   }
 
   async answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
-    refuseAmbiguous(request.path)
-    return this.#verdict?.status === true
+    checkUnambiguous(request.path)
+    return this.#availability?.status === true
       ? this.#server.answer(request, user)
       : textResponse(503, 'service unavailable\n')
   }
 
   async upgrade(request: ServerRequest, user: UserInfo): Promise<UpgradeHandler | ServerResponse> {
-    refuseAmbiguous(request.path)
-    return this.#verdict?.status === true
+    checkUnambiguous(request.path)
+    return this.#availability?.status === true
       ? this.#server.upgrade(request, user)
       : textResponse(503, 'service unavailable\n')
   }
 
-  /** Its entry in OpenAPI's index, as its server gives it; undefined when there is none. */
+  /** Returns its entry in the OpenAPI index of its server; undefined when there is none. */
   async openApiEntry(): Promise<JsonValue | undefined> {
-    if (this.#verdict?.status !== true) return this.#index?.entry
-    const { clock } = this.#host.client
+    if (this.#availability?.status !== true) return this.#index?.entry
+    const { clock } = this.#dependencies.client
     if (this.#index !== undefined && clock.monotonic() - this.#index.at < indexLifetime) return this.#index.entry
     try {
       const { paths } = (await this.#document('/openapi/v3')) as {
@@ -98,21 +98,21 @@ export class RemoteApi implements Upstream, Disposable {
       }
       this.#index = { at: clock.monotonic(), entry: paths?.[`apis/${this.api.group}/${this.api.version}`] }
     } catch {
-      // What it said last is better than nothing.
+      // Fall back to the last known entry.
     }
     return this.#index?.entry
   }
 
-  /** Looks now. */
-  look(): void {
-    if (this.#disposed || this.#looking) return
+  /** Checks the server now. */
+  check(): void {
+    if (this.#disposed || this.#isChecking) return
     this.#timer?.[Symbol.dispose]()
-    this.#looking = true
-    void this.#look()
-      .catch(this.#host.onError)
+    this.#isChecking = true
+    void this.#check()
+      .catch(this.#dependencies.onError)
       .finally(() => {
-        this.#looking = false
-        this.#arm()
+        this.#isChecking = false
+        this.#scheduleNext()
       })
   }
 
@@ -122,32 +122,32 @@ export class RemoteApi implements Upstream, Disposable {
     this.#server[Symbol.dispose]()
   }
 
-  #arm(): void {
+  #scheduleNext(): void {
     if (this.#disposed) return
-    const { clock } = this.#host.client
-    const isThere = this.#verdict?.status === true
-    this.#timer = clock.timer(isThere ? lookEvery : this.#wait, () => this.look())
-    this.#wait = isThere ? firstWait : Math.min(longestWait, this.#wait * 2)
+    const { clock } = this.#dependencies.client
+    const isAvailable = this.#availability?.status === true
+    this.#timer = clock.timer(isAvailable ? checkInterval : this.#backoff, () => this.check())
+    this.#backoff = isAvailable ? firstBackoff : Math.min(maxBackoff, this.#backoff * 2)
   }
 
-  async #look(): Promise<void> {
-    const verdict = await this.#judge()
+  async #check(): Promise<void> {
+    const availability = await this.#discover()
     if (this.#disposed) return
-    this.#verdict = verdict
-    await this.#tell(verdict)
+    this.#availability = availability
+    await this.#writeCondition(availability)
   }
 
-  async #judge(): Promise<Verdict> {
+  async #discover(): Promise<Availability> {
     const { group, version, service } = this.api
     const path = `/apis/${group}/${version}`
     try {
       const list = await this.#document(path)
       const definitions = remoteDefinitions(this.api, list)
-      if (!this.#disposed) this.#host.onDiscovered(definitions)
+      if (!this.#disposed) this.#dependencies.onDiscovered(definitions)
       return { status: true, reason: 'Passed', message: 'all checks passed' }
     } catch (error) {
       const { message } = error as Error
-      if (error instanceof AddressUnknown) return { status: false, reason: error.reason, message }
+      if (error instanceof ServiceUnresolved) return { status: false, reason: error.reason, message }
       const url = `https://${service.name}.${service.namespace}.svc:${service.port}${path}`
       return {
         status: false,
@@ -159,13 +159,13 @@ export class RemoteApi implements Upstream, Disposable {
 
   async #document(path: string): Promise<JsonValue> {
     const stop = new AbortController()
-    const patience = (): void => stop.abort(new Error(`no answer within ${lookTime / 1000} s`))
-    using _limit = this.#host.client.clock.timer(lookTime, patience)
+    const abort = (): void => stop.abort(new Error(`no response within ${checkTimeout / 1000} s`))
+    using _timeout = this.#dependencies.client.clock.timer(checkTimeout, abort)
     return await this.#server.document(path, aggregator, stop.signal)
   }
 
-  async #tell({ status, reason, message }: Verdict): Promise<void> {
-    const { client } = this.#host
+  async #writeCondition({ status, reason, message }: Availability): Promise<void> {
+    const { client } = this.#dependencies
     const live = await client.find(ApiService, this.api.name)
     if (live === undefined) return
     const conditions = live.status?.conditions ?? []
@@ -186,10 +186,11 @@ export class RemoteApi implements Upstream, Disposable {
 }
 
 /**
- * What was allowed is what the path means to us. A server that decodes it before it looks for slashes would read something else.
+ * Rejects ambiguous paths: this server authorizes the path as it parses it, and a server that decodes it before it
+ * splits segments would read another one.
  * @throws StatusError 400
  */
-function refuseAmbiguous(path: string): void {
+function checkUnambiguous(path: string): void {
   for (const segment of path.split('/').map((encoded) => decodeURIComponent(encoded))) {
     if (segment === '.' || segment === '..' || segment.includes('/'))
       throw badRequest(`the path has a part that servers may read in different ways: ${JSON.stringify(segment)}`)

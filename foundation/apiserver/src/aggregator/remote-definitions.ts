@@ -1,5 +1,5 @@
-// From the discovery of a server behind an APIService to definitions of the registry, so that discovery, garbage collection and the deletion of namespaces
-// reckon with its resources. Pure.
+// Converts the discovery of an extension API server to resource definitions, so that discovery, garbage collection and
+// the deletion of namespaces include its resources. Pure.
 import { badRequest, isJsonObject } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition } from '@fairlead/builtin-kinds'
@@ -17,7 +17,7 @@ interface ApiResource {
   readonly categories?: readonly string[]
 }
 
-/** Reads an APIResourceList. Throws StatusError 400 for what is none. */
+/** Converts an APIResourceList. Throws StatusError 400 for anything else. */
 export function remoteDefinitions(api: RemoteApiService, list: JsonValue): readonly ResourceDefinition[] {
   const resources = isJsonObject(list) && list['kind'] === 'APIResourceList' ? list['resources'] : undefined
   if (!Array.isArray(resources) || !resources.every(isApiResource)) throw badRequest('expected an APIResourceList')

@@ -1,4 +1,5 @@
-// Requests to one server behind an APIService: found by its Service, with our certificate and the caller's identity, streamed both ways.
+// Proxies requests to one extension API server: resolves its Service, adds the front-proxy certificate and the user's
+// identity, streams both ways.
 import { Agent, request as httpsRequest } from 'node:https'
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
@@ -13,11 +14,11 @@ import { textResponse } from '../response/response.ts'
 import { identityHeaders } from './front-proxy.ts'
 import type { RemoteApiService } from './remote-api-service.ts'
 
-/** Where a server is. Throws an Error that says why nobody knows. */
+/** Returns the address of a server. Throws an Error with the reason when it cannot be resolved. */
 export type AddressOf = (api: RemoteApiService) => Promise<{ readonly host: string; readonly port: number }>
 
-/** What is said to one connection alone, and what names the caller to us. */
-const ownHeaders: ReadonlySet<string> = new Set([
+/** Hop-by-hop headers, and headers that identify the caller to this server. */
+const hopHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'connection',
   'cookie',
@@ -32,19 +33,19 @@ const ownHeaders: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** A refusal of a change of protocol is read so far. Bytes. */
+/** Size limit of the response that refuses an upgrade. Bytes. */
 const refusalLimit = 1024 * 1024
-/** A connection has to be there within this time, and is kept for as long without a request. Milliseconds. */
-const connectTime = 30_000
+/** Timeout for connecting, and for idle kept-alive connections. Milliseconds. */
+const connectTimeout = 30_000
 
-/** One server. */
+/** One extension API server. */
 export class RemoteServer implements Disposable {
   readonly api: RemoteApiService
   readonly #address: AddressOf
   readonly #agent: Agent
   readonly #onFailure: () => void
 
-  /** `onFailure` is called when it cannot be reached. */
+  /** `onFailure` is called when the server cannot be reached. */
   constructor(api: RemoteApiService, certificate: KeyPair, address: AddressOf, onFailure: () => void) {
     this.api = api
     this.#address = address
@@ -53,7 +54,7 @@ export class RemoteServer implements Disposable {
       keepAlive: true,
       keepAliveMsecs: 30_000,
       maxFreeSockets: 64,
-      timeout: connectTime,
+      timeout: connectTimeout,
       ...certificate,
       ...(api.ca === undefined ? {} : { ca: api.ca }),
       rejectUnauthorized: !api.insecure,
@@ -65,12 +66,12 @@ export class RemoteServer implements Disposable {
     this.#agent.destroy()
   }
 
-  /** Hands a request on and its answer back; 503 when that is not possible. */
+  /** Forwards a request and returns the response; 503 when the server cannot be reached. */
   async answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
     try {
-      const answer = await this.#send(request, user, {})
-      if (request.method === 'HEAD') answer.resume()
-      return request.takesValue === true ? await valueOf(answer, request) : streamOf(answer)
+      const response = await this.#send(request, user, {})
+      if (request.method === 'HEAD') response.resume()
+      return request.takesValue === true ? await valueOf(response, request) : streamOf(response)
     } catch (error) {
       request.signal.throwIfAborted()
       this.#onFailure()
@@ -78,13 +79,15 @@ export class RemoteServer implements Disposable {
     }
   }
 
-  /** Changes the protocol there, and then here. */
+  /** Upgrades the connection to the server, then the client's. */
   async upgrade(request: ServerRequest, user: UserInfo): Promise<UpgradeHandler | ServerResponse> {
     try {
       const upgraded = await new Promise<UpgradeHandler | IncomingMessage>((resolve, reject) => {
         const headers = { connection: 'Upgrade', upgrade: String(request.headers['upgrade'] ?? '') }
         const listen = (sent: ClientRequest): void =>
-          void sent.once('upgrade', (answer, socket, head) => resolve(joining(answer, socket, head, request.signal)))
+          void sent.once('upgrade', (response, socket, head) =>
+            resolve(joining(response, socket, head, request.signal)),
+          )
         this.#send({ ...request, body: undefined }, user, headers, listen).then(resolve, reject)
       })
       return typeof upgraded === 'function' ? upgraded : await refusalOf(upgraded)
@@ -95,16 +98,17 @@ export class RemoteServer implements Disposable {
     }
   }
 
-  /** A document, for the cluster itself. Throws an Error that says what came instead. */
+  /** Reads a JSON document. Throws an Error for another status. */
   async document(path: string, user: UserInfo, signal: AbortSignal): Promise<JsonValue> {
     const headers = { accept: 'application/json' }
-    const answer = await this.#send({ method: 'GET', path, query: new URLSearchParams(), headers, signal }, user, {})
-    const text = await textOf(answer, Number.POSITIVE_INFINITY)
-    if (answer.statusCode !== 200) throw new Error(`bad status from ${path}: ${answer.statusCode}`)
+    const request = { method: 'GET', path, query: new URLSearchParams(), headers, signal }
+    const response = await this.#send(request, user, {})
+    const text = await textOf(response, Number.POSITIVE_INFINITY)
+    if (response.statusCode !== 200) throw new Error(`bad status from ${path}: ${response.statusCode}`)
     return parseJson(text)
   }
 
-  /** Sends a request; once more where a connection that had been kept turns out to be closed. */
+  /** Sends a request; retries a GET or HEAD when a kept-alive connection turns out to be closed. */
   async #send(
     request: Sent,
     user: UserInfo,
@@ -113,12 +117,12 @@ export class RemoteServer implements Disposable {
   ): Promise<IncomingMessage> {
     const { host, port } = await this.#address(this.api)
     const { method, path, query, signal } = request
-    const asked = query.toString()
-    const target = { host, port, method, path: asked === '' ? path : `${path}?${asked}`, agent: this.#agent, signal }
+    const search = query.toString()
+    const target = { host, port, method, path: search === '' ? path : `${path}?${search}`, agent: this.#agent, signal }
     const bytes = bytesOf(request.body)
     const stream = hasBody(request.headers) ? request.stream : undefined
     const sentHeaders = {
-      ...passedOn(request),
+      ...forwardedHeaders(request),
       host: `${this.api.service.name}.${this.api.service.namespace}.svc`,
       ...(bytes === undefined ? {} : { 'content-length': bytes.length }),
       ...(request.headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }),
@@ -130,7 +134,7 @@ export class RemoteServer implements Disposable {
       const sent = httpsRequest({ ...target, headers: sentHeaders })
       listen(sent)
       try {
-        return await answerTo(sent, bytes, stream)
+        return await responseTo(sent, bytes, stream)
       } catch (error) {
         const isStale = sent.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
         if (!isStale || stream !== undefined || !['GET', 'HEAD'].includes(method)) throw error
@@ -139,24 +143,24 @@ export class RemoteServer implements Disposable {
   }
 }
 
-/** What a request needs to have to be sent. */
+/** The parts of a request that are sent. */
 type Sent = Pick<ServerRequest, 'method' | 'path' | 'query' | 'headers' | 'signal'> &
   Partial<Pick<ServerRequest, 'body' | 'stream' | 'takesValue'>>
 
-/** Rejects when there is none; what happens after it has come is told by the answer itself. */
-function answerTo(
+/** Resolves with the response; rejects without one. Later errors are those of the response stream. */
+function responseTo(
   sent: ClientRequest,
   bytes: Uint8Array | undefined,
   stream: AsyncIterable<Uint8Array> | undefined,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     sent.on('timeout', () => {
-      if (sent.socket?.connecting === true) sent.destroy(new Error('no connection in time'))
+      if (sent.socket?.connecting === true) sent.destroy(new Error('connection timed out'))
     })
-    sent.once('response', (answer) => {
-      // A watch may be silent for as long as it likes.
+    sent.once('response', (response) => {
+      // A watch may be idle for any time.
       sent.socket?.setTimeout(0)
-      resolve(answer)
+      resolve(response)
     })
     sent.on('error', reject)
     if (stream === undefined) return void sent.end(bytes)
@@ -171,15 +175,15 @@ function hasBody(headers: ServerRequest['headers']): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-function passedOn({
+function forwardedHeaders({
   headers,
   takesValue,
 }: Pick<ServerRequest, 'headers'> & { takesValue?: boolean | undefined }): OutgoingHttpHeaders {
   const kept: OutgoingHttpHeaders = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || ownHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
+    if (value === undefined || hopHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
       continue
-    // Who takes values takes them as they are.
+    // In-process callers read the value, uncompressed.
     if (takesValue === true && name === 'accept-encoding') continue
     kept[name] = typeof value === 'string' ? value : [...value]
   }
@@ -194,7 +198,7 @@ function bytesOf(body: ServerRequest['body']): Uint8Array | undefined {
 function headersOf(answer: IncomingMessage): Record<string, string | readonly string[]> {
   const headers: Record<string, string | readonly string[]> = {}
   for (const [name, values] of Object.entries(answer.headersDistinct)) {
-    if (values === undefined || ownHeaders.has(name)) continue
+    if (values === undefined || hopHeaders.has(name)) continue
     headers[name] = values.length === 1 ? values[0]! : values
   }
   return headers
@@ -208,7 +212,7 @@ function streamOf(answer: IncomingMessage): ServerResponse {
   }
 }
 
-/** For callers in this process, who want objects and events. */
+/** Returns the response with objects and events in place of bytes, for in-process callers. */
 async function valueOf(answer: IncomingMessage, { query }: ServerRequest): Promise<ServerResponse> {
   const plain = streamOf(answer)
   const isJson = answer.headers['content-type']?.includes('json') === true
@@ -250,7 +254,7 @@ async function textOf(answer: IncomingMessage, limit: number): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Joins the two connections; the end of one is the end of the other. */
+/** Pipes two upgraded connections into each other; the end of one ends the other. */
 function joining(answer: IncomingMessage, remote: Duplex, head: Buffer, signal: AbortSignal): UpgradeHandler {
   return ({ socket, head: sentAlready }: UpgradedConnection) => {
     const end = (): void => {

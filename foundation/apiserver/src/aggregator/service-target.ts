@@ -1,4 +1,5 @@
-// Where the Service of an APIService leads: where the server was told, by its external name, or to an address of its EndpointSlices.
+// Resolves the Service of an APIService: to a configured address, to its external name, or to an address of its
+// EndpointSlices.
 import type { HookResolver } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { serviceAddresses } from '../webhooks/service-address.ts'
@@ -6,15 +7,15 @@ import type { ServiceSource } from '../webhooks/service-address.ts'
 import type { AddressOf } from './remote-server.ts'
 
 /**
- * Nobody knows where a Service leads.
- * @internal told in a condition
+ * The Service of an APIService does not exist or has no endpoints.
+ * @internal reported in a condition
  */
-export class AddressUnknown extends Error {
+export class ServiceUnresolved extends Error {
   readonly reason: 'ServiceNotFound' | 'EndpointsNotFound'
 
-  constructor(reason: AddressUnknown['reason'], message: string) {
+  constructor(reason: ServiceUnresolved['reason'], message: string) {
     super(message)
-    this.name = 'AddressUnknown'
+    this.name = 'ServiceUnresolved'
     this.reason = reason
   }
 }
@@ -23,22 +24,22 @@ interface Service extends KubeObject {
   readonly spec?: { readonly type?: string; readonly externalName?: string }
 }
 
-/** Finds addresses. */
+/** Returns the resolver of addresses. It throws ServiceUnresolved. */
 export function serviceTargets({ read, list, resolve }: ServiceSource): AddressOf {
   const endpoints: HookResolver = serviceAddresses({ read, list, resolve: undefined })
   return async ({ service: { namespace, name, port } }) => {
-    const told = await resolve?.(`${name}.${namespace}.svc`, port)
-    if (told !== undefined) return told
+    const configured = await resolve?.(`${name}.${namespace}.svc`, port)
+    if (configured !== undefined) return configured
     const service = read('services.', `${namespace}/${name}`) as Service | undefined
     if (service === undefined)
-      throw new AddressUnknown('ServiceNotFound', `service/${name} in ${JSON.stringify(namespace)} is not present`)
+      throw new ServiceUnresolved('ServiceNotFound', `service/${name} in ${JSON.stringify(namespace)} is not present`)
     const { type, externalName = '' } = service.spec ?? {}
     if (type === 'ExternalName') return { host: externalName, port }
     try {
       return (await endpoints(`${name}.${namespace}.svc`, port))!
     } catch {
       const message = `endpoints for service/${name} in ${JSON.stringify(namespace)} have no addresses for port ${port}`
-      throw new AddressUnknown('EndpointsNotFound', message)
+      throw new ServiceUnresolved('EndpointsNotFound', message)
     }
   }
 }

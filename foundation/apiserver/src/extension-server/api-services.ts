@@ -1,4 +1,5 @@
-// The APIServices of a server: registered by server-side apply, and again whenever somebody changes what is ours or the bundle to trust is another one.
+// Registers the APIServices of an extension API server by server-side apply, and reconciles them when our fields or the
+// CA bundle change.
 import { backoffDelay, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import type { Informer, InformerPool, Logger } from '@fairlead/controller'
@@ -23,47 +24,50 @@ export const ApiService: Kind<ApiService> = kind('apiregistration.k8s.io/v1', 'A
   namespaced: false,
 })
 
-/** A group in one version. */
+/** A group version. */
 export interface GroupVersion {
   readonly group: string
   readonly version: string
 }
 
-/** How the cluster finds and ranks what is registered. */
+/** The APIServices to register. */
 export interface Registration {
-  /** The Service that leads here, and its port (443 when left out). */
+  /** The Service of this server, and its port (443 when left out). */
   readonly service: ObjectKey & { readonly port?: number }
   /** In descending order of preference within each group. */
   readonly served: readonly GroupVersion[]
-  /** Higher groups are found first by clients that name a resource only. */
+  /** `groupPriorityMinimum`: clients that name only a resource prefer higher groups. */
   readonly groupPriority: number
 }
 
-/** What the keeper lives on. */
-export interface ApiServicesHost {
+/** Dependencies of {@link ApiServices}. */
+export interface ApiServicesDependencies {
   readonly client: Client
   readonly informers: InformerPool
   readonly clock: Clock
   readonly log: Logger
-  /** PEM of the authorities that the cluster must trust. */
+  /** Returns the PEM for `caBundle`. */
   readonly bundle: () => string
 }
 
-/** Waits between attempts, milliseconds: the cluster may refuse, and somebody else may want the same name and never give in. */
-const waits = { base: 500, cap: 30_000, jitter: 0.5 }
-/** Attempts this long ago are forgotten. Milliseconds. */
-const calm = 120_000
-/** Versions are ranked below this. */
+/**
+ * Backoff between attempts, milliseconds: the cluster may reject them, and another controller may fight over the same
+ * object.
+ */
+const backoff = { base: 500, cap: 30_000, jitter: 0.5 }
+/** Time without an attempt after which the backoff is reset. Milliseconds. */
+const backoffReset = 120_000
+/** The highest `versionPriority`. */
 const topPriority = 100
 
 interface Attempt {
   readonly at: number
-  /** How many there were, of late. */
+  /** Number of attempts since the last reset. */
   readonly count: number
   readonly wait: number
 }
 
-/** The objects that a registration wants. */
+/** Returns the APIServices of a registration. */
 export function apiServices({ service, served, groupPriority }: Registration, bundle: string): readonly ApiService[] {
   const ranks = new Map<string, number>()
   return served.map(({ group, version }) => {
@@ -85,10 +89,10 @@ export function apiServices({ service, served, groupPriority }: Registration, bu
   })
 }
 
-/** Keeps a registration as it should be until it is disposed; the objects stay. */
+/** Reconciles the APIServices of a registration until it is disposed; the objects stay. */
 export class ApiServices implements Disposable {
   readonly #registration: Registration
-  readonly #host: ApiServicesHost
+  readonly #dependencies: ApiServicesDependencies
   readonly #uses = new DisposableStack()
   readonly #caches = new Map<string, Informer<ApiService>>()
   readonly #attempts = new Map<string, Attempt>()
@@ -98,27 +102,29 @@ export class ApiServices implements Disposable {
   #again = false
   #disposed = false
 
-  constructor(registration: Registration, host: ApiServicesHost) {
+  constructor(registration: Registration, dependencies: ApiServicesDependencies) {
     this.#registration = registration
-    this.#host = host
+    this.#dependencies = dependencies
     for (const { group, version } of registration.served) {
       const name = `${version}.${group}`
       this.#pending.add(name)
-      const { informer } = this.#uses.use(host.informers.use(ApiService, { fieldSelector: `metadata.name=${name}` }))
+      const { informer } = this.#uses.use(
+        dependencies.informers.use(ApiService, { fieldSelector: `metadata.name=${name}` }),
+      )
       this.#caches.set(name, informer)
       this.#uses.use(informer.subscribe({ changed: () => this.renew(), state: () => this.renew() }, { replay: false }))
     }
   }
 
-  /** What is not registered; undefined when everything is. */
+  /** The missing registrations; undefined when there are none. */
   get problem(): string | undefined {
     return this.#pending.size === 0 ? undefined : `not registered yet: ${[...this.#pending].join(', ')}`
   }
 
-  /** Looks at everything again, soon. */
+  /** Schedules a reconcile of all APIServices. */
   renew(): void {
     this.#again = true
-    if (!this.#running) this.#look(0)
+    if (!this.#running) this.#schedule(0)
   }
 
   [Symbol.dispose](): void {
@@ -127,28 +133,30 @@ export class ApiServices implements Disposable {
     this.#uses.dispose()
   }
 
-  #look(wait: number): void {
+  #schedule(delay: number): void {
     this.#timer?.[Symbol.dispose]()
-    if (!this.#disposed) this.#timer = this.#host.clock.timer(wait, () => void this.#run())
+    if (!this.#disposed) this.#timer = this.#dependencies.clock.timer(delay, () => void this.#run())
   }
 
   async #run(): Promise<void> {
     this.#running = true
     this.#again = false
     let soonest = Number.POSITIVE_INFINITY
-    for (const wanted of apiServices(this.#registration, this.#host.bundle())) {
+    for (const wanted of apiServices(this.#registration, this.#dependencies.bundle())) {
       if (this.#disposed) return
       soonest = Math.min(soonest, await this.#register(wanted))
     }
     this.#running = false
     if (this.#disposed) return
     if (this.#again) this.renew()
-    else if (soonest < Number.POSITIVE_INFINITY) this.#look(soonest)
+    else if (soonest < Number.POSITIVE_INFINITY) this.#schedule(soonest)
   }
 
-  /** Makes one object as it should be. Gives after how many milliseconds to look at it again, without being told. */
+  /**
+   * Reconciles one APIService. Returns the milliseconds until the next attempt, infinite when an event will trigger it.
+   */
   async #register(wanted: ApiService): Promise<number> {
-    const { client, clock, log } = this.#host
+    const { client, clock, log } = this.#dependencies
     const name = wanted.metadata.name!
     const cache = this.#caches.get(name)!
     if (cache.state === 'Syncing') return Number.POSITIVE_INFINITY
@@ -158,10 +166,10 @@ export class ApiServices implements Disposable {
     }
     const now = clock.monotonic()
     const last = this.#attempts.get(name)
-    const isRecent = last !== undefined && now - last.at < calm
+    const isRecent = last !== undefined && now - last.at < backoffReset
     if (isRecent && now < last.at + last.wait) return last.at + last.wait - now
     const count = isRecent ? last.count + 1 : 1
-    const attempt = { at: now, count, wait: backoffDelay(count, { ...waits, random: client.random }) }
+    const attempt = { at: now, count, wait: backoffDelay(count, { ...backoff, random: client.random }) }
     this.#attempts.set(name, attempt)
     try {
       await client.apply(wanted, { force: true })
@@ -174,7 +182,7 @@ export class ApiServices implements Disposable {
   }
 }
 
-/** All that we set is there. */
+/** Returns true when the live object has all of our fields. */
 function isAsWanted(live: ApiService | undefined, { spec }: ApiService): boolean {
   const has = (live?.spec ?? {}) as JsonObject
   return Object.entries(spec as JsonObject).every(([field, value]) => jsonEqual(has[field] ?? null, value))

@@ -1,21 +1,21 @@
-// Who calls a server behind an APIService: the cluster's front proxy on behalf of somebody, bearers of the cluster's client certificates, and bearers of
-// tokens that the cluster knows.
+// The authenticators of an extension API server: the cluster's front proxy with the headers of its user, client
+// certificates of the cluster, and bearer tokens by TokenReview.
 import { createHash } from 'node:crypto'
 import type { Client } from '@fairlead/client'
 import type { Clock, JsonObject, UserInfo } from '@fairlead/kube'
 import { bearerToken, certificateAuthenticator } from '../auth/authenticators.ts'
 import type { Authenticator, Credentials } from '../identity/credentials.ts'
-import { askCluster } from './cluster-questions.ts'
+import { postReview } from './cluster-reviews.ts'
 import type { AuthenticationSettings, Authorities, FrontProxySettings } from './front-proxy-settings.ts'
-import { RememberedAnswers } from './remembered-answers.ts'
+import { ResponseCache } from './response-cache.ts'
 
-/** As kube's own extension servers. Milliseconds. */
-const lifetime = 10_000
-const mostAnswers = 10_000
+/** Time for which a TokenReview is cached, that of k8s.io/apiserver's extension servers. Milliseconds. */
+const cacheLifetime = 10_000
+const cacheSize = 10_000
 
 /**
- * The chain, in order. A certificate that none of them wants makes the caller nobody who could be let in, rather than anonymous; headers of the
- * proxy count for nothing without its certificate.
+ * Returns the authenticators in order. A certificate that none of them recognizes is invalid rather than anonymous;
+ * headers of the proxy are ignored without its certificate.
  */
 export function clusterAuthenticators(
   settings: () => AuthenticationSettings,
@@ -33,7 +33,7 @@ export function clusterAuthenticators(
     {
       name: 'client-certificate',
       authenticate: async (credentials) =>
-        isVouchedFor(credentials, settings().clientAuthorities)
+        isSignedBy(credentials, settings().clientAuthorities)
           ? certificateAuthenticator.authenticate(credentials)
           : undefined,
     },
@@ -45,10 +45,13 @@ export function clusterAuthenticators(
   ]
 }
 
-/** Whom the front proxy speaks for; undefined when it is not the proxy who speaks, or for nobody. */
+/**
+ * Returns the user in the headers of the front proxy; undefined when the request is not from the proxy, or names no
+ * user.
+ */
 export function userOfHeaders(credentials: Credentials, proxy: FrontProxySettings): UserInfo | undefined {
   const { allowedNames } = proxy
-  if (!isVouchedFor(credentials, proxy.authorities)) return undefined
+  if (!isSignedBy(credentials, proxy.authorities)) return undefined
   if (allowedNames.length > 0 && !allowedNames.includes(credentials.certificate!.commonName)) return undefined
   const values = (name: string): readonly string[] => valuesOf(credentials, name)
   const first = (names: readonly string[]): string => names.flatMap(values).find((value) => value !== '') ?? ''
@@ -79,29 +82,29 @@ function valuesOf({ repeated, headers }: Credentials, name: string): readonly st
   return typeof value === 'string' ? [value] : value
 }
 
-/** Keys of extra fields are percent-encoded in header names; what is no escape stays as it is. */
-function decodeKey(text: string): string {
+/** Decodes the key of an extra field, which is percent-encoded in header names; invalid escapes stay as they are. */
+function decodeKey(encoded: string): string {
   try {
-    return decodeURIComponent(text)
+    return decodeURIComponent(encoded)
   } catch {
-    return text
+    return encoded
   }
 }
 
-function isVouchedFor({ certificate }: Credentials, { fingerprints }: Authorities): boolean {
+function isSignedBy({ certificate }: Credentials, { fingerprints }: Authorities): boolean {
   return certificate?.authorities?.some((fingerprint) => fingerprints.has(fingerprint)) === true
 }
 
-/** Needs the right to create `tokenreviews` (`system:auth-delegator`). */
+/** Authenticates tokens by TokenReview. Needs permission to create `tokenreviews` (`system:auth-delegator`). */
 function tokenReviews(client: Client, clock: Clock): Authenticator {
-  const answers = new RememberedAnswers<UserInfo | undefined>(clock, lifetime, mostAnswers)
+  const users = new ResponseCache<UserInfo | undefined>(clock, cacheLifetime, cacheSize)
   return {
     name: 'token-review',
     authenticate: async (credentials) => {
       const token = bearerToken(credentials)
       if (token === undefined) return undefined
-      const question = createHash('sha256').update(token).digest('base64')
-      return (await answers.of(question, () => reviewToken(client, clock, token))) ?? 'invalid'
+      const key = createHash('sha256').update(token).digest('base64')
+      return (await users.get(key, () => reviewToken(client, clock, token))) ?? 'invalid'
     },
   }
 }
@@ -115,7 +118,7 @@ interface ReviewedUser {
 
 async function reviewToken(client: Client, clock: Clock, token: string): Promise<UserInfo | undefined> {
   const review: JsonObject = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } }
-  const status = await askCluster(client, clock, '/apis/authentication.k8s.io/v1/tokenreviews', review)
+  const status = await postReview(client, clock, '/apis/authentication.k8s.io/v1/tokenreviews', review)
   const { username = '', uid, groups, extra } = (status['user'] ?? {}) as ReviewedUser
   if (status['authenticated'] !== true || username === '') return undefined
   return {

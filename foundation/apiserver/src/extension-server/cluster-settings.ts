@@ -1,10 +1,10 @@
-// Follows the ConfigMap in which a cluster publishes whom to trust. What was read last counts until something better can be read.
+// Watches the ConfigMap with the authentication settings of the cluster. The last valid settings stay in force.
 import { ConfigMap } from '@fairlead/client'
 import type { InformerPool, Logger } from '@fairlead/controller'
 import { authenticationConfigMap, authenticationSettings, noSettings } from './front-proxy-settings.ts'
 import type { AuthenticationSettings } from './front-proxy-settings.ts'
 
-/** The settings as they are now. Needs the Role `extension-apiserver-authentication-reader`. */
+/** The current authentication settings. Needs the Role `extension-apiserver-authentication-reader`. */
 export class ClusterSettings implements Disposable {
   readonly #uses = new DisposableStack()
   readonly #log: Logger
@@ -19,8 +19,9 @@ export class ClusterSettings implements Disposable {
     this.#uses.use(
       informer.subscribe({
         changed: ({ type, object }) => {
-          if (type === 'removed') this.#problem = `ConfigMap ${namespace}/${name} is gone; what it said last counts`
-          else this.#take(object)
+          if (type === 'removed')
+            this.#problem = `ConfigMap ${namespace}/${name} was deleted; its last settings stay in force`
+          else this.#update(object)
         },
         state: (state) => {
           if (state === 'Forbidden') this.#problem = `ConfigMap ${namespace}/${name} may not be read`
@@ -35,12 +36,12 @@ export class ClusterSettings implements Disposable {
     return this.#current
   }
 
-  /** Why the settings are not what the cluster says now; undefined when they are. */
+  /** The reason why the settings are not current; undefined when they are. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** Calls back whenever the settings are others. */
+  /** Calls `listener` after each change of the settings. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
   }
@@ -50,13 +51,13 @@ export class ClusterSettings implements Disposable {
     this.#uses.dispose()
   }
 
-  #take({ data = {} }: ConfigMap): void {
+  #update({ data = {} }: ConfigMap): void {
     try {
       this.#current = authenticationSettings(data)
       this.#problem = undefined
     } catch (error) {
       this.#problem = (error as Error).message
-      this.#log.error('Could not read whom the cluster trusts', { error })
+      this.#log.error('Could not read the authentication settings of the cluster', { error })
       return
     }
     for (const listener of this.#listeners) listener()

@@ -1,49 +1,53 @@
-// Whether a caller may do something: asked of the cluster (SubjectAccessReview), so that its roles hold for what is served here as well.
+// Delegates authorization to the cluster by SubjectAccessReview, so that its roles apply to the resources of an
+// extension API server.
 import type { Client } from '@fairlead/client'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
 import type { Attributes, Decision, RequestAuthorizer } from '../identity/authorizer.ts'
 import { mastersGroup } from '../identity/well-known-users.ts'
-import { askCluster } from './cluster-questions.ts'
-import { RememberedAnswers } from './remembered-answers.ts'
+import { postReview } from './cluster-reviews.ts'
+import { ResponseCache } from './response-cache.ts'
 
-/** As kube's own extension servers. Milliseconds. */
-const lifetime = 10_000
-const mostAnswers = 10_000
-/** Longer questions are asked each time: their parts come from callers, who shall not fill the memory. */
-const longestQuestion = 10_000
+/** Time for which a decision is cached, that of k8s.io/apiserver's extension servers. Milliseconds. */
+const cacheLifetime = 10_000
+const cacheSize = 10_000
+/**
+ * Maximum length of a cache key; longer reviews are not cached: callers choose their contents and must not fill the
+ * memory.
+ */
+const maxKeyLength = 10_000
 
-/** What kubelets and the cluster ask for, whatever the cluster says about rights. */
-const openPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
+/** Paths of probes, which are always allowed. */
+const publicPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 
-/** Needs the right to create `subjectaccessreviews` (`system:auth-delegator`). */
+/** Authorizes by SubjectAccessReview. Needs permission to create `subjectaccessreviews` (`system:auth-delegator`). */
 export class DelegatingAuthorizer implements RequestAuthorizer {
   readonly #client: Client
   readonly #clock: Clock
-  readonly #answers: RememberedAnswers<Decision>
+  readonly #decisions: ResponseCache<Decision>
 
   constructor(client: Client, clock: Clock) {
     this.#client = client
     this.#clock = clock
-    this.#answers = new RememberedAnswers(clock, lifetime, mostAnswers)
+    this.#decisions = new ResponseCache(clock, cacheLifetime, cacheSize)
   }
 
-  /** @throws StatusError 500 when the cluster does not say */
+  /** @throws StatusError 500 when the cluster does not respond */
   authorize(attributes: Attributes): Decision | Promise<Decision> {
     const { user, resource, path = '' } = attributes
     if (user.groups.includes(mastersGroup)) return { allowed: true, reason: mastersGroup }
-    if (resource === undefined && openPaths.has(path)) return { allowed: true, reason: 'everyone may know' }
+    if (resource === undefined && publicPaths.has(path)) return { allowed: true, reason: 'public path' }
     const spec = reviewSpec(attributes)
-    const question = JSON.stringify(spec)
-    const ask = (): Promise<Decision> => this.#ask(spec)
-    return question.length > longestQuestion ? ask() : this.#answers.of(question, ask)
+    const key = JSON.stringify(spec)
+    const review = (): Promise<Decision> => this.#review(spec)
+    return key.length > maxKeyLength ? review() : this.#decisions.get(key, review)
   }
 
-  async #ask(spec: JsonObject): Promise<Decision> {
+  async #review(spec: JsonObject): Promise<Decision> {
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
-    const status = await askCluster(this.#client, this.#clock, reviewsPath, review)
+    const status = await postReview(this.#client, this.#clock, reviewsPath, review)
     const { allowed, denied, reason, evaluationError } = status
-    const text = typeof reason === 'string' && reason !== '' ? reason : String(evaluationError ?? '')
-    return { allowed: allowed === true && denied !== true, reason: text }
+    const shown = typeof reason === 'string' && reason !== '' ? reason : String(evaluationError ?? '')
+    return { allowed: allowed === true && denied !== true, reason: shown }
   }
 }
 

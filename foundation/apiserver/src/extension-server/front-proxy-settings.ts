@@ -1,48 +1,49 @@
-// What a cluster tells its extension servers about callers: ConfigMap kube-system/extension-apiserver-authentication. Pure.
+// Parses ConfigMap kube-system/extension-apiserver-authentication: how extension API servers authenticate requests.
+// Pure.
 import { X509Certificate } from 'node:crypto'
 import { isJsonObject, parseJson } from '@fairlead/kube'
 
-/** Where the ConfigMap is. */
+/** Namespace and name of the ConfigMap. */
 export const authenticationConfigMap = { namespace: 'kube-system', name: 'extension-apiserver-authentication' } as const
 
-/** Authorities by the SHA-256 of each, in hex. */
+/** Certificate authorities, with the SHA-256 of each in hex. */
 export interface Authorities {
-  /** PEM, one after the other. */
+  /** Concatenated PEM. */
   readonly pem: string
   readonly fingerprints: ReadonlySet<string>
 }
 
-/** How a front proxy says whom it speaks for. */
+/** The headers and the trusted certificates of a front proxy. */
 export interface FrontProxySettings {
   readonly authorities: Authorities
-  /** Common names that it may have; any when empty. */
+  /** Allowed common names of its certificate; any when empty. */
   readonly allowedNames: readonly string[]
-  /** Names of headers in lower case; the first that is there counts. */
+  /** Names of headers in lower case; the first present one is used. */
   readonly usernameHeaders: readonly string[]
   readonly uidHeaders: readonly string[]
   readonly groupHeaders: readonly string[]
   readonly extraPrefixes: readonly string[]
 }
 
-/** All of it. */
+/** The authentication settings of a cluster. */
 export interface AuthenticationSettings {
-  /** Whose certificates make their bearers users. */
+  /** The authorities of client certificates. */
   readonly clientAuthorities: Authorities
-  /** Undefined: nobody may speak for others. */
+  /** Undefined: no front proxy is trusted. */
   readonly frontProxy: FrontProxySettings | undefined
 }
 
-const nobody: Authorities = { pem: '', fingerprints: new Set() }
+const noAuthorities: Authorities = { pem: '', fingerprints: new Set() }
 
-/** Before anything is known: nobody is trusted. */
-export const noSettings: AuthenticationSettings = { clientAuthorities: nobody, frontProxy: undefined }
+/** The settings before the ConfigMap is read: they trust no certificate. */
+export const noSettings: AuthenticationSettings = { clientAuthorities: noAuthorities, frontProxy: undefined }
 
-/** Reads the ConfigMap's data. Throws an Error that names the key for what cannot be read. */
+/** Parses the data of the ConfigMap. Throws an Error that names the invalid key. */
 export function authenticationSettings(data: Readonly<Record<string, string>>): AuthenticationSettings {
   const clientAuthorities = authoritiesOf(data, 'client-ca-file')
   const authorities = authoritiesOf(data, 'requestheader-client-ca-file')
   const usernameHeaders = headerNames(data, 'requestheader-username-headers')
-  // Without an authority everybody could claim to be the proxy.
+  // Without an authority every client could claim to be the proxy.
   if (authorities.fingerprints.size === 0 || usernameHeaders.length === 0)
     return { clientAuthorities, frontProxy: undefined }
   return {
@@ -77,7 +78,7 @@ function headerNames(data: Readonly<Record<string, string>>, key: string): reado
   return listOf(data, key).map((name) => name.toLowerCase())
 }
 
-/** JSON in a string, as the cluster writes lists. */
+/** Parses a list, which the cluster writes as a JSON string. */
 function listOf(data: Readonly<Record<string, string>>, key: string): readonly string[] {
   const text = data[key] ?? ''
   if (text === '') return []

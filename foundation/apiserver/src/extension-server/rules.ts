@@ -1,23 +1,25 @@
-// The RBAC that a server behind an APIService needs besides the rights of its storages: data for charts, and for whoever installs it by hand.
+// The RBAC objects of an extension API server, besides the permissions of its storages: data for charts and for manual
+// installation.
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import { authenticationConfigMap } from './front-proxy-settings.ts'
 
 const apiVersion = 'rbac.authorization.k8s.io/v1'
 const apiGroup = 'rbac.authorization.k8s.io'
 
-/** What {@link extensionServerRules} is about. */
+/** Options of {@link extensionServerRules}. */
 export interface ExtensionServerRulesOptions {
-  /** Whom the server acts as. */
+  /** The service account of the server. */
   readonly serviceAccount: ObjectKey
   /** Names of its APIServices, `v1.notes.example.com`. */
   readonly apiServices: readonly string[]
-  /** Where its certificates are kept; left out: in memory. */
+  /** The Secret with its certificates; in memory when left out. */
   readonly certificateSecret?: ObjectKey
 }
 
 /**
- * Roles and bindings, named after the service account: reviews (`system:auth-delegator`), whom the cluster trusts
- * (`extension-apiserver-authentication-reader`), its own APIServices, namespaces, and its Secret. A right to create cannot be held to names.
+ * Returns roles and bindings, named after the service account: for reviews (`system:auth-delegator`), the
+ * authentication settings (`extension-apiserver-authentication-reader`), its own APIServices, namespaces, and its
+ * Secret. `create` cannot be restricted by name.
  */
 export function extensionServerRules({
   serviceAccount,
@@ -59,11 +61,11 @@ export function extensionServerRules({
       'Role',
       authenticationConfigMap.namespace,
     ),
-    ...(certificateSecret === undefined ? [] : secretRights(id, certificateSecret, bound)),
+    ...(certificateSecret === undefined ? [] : secretRules(id, certificateSecret, bound)),
   ]
 }
 
-function secretRights(
+function secretRules(
   id: string,
   { name, namespace }: ObjectKey,
   bound: (role: string, of: string, kind: string, place: string) => KubeObject,

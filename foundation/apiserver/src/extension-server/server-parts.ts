@@ -65,7 +65,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
     registry,
     views: new Views(),
     clock,
-    admission: new AdmissionChain([namespaces.link(), storages.link()]),
+    admission: new AdmissionChain([namespaces.admissionPlugin(), storages.link()]),
     authorizer,
     writeLocks: new KeyedMutex(),
     protobuf: protobufCodec,
@@ -141,8 +141,8 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
 }
 
 /**
- * A certificate is judged when the connection begins. Who was refused because the cluster's new authority was not known yet shall not come back on the
- * same connection for ever.
+ * A certificate is judged when the connection begins. Who was refused because the cluster's new authority was not known
+ * yet shall not come back on the same connection for ever.
  */
 function withoutGrudge(answer: ServerResponse, { credentials }: ServerRequest): ServerResponse {
   if (answer.status !== 401 || credentials.untrusted !== true) return answer
@@ -162,8 +162,8 @@ async function listenOn(host: string | undefined, options: ListenOptions): Promi
 }
 
 /**
- * Counts revisions and keeps nothing. It begins with the time, so that the revisions of a server that was started again are above those that clients
- * remember: they list again instead of missing changes.
+ * Counts revisions and keeps nothing. It begins with the time, so that the revisions of a server that was started again
+ * are above those that clients remember: they list again instead of missing changes.
  */
 function revisionCounter(clock: Clock): ReturnType<typeof journaled> {
   return journaled({ ...noJournal, open: async () => ({ revision: clock.now(), compactedRevisions: new Map() }) })

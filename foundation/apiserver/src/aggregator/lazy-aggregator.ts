@@ -1,4 +1,4 @@
-// The aggregation layer's part that is always there: it notices the first APIService that leads to a Service, and loads the rest.
+// Loads the aggregator when the first APIService refers to a Service.
 import type { KubeObject } from '@fairlead/kube'
 import type { Store } from '../storage/store.ts'
 import type { Aggregator, AggregatorOptions } from './aggregator.ts'
@@ -7,24 +7,24 @@ import type { Upstream, UpstreamResolver } from '../http/upstream.ts'
 /** The store's name of APIServices. */
 export const apiServicesResource = 'apiservices.apiregistration.k8s.io'
 
-/** What the gate watches, besides what the layer needs. */
-export interface GateOptions extends AggregatorOptions {
+/** Options of a {@link LazyAggregator}. */
+export interface LazyAggregatorOptions extends AggregatorOptions {
   readonly store: Pick<Store, 'watch' | 'revision'>
 }
 
-/** Leads nowhere until there is somewhere to go. */
-export class AggregationGate implements UpstreamResolver, AsyncDisposable {
-  readonly #options: GateOptions
+/** An aggregator that resolves no path until it is loaded. */
+export class LazyAggregator implements UpstreamResolver, AsyncDisposable {
+  readonly #options: LazyAggregatorOptions
   readonly #watch: Disposable
   #aggregator: Aggregator | undefined
   #loading: Promise<Aggregator> | undefined
 
-  constructor(options: GateOptions) {
+  constructor(options: LazyAggregatorOptions) {
     this.#options = options
     this.#watch = options.store.watch(apiServicesResource, options.store.revision, ({ entry }) =>
-      this.#see(entry.object as unknown as KubeObject),
+      this.#observe(entry.object as unknown as KubeObject),
     )
-    for (const object of options.list(apiServicesResource)) this.#see(object)
+    for (const object of options.list(apiServicesResource)) this.#observe(object)
   }
 
   resolve(path: string): Upstream | undefined {
@@ -40,8 +40,8 @@ export class AggregationGate implements UpstreamResolver, AsyncDisposable {
     await (await this.#loading)?.[Symbol.asyncDispose]()
   }
 
-  #see(object: KubeObject): void {
-    if (this.#aggregator !== undefined) return this.#aggregator.follow()
+  #observe(object: KubeObject): void {
+    if (this.#aggregator !== undefined) return this.#aggregator.update()
     const { service } = (object['spec'] ?? {}) as { service?: unknown }
     if (service === undefined || service === null || this.#loading !== undefined) return
     this.#loading = this.#load()
@@ -51,7 +51,7 @@ export class AggregationGate implements UpstreamResolver, AsyncDisposable {
   async #load(): Promise<Aggregator> {
     const { Aggregator } = await import('./aggregator.ts')
     this.#aggregator = new Aggregator(this.#options)
-    this.#aggregator.follow()
+    this.#aggregator.update()
     return this.#aggregator
   }
 }

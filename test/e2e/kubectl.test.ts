@@ -1,4 +1,6 @@
 // What people do with kubectl, done with the real one, oldest and newest supported, against the embedded server.
+import { setTimeout as delay } from 'node:timers/promises'
+import { ConfigMap } from '@fairlead/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiServer } from '@fairlead/apiserver'
 import { findKubectl, Kubectl } from '../support/kubectl.ts'
@@ -72,7 +74,7 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
       definition,
     )
     await says(
-      ['wait', '--for=condition=Established', 'crd/boats.harbour.example.com', '--timeout=20s'],
+      ['wait', '--for=condition=Established', 'crd/boats.harbour.example.com', '--timeout=80s'],
       'customresourcedefinition.apiextensions.k8s.io/boats.harbour.example.com condition met\n',
     )
   })
@@ -147,7 +149,7 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
       'boat.harbour.example.com/otter patched\n',
     )
     await says(
-      ['wait', '--for=condition=Ready', 'boat/otter', '--timeout=10s'],
+      ['wait', '--for=condition=Ready', 'boat/otter', '--timeout=80s'],
       'boat.harbour.example.com/otter condition met\n',
     )
     await says(['label', 'boat', 'otter', 'crew=full'], 'boat.harbour.example.com/otter labeled\n')
@@ -219,7 +221,7 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
       '4 nginx:2',
     )
     await says(['delete', 'deployment', 'web', '--cascade=foreground'], /deleted/)
-    await says(['delete', 'namespace', 'dock', '--timeout=30s'], /^namespace "dock" deleted\n$/)
+    await says(['delete', 'namespace', 'dock', '--timeout=80s'], /^namespace "dock" deleted\n$/)
     await refuses(['get', 'namespace', 'dock'], 'Error from server (NotFound): namespaces "dock" not found\n')
   })
 
@@ -232,14 +234,8 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
     const written = ['b']
     while (!ended) {
       written.push(`v${written.length}`)
-      await kubectl.run([
-        'patch',
-        'configmap',
-        'seen',
-        '--type=merge',
-        '-p',
-        JSON.stringify({ data: { a: written.at(-1) } }),
-      ])
+      await server.client().patch(ConfigMap, 'default/seen', { merge: { data: { a: written.at(-1)! } } })
+      await delay(50)
     }
     const shown = (await watched).stdout.trim().split(' ')
     // From wherever it began to look, every version in order.

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { patience } from './until.ts'
 
 /** How a run of kubectl ended. */
 export interface KubectlResult {
@@ -35,7 +36,7 @@ export function findKubectl(minor: string): string | undefined {
 }
 
 /** A kubectl that waits for what never happens is ended after this time. */
-const runMs = 60_000
+const runMs = patience
 
 /** kubectl with a HOME and a kubeconfig of its own. */
 export class Kubectl implements Disposable {

@@ -7,6 +7,7 @@ import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { patience } from '../../../test/support/until.ts'
 
 const jobKind = { apiVersion: 'batch/v1', kind: 'Job' }
 const node = process.execPath
@@ -64,7 +65,7 @@ async function ended(
   await by.create(made)
   const name = made.metadata.name!
   const done = await by.waitFor(jobKind, `default/${name}`, (one) => conditionOf(one) !== undefined, {
-    timeout: 15_000,
+    timeout: patience,
   })
   const pod = (
     await by.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace: 'default', labelSelector: `job-name=${name}` })
@@ -157,7 +158,8 @@ describe('the job runner', () => {
         return false
       }
     }
-    for (const end = performance.now() + 5000; isAlive() && performance.now() < end;) await new Promise(setImmediate)
+    for (const end = performance.now() + patience; isAlive() && performance.now() < end;)
+      await new Promise(setImmediate)
     expect(isAlive()).toBe(false)
     rmSync(folder, { recursive: true })
   })

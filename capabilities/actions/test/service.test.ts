@@ -8,6 +8,7 @@ import { Manager } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { kam, map, trader } from './objects.ts'
+import { patience } from '../../../test/support/until.ts'
 
 const kamKind = { apiVersion: 'actions.kappnav.io/v1', kind: 'KindActionMapping' }
 const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'stocktrader', name: 'trader' }
@@ -240,9 +241,9 @@ describe('the controllers of actions', () => {
   })
 })
 
-/** Reads until the value is as wanted; fails with the last one after 5 seconds. */
+/** Reads until the value is as wanted; fails with the last one. */
 async function eventually<T>(read: () => Promise<T>, wanted: T): Promise<void> {
-  const deadline = systemClock.monotonic() + 5000
+  const deadline = systemClock.monotonic() + patience
   let value = await read()
   while (!isDeepStrictEqual(value, wanted) && systemClock.monotonic() < deadline) {
     await new Promise(setImmediate)

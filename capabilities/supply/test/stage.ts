@@ -6,6 +6,7 @@ import { Manager, installDefinitions } from '@fairlead/controller'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { crds, startControllers, supply, validators } from '@fairlead/supply'
 import type { Blueprint, Owner, Template } from '@fairlead/supply'
+import { patience } from '../../../test/support/until.ts'
 
 const rbac = 'rbac.authorization.k8s.io/v1'
 export const account = {
@@ -151,11 +152,11 @@ export class Stage implements AsyncDisposable {
     return this.client.list<Thing>(thing, { namespace }).then(({ items }) => items)
   }
 
-  /** Polls until `holds` is true, for ten seconds at most. */
+  /** Polls until `holds` is true; throws after the limit of all tests. */
   async until(holds: () => Promise<boolean>, what: string): Promise<void> {
     const { clock } = this.client
-    for (const end = clock.monotonic() + 10_000; !(await holds()); await clock.sleep(5))
-      if (clock.monotonic() > end) throw new Error(`It did not come true in 10 s that ${what}`)
+    for (const end = clock.monotonic() + patience; !(await holds()); await clock.sleep(5))
+      if (clock.monotonic() > end) throw new Error(`It did not come true that ${what}`)
   }
 
   /** Resolves when nothing was written for a number of event-loop ticks: the controllers are idle. */

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { TestApi } from './support/api.ts'
+import { patience } from '../../../test/support/until.ts'
 
 const configMap = (name: string, data: Record<string, string> = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -101,7 +102,7 @@ test.each(['client', 'inject'])(
     ])
     // So many that none of the others could wait for the end of them.
     const busy = async (): Promise<void> => {
-      for (const end = performance.now() + 5000; order.length < 3 && performance.now() < end;) await call()
+      for (const end = performance.now() + patience; order.length < 3 && performance.now() < end;) await call()
       order.push('calls')
     }
     await Promise.all([others, busy()])

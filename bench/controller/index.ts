@@ -199,7 +199,7 @@ async function pauses(client: Client, transport: string): Promise<Figure[]> {
   const list = async (): Promise<void> => {
     const stop = new AbortController()
     const listener = (event: ReflectorEvent<ConfigMap>): void => {
-      view.take(event)
+      view.apply(event)
       if (event.type === 'replaced') stop.abort()
     }
     await client.reflector(ConfigMap, {}, listener).run(stop.signal)

@@ -1,5 +1,5 @@
 // Reading metadata.managedFields: which fields of an object a manager applied, and whether applying a configuration
-// would change anything. Works on the live object alone, without a schema; where that cannot tell, the answer is "may
+// would change anything. Works on the live object alone, without a schema; where that is not enough, the result is "may
 // change" and the server decides.
 import { asJson, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, ManagedFieldsEntry, MutableJsonObject } from '@fairlead/kube'
@@ -17,8 +17,8 @@ export function appliedEntry(live: KubeObject, manager: string, subresource?: st
 
 /**
  * True when `configuration`, applied by `manager`, is certain to leave `live` as it is: the manager owns exactly these
- * fields and they hold exactly these values. False when it would change something or when that cannot be told here
- * (values that the server writes in another form).
+ * fields and they hold exactly these values. False when it would change something or when that is unknown here (values
+ * that the server normalizes).
  */
 export function isApplied(live: KubeObject, configuration: KubeObject, manager: string, subresource?: string): boolean {
   const entry = appliedEntry(live, manager, subresource)
@@ -43,7 +43,7 @@ export function appliedFields(live: KubeObject, manager: string, subresource?: s
   return { ...own, apiVersion: live.apiVersion, kind: live.kind, metadata }
 }
 
-/** What never appears in a field set: it says which object is meant. */
+/** Returns the configuration without the fields that identify the object: they are never part of a field set. */
 function identityStripped(configuration: JsonObject): JsonObject {
   const { apiVersion: _version, kind: _kind, metadata, ...rest } = configuration
   const { name: _name, namespace: _namespace, uid: _uid, resourceVersion: _rv, ...own } = (metadata ?? {}) as JsonObject

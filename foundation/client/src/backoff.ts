@@ -1,4 +1,4 @@
-// Waiting longer each time: how long to wait before the next attempt.
+// Exponential backoff with jitter.
 
 /** Numbers of a {@link Backoff}. Times in milliseconds. */
 export interface BackoffOptions {
@@ -25,7 +25,7 @@ export class Backoff {
   readonly #options: BackoffOptions
   #failures = 0
 
-  /** Begins with the shortest wait. */
+  /** Starts at the shortest wait. */
   constructor(options: BackoffOptions) {
     this.#options = options
   }
@@ -35,7 +35,7 @@ export class Backoff {
     return this.#failures
   }
 
-  /** Counts one more failure and says how long to wait. */
+  /** Counts one more failure and returns the wait, in milliseconds. */
   next(): number {
     this.#failures++
     return backoffDelay(this.#failures, this.#options)

@@ -1,4 +1,4 @@
-// Applying objects that must be ours: design decision 5, step by step.
+// Applies objects that must be ours: design decision 5, step by step.
 import { asJson, controllerOf, formatKey, jsonEqual, ownerReferenceTo } from '@fairlead/kube'
 import type { KubeObject, ObjectKey, OwnerReference } from '@fairlead/kube'
 import { isApplied } from './applied-configuration.ts'
@@ -8,7 +8,9 @@ import type { Kind } from './kind.ts'
 import { withoutUndefined } from './request-body.ts'
 import type { ApplyOptions, CallOptions } from './options.ts'
 
-/** An object of that name exists and is not ours. `live` is it; `raced` when it appeared while we created ours. */
+/**
+ * An object of that name exists and is not ours. `live` is that object; `raced` when it appeared while we created ours.
+ */
 export class CollisionError extends ClientError {
   readonly live: KubeObject
   readonly raced: boolean
@@ -39,8 +41,7 @@ interface UnchangedApply {
 }
 
 /**
- * Configurations that were applied to an object and found to change nothing, though its managedFields alone could not
- * tell.
+ * Configurations that were applied to an object and changed nothing, although its managedFields alone did not show it.
  */
 const unchangedApplies = new WeakMap<KubeObject, readonly UnchangedApply[]>()
 
@@ -76,7 +77,7 @@ async function createClaimed<T extends KubeObject>(
 ): Promise<T> {
   const { object, created } = await client.applyRaw(configuration, options)
   if (created || options.dryRun) return object
-  // Someone was faster. Taking our fields back is all that may be done to a stranger's object.
+  // Another client created it first. Removing our fields is all that we may do to a foreign object.
   const { name, namespace, uid } = object.metadata
   const nothing: KubeObject = {
     apiVersion: object.apiVersion,

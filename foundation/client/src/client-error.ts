@@ -1,16 +1,16 @@
-// What goes wrong on this side of the wire. What the API server refuses is a StatusError of @fairlead/kube.
+// Errors of the client itself. Errors that the API server returns are StatusErrors of @fairlead/kube.
 
 /**
  * Stable codes of {@link ClientError}:
- * - `ConnectionFailed`: no answer came (refused, reset, timed out, not TLS). `remote` is true: retry later.
- * - `InvalidResponse`: an answer came that is not JSON where JSON was due.
- * - `InvalidKubeconfig`: a kubeconfig file, or a file it names, cannot be read or makes no sense.
+ * - `ConnectionFailed`: there was no response (refused, reset, timed out, not TLS). `remote` is true: retry later.
+ * - `InvalidResponse`: the response is not JSON where JSON was expected.
+ * - `InvalidKubeconfig`: a kubeconfig file, or a file it names, cannot be read or is invalid.
  * - `UnsupportedCredentials`: the kubeconfig asks for a login method that this version lacks.
- * - `CredentialsFailed`: a login plugin or an identity provider gave no credentials. `remote` is true.
+ * - `CredentialsFailed`: a login plugin or an identity provider returned no credentials. `remote` is true.
  * - `UnknownKind`: the server serves no such kind.
  * - `InvalidRequest`: the call lacks something (a name, a namespace).
- * - `Collision`: an object of that name exists and is not ours; nothing of it was changed.
- * - `WaitTimeout`: a condition that was waited for did not come true in time.
+ * - `Collision`: an object of that name exists and is not ours; it was not changed.
+ * - `WaitTimeout`: an awaited condition did not become true in time.
  */
 export type ClientErrorCode =
   | 'ConnectionFailed'
@@ -26,7 +26,7 @@ export type ClientErrorCode =
 /** An error of the client itself. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode
-  /** The cause lies with something remote that may come back: back off to 60 s at most (design decision 14). */
+  /** The cause is remote and may pass: back off to 60 s at most (design decision 14). */
   readonly remote: boolean
 
   constructor(code: ClientErrorCode, message: string, options?: { cause?: unknown }) {
@@ -37,7 +37,7 @@ export class ClientError extends Error {
   }
 }
 
-/** The error is a {@link ClientError}, of that code when one is given. */
+/** Reports whether an error is a {@link ClientError}, of that code when one is given. */
 export function isClientError(error: unknown, code?: ClientErrorCode): error is ClientError {
   return error instanceof ClientError && (code === undefined || error.code === code)
 }

@@ -33,7 +33,7 @@ import { Reflector } from './watch/reflector.ts'
 import { watchChanges } from './watch/watch-cache.ts'
 import type { WatchChange } from './watch/watch-cache.ts'
 
-/** What a client is made of. */
+/** Options of a client. */
 export interface ClientOptions {
   readonly transport: Transport
   /** `systemClock` when left out. */
@@ -44,19 +44,19 @@ export interface ClientOptions {
   readonly manager?: string
   /** Namespace of namespaced objects that name none; `default` when left out. */
   readonly namespace?: string
-  /** Whether `apply` takes fields from other managers when not told; false when left out. */
+  /** The default of `force` in `apply`; false when left out. */
   readonly force?: boolean
 }
 
-/** What {@link Client.with} changes. */
+/** The options that {@link Client.with} overrides. */
 export interface ClientOverrides {
   readonly manager?: string
   readonly namespace?: string
   readonly force?: boolean
   readonly observer?: WriteObserver
-  /** What a cache holds of an object; saves `apply` its first read. */
+  /** Returns the cached object of a key; saves `apply` its first read. */
   readonly cached?: (kind: Kind, key: ObjectKey) => KubeObject | undefined
-  /** A signal that calls off every request that has none of its own. */
+  /** A signal that cancels every request without one of its own. */
   readonly signal?: AbortSignal
 }
 
@@ -67,8 +67,8 @@ export interface Scale extends KubeObject {
 }
 
 /**
- * Talks to one API server. Objects come back frozen and may be shared; never change them. What the server refuses is
- * thrown as StatusError (see the predicates of @fairlead/kube), what fails on this side as ClientError.
+ * Sends requests to one API server. Returned objects are frozen and may be shared; never change them. Errors of the
+ * server are thrown as StatusError (see the predicates of @fairlead/kube), errors of the client as ClientError.
  */
 export class Client {
   readonly transport: Transport
@@ -77,11 +77,11 @@ export class Client {
   readonly discovery: Discovery
   /** The field manager of its writes. */
   readonly manager: string
-  /** Where namespaced objects go that name no namespace. */
+  /** The namespace of namespaced objects that name none. */
   readonly namespace: string
   readonly #traits: ClientOverrides
 
-  /** A client over a transport; {@link connect} makes one from kubeconfig. */
+  /** Creates a client over a transport; {@link connect} creates one from kubeconfig. */
   constructor(options: ClientOptions)
   /** @internal for {@link Client.with} and {@link Client.as} */
   constructor(options: ClientOptions, discovery: Discovery | undefined, traits: ClientOverrides)
@@ -95,7 +95,7 @@ export class Client {
     this.discovery = discovery ?? new Discovery((request) => this.#exchange(request))
   }
 
-  /** The same server and identity with other habits. Cheap. */
+  /** Returns a client for the same server and identity with other options. Cheap. */
   with(traits: ClientOverrides): Client {
     return new Client(this, this.discovery, {
       manager: this.manager,
@@ -105,24 +105,24 @@ export class Client {
     })
   }
 
-  /** The same server as someone else. */
+  /** Returns a client for the same server that impersonates another user. */
   as(who: Impersonation): Client {
     return new Client({ ...this.#options(), transport: this.transport.as(who) }, this.discovery, this.#traits)
   }
 
-  /** The same server and habits over another transport. */
+  /** Returns a client with the same options over another transport. */
   withTransport(transport: Transport): Client {
     return new Client({ ...this.#options(), transport }, this.discovery, this.#traits)
   }
 
-  /** Reads one object. Throws StatusError 404 when it is not there. */
+  /** Reads one object. Throws StatusError 404 when it does not exist. */
   async get<T extends KubeObject>(kind: KindLike<T>, key: KeyLike, options: ReadOptions = {}): Promise<T> {
     const resource = await this.discovery.resource(kind)
     const path = objectPath(resource, this.#placed(resource, toKey(key)), options.subresource)
     return (await this.send({ method: 'GET', path, signal: options.signal })) as unknown as T
   }
 
-  /** Reads one object; undefined when it is not there. */
+  /** Reads one object; undefined when it does not exist. */
   async find<T extends KubeObject>(kind: KindLike<T>, key: KeyLike, options: ReadOptions = {}): Promise<T | undefined> {
     try {
       return await this.get(kind, key, options)
@@ -145,8 +145,8 @@ export class Client {
   }
 
   /**
-   * Lists a scope page by page, for those who need not hold all of it. A token that expires on the way is a StatusError
-   * 410.
+   * Lists a scope page by page, for callers that need not hold all of it. Throws StatusError 410 when a continue token
+   * expires.
    */
   async *pages<T extends KubeObject>(
     kind: KindLike<T>,
@@ -217,12 +217,12 @@ export class Client {
   }
 
   /**
-   * Server-side apply: states the fields that this manager wants, creating the object when it is not there.
+   * Server-side apply: sets the fields that this manager owns; creates the object when it does not exist.
    *
-   * With `owner` or `isOurs` it keeps to design decision 5: an existing object that is not ours, or one that someone
-   * else created in the same instant, is left alone and reported (ClientError `Collision`); nothing is sent when the
-   * object already is as stated. Throws StatusError 409 with causes `FieldManagerConflict` when others own the fields
-   * and `force` is not set.
+   * With `owner` or `isOurs` it follows design decision 5: an existing object that is not ours, or one that another
+   * client created at the same time, is left unchanged and reported (ClientError `Collision`); nothing is sent when the
+   * object already has these fields. Throws StatusError 409 with causes `FieldManagerConflict` when other managers own
+   * the fields and `force` is not set.
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions = {}): Promise<T> {
     if (options.owner === undefined && options.isOurs === undefined)
@@ -233,7 +233,10 @@ export class Client {
     })
   }
 
-  /** One bare server-side apply request, and whether it created the object. Most callers want {@link Client.apply}. */
+  /**
+   * Sends one server-side apply request and reports whether it created the object. Most callers want
+   * {@link Client.apply}.
+   */
   async applyRaw<T extends KubeObject>(
     object: T,
     options: ApplyOptions = {},
@@ -259,8 +262,8 @@ export class Client {
   }
 
   /**
-   * Deletes one object. Resolves with it when finalizers or a grace period still hold it, with undefined when it is
-   * gone. Throws StatusError 404.
+   * Deletes one object. Resolves with the object while finalizers or a grace period keep it, with undefined when it is
+   * deleted. Throws StatusError 404.
    */
   async delete<T extends KubeObject>(
     kind: KindLike<T>,
@@ -300,7 +303,7 @@ export class Client {
     })
   }
 
-  /** The scale of an object; sets it first when `replicas` is given. */
+  /** Returns the scale of an object; sets it first when `replicas` is given. */
   async scale(kind: KindLike, key: KeyLike, replicas?: number, options: WriteOptions = {}): Promise<Scale> {
     if (replicas === undefined) return (await this.get(kind, key, { ...options, subresource: 'scale' })) as Scale
     return (await this.patch(
@@ -312,15 +315,16 @@ export class Client {
   }
 
   /**
-   * Follows a scope for ever: first what there is, then every change, through lost connections and expired revisions.
-   * Each element says what to do with a copy of the state (see {@link WatchChange}). Ends when `signal` aborts or the
-   * loop is left.
+   * Watches a scope: first the existing objects, then every change, through lost connections and expired revisions. See
+   * {@link WatchChange} for the elements. Ends when `signal` aborts or the loop is left.
    */
   watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions = {}): AsyncIterableIterator<WatchChange<T>> {
     return watchChanges((listener) => this.reflector(kind, options, listener), options.signal)
   }
 
-  /** The state machine under {@link Client.watch}, for those who keep the state themselves. Call its `run`. */
+  /**
+   * Returns the state machine under {@link Client.watch}, for callers that keep the state themselves. Call its `run`.
+   */
   reflector<T extends KubeObject>(
     kind: KindLike<T>,
     options: ListOptions,
@@ -336,14 +340,14 @@ export class Client {
     })
   }
 
-  /** Listing and watching one scope, request by request. */
+  /** Returns the requests that list and watch one scope. */
   listWatch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions = {}): ListWatch<T> {
     return listWatchOf<T>(this, kind, options)
   }
 
   /**
-   * Resolves with the object as soon as it is there and `predicate` holds. Throws ClientError `WaitTimeout`; after 10 s
-   * unless told.
+   * Resolves with the object as soon as it exists and `predicate` holds. Throws ClientError `WaitTimeout` after
+   * `timeout` (10 s when left out).
    */
   waitFor<T extends KubeObject>(
     kind: KindLike<T>,
@@ -354,25 +358,30 @@ export class Client {
     return waitFor(this, kind, key, predicate, options)
   }
 
-  /** Resolves as soon as the object is not there. Throws ClientError `WaitTimeout`; after 10 s unless told. */
+  /**
+   * Resolves as soon as the object does not exist. Throws ClientError `WaitTimeout` after `timeout` (10 s when left
+   * out).
+   */
   waitForDeletion(kind: KindLike, key: KeyLike, options: WaitOptions = {}): Promise<void> {
     return waitForDeletion(this, kind, key, options)
   }
 
-  /** The key of an object with its namespace filled in: the client's own for namespaced kinds, none for the others. */
+  /**
+   * Returns the key of an object with its namespace filled in: the client's for namespaced kinds, none for the others.
+   */
   async keyOf(object: KubeObject): Promise<ObjectKey> {
     return this.#placed(await this.discovery.resource(object), keyOf(object))
   }
 
   /**
-   * Sends any request and gives the body. Throws StatusError for an answer of 400 and above; reads are repeated (see
+   * Sends a request and returns the body. Throws StatusError for a status of 400 and above; reads are retried (see
    * retry.ts).
    */
   async send(request: ApiRequest): Promise<JsonValue> {
     return this.#accepted(await this.#exchange(request), request).body
   }
 
-  /** Sends any request and gives the answer as it is, errors too. */
+  /** Sends a request and returns the response as it is, errors included. */
   sendRaw(request: ApiRequest): Promise<ApiResponse> {
     return this.#exchange(request)
   }
@@ -395,7 +404,7 @@ export class Client {
   #accepted(response: ApiResponse, request: ApiRequest): ApiResponse {
     const error = statusErrorOf(response)
     if (error === undefined) return response
-    // The mapping may be out of date: the kind moved to another resource, or its CRD went away.
+    // Discovery may be out of date: the kind moved to another resource, or its CRD was deleted.
     if (isNoSuchResource(error)) this.discovery.invalidate(groupOfPath(request.path))
     throw error
   }

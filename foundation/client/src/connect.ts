@@ -1,4 +1,4 @@
-// From configuration to a client, the way kubectl finds its cluster.
+// Creates a client from configuration, as kubectl finds its cluster.
 import { Client } from './client.ts'
 import type { ClientOptions } from './client.ts'
 import type { Connection } from './config/connection.ts'
@@ -8,10 +8,10 @@ import type { ConnectionChoice, KubeconfigSources } from './config/kubeconfig.ts
 import { proxyFromEnvironment } from './config/proxy.ts'
 import { HttpsTransport } from './https/https-transport.ts'
 
-/** Which cluster, and as what. */
+/** The cluster to connect to, and the identity to use. */
 export interface ConnectOptions
   extends KubeconfigSources, ConnectionChoice, Omit<ClientOptions, 'transport' | 'namespace'> {
-  /** This very connection; no configuration is read. */
+  /** Use this connection; no configuration is read. */
   readonly connection?: Connection
 }
 

@@ -1,5 +1,5 @@
-// Which resource serves a kind. Asked once per group and version, remembered, and asked again when a kind is not among
-// them.
+// Maps kinds to resources. Each group and version is fetched once, cached, and fetched again when a kind is missing
+// from it.
 import { StatusError, asJson, parseApiVersion } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import { builtinKinds } from './builtin-kinds.ts'
@@ -22,7 +22,7 @@ export interface ApiResource {
   readonly subresources: readonly string[]
 }
 
-/** What a request needs to know of a resource. */
+/** The fields of a resource that a request needs. */
 export type ResourcePath = Pick<ApiResource, 'apiVersion' | 'plural' | 'namespaced' | 'group' | 'version' | 'kind'>
 
 interface GroupVersion {
@@ -44,7 +44,7 @@ export class Discovery {
     this.#send = send
   }
 
-  /** The resource of a kind if it can be told without asking. */
+  /** Returns the resource of a kind if it is known without a request. */
   cached(like: KindLike): ResourcePath | undefined {
     const named = like as Kind
     if (named.plural !== undefined && named.namespaced !== undefined) return named as ResourcePath
@@ -56,7 +56,7 @@ export class Discovery {
     return this.cached(like) ?? (await this.describe(like))
   }
 
-  /** Everything discovery says of a kind, verbs and subresources included. Throws ClientError `UnknownKind`. */
+  /** Returns the discovery entry of a kind, verbs and subresources included. Throws ClientError `UnknownKind`. */
   async describe(like: KindLike): Promise<ApiResource> {
     return this.#find(like.apiVersion, (of) => of.byKind.get(like.kind), `kind ${like.kind}`)
   }
@@ -71,7 +71,7 @@ export class Discovery {
   }
 
   /**
-   * Forgets a group (all groups when left out), so that the next question is asked anew. Call it when a CRD changes.
+   * Drops a group (all groups when left out) from the cache. Call it when a CRD changes.
    */
   invalidate(group?: string): void {
     for (const apiVersion of this.#known.keys()) {
@@ -148,7 +148,7 @@ function readResources(apiVersion: string, body: JsonValue): GroupVersion {
         .map((other) => other.name.slice(entry.name.length + 1)),
     }
     byPlural.set(entry.name, resource)
-    // Where two resources share a kind, the one that can be read is meant (Binding, Scale and reviews are only posted).
+    // Where two resources share a kind, prefer the one that can be read (Binding, Scale and reviews are only posted).
     if (!byKind.has(entry.kind) || resource.verbs.includes('get')) byKind.set(entry.kind, resource)
   }
   return { byKind, byPlural }

@@ -1,4 +1,4 @@
-// Kinds as values: what to ask for, and in TypeScript what comes back.
+// Kinds as values that carry the TypeScript type of their objects.
 import { parseApiVersion, parseKey } from '@fairlead/kube'
 import type { GroupVersionKind, KubeObject, ObjectKey } from '@fairlead/kube'
 
@@ -7,9 +7,9 @@ declare const objectType: unique symbol
 /** A kind in one version. `T` is the type of its objects; nothing at run time depends on it. */
 export interface Kind<T extends KubeObject = KubeObject> extends GroupVersionKind {
   readonly apiVersion: string
-  /** Name of the resource in URLs (`deployments`); asked of discovery when left out. */
+  /** Name of the resource in URLs (`deployments`); looked up by discovery when left out. */
   readonly plural?: string
-  /** Objects live in namespaces; asked of discovery when left out. */
+  /** Objects are namespaced; looked up by discovery when left out. */
   readonly namespaced?: boolean
   /** Carries `T` for the type checker; never set. */
   readonly [objectType]?: T
@@ -35,7 +35,7 @@ export function kind<T extends KubeObject = KubeObject>(
   return Object.freeze({ apiVersion, ...parseApiVersion(apiVersion), kind: name, ...resource })
 }
 
-/** The kind that `like` names; itself when it is one already. */
+/** Returns the kind that `like` names; `like` itself when it is a Kind. */
 export function toKind<T extends KubeObject>(like: KindLike<T>): Kind<T> {
   return 'group' in like ? like : kind<T>(like.apiVersion, like.kind)
 }
@@ -45,12 +45,12 @@ export function kindOfObject<T extends KubeObject>(object: T): Kind<T> {
   return kind<T>(object.apiVersion, object.kind)
 }
 
-/** Group and kind as one text, `Deployment.apps`; the same for every version. For keys of maps and for messages. */
+/** Returns group and kind as one string, `Deployment.apps`; the same for every version. For map keys and messages. */
 export function groupKindName(of: { readonly group: string; readonly kind: string }): string {
   return of.group === '' ? of.kind : `${of.kind}.${of.group}`
 }
 
-/** The key that `like` stands for. */
+/** Returns the key that `like` represents. */
 export function toKey(like: KeyLike): ObjectKey {
   return typeof like === 'string' ? parseKey(like) : like
 }

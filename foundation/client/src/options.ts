@@ -1,12 +1,12 @@
-// What the calls of a Client take and give.
+// Options and results of the methods of Client.
 import type { JsonObject, JsonValue, KubeObject, LabelSelector, ObjectKey, Selector } from '@fairlead/kube'
 
-/** Every call can be called off. */
+/** Options of every call: a signal that cancels it. */
 export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-/** Which objects of a kind are meant. */
+/** Selects objects of a kind. */
 export interface Scope {
   /** One namespace; all of them when left out. */
   readonly namespace?: string
@@ -16,12 +16,12 @@ export interface Scope {
   readonly fieldSelector?: string
 }
 
-/** How objects are read. */
+/** Options of reads. */
 export interface ReadOptions extends CallOptions {
   readonly subresource?: string
 }
 
-/** How objects are listed. */
+/** Options of lists. */
 export interface ListOptions extends Scope, CallOptions {
   /** Objects per page; 500 when left out. All pages are followed. 0 asks for everything at once. */
   readonly pageSize?: number
@@ -29,10 +29,10 @@ export interface ListOptions extends Scope, CallOptions {
   readonly metadataOnly?: boolean
 }
 
-/** All objects that a list found. */
+/** The objects of a list. */
 export interface List<T> {
   readonly items: readonly T[]
-  /** The revision of the list; a watch may continue from here. */
+  /** The revision of the list; a watch can start here. */
   readonly resourceVersion: string
 }
 
@@ -42,12 +42,12 @@ export interface ListPage<T> extends List<T> {
   readonly next: string | undefined
 }
 
-/** How objects are written. */
+/** Options of writes. */
 export interface WriteOptions extends CallOptions {
   readonly subresource?: string
   /** The field manager; the client's own when left out. */
   readonly manager?: string
-  /** Checks everything and stores nothing. */
+  /** Runs all checks without storing anything. */
   readonly dryRun?: boolean
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore'
 }
@@ -56,42 +56,45 @@ export interface WriteOptions extends CallOptions {
 export type Patch =
   | { readonly merge: JsonObject }
   | { readonly json: readonly JsonValue[] }
-  /** Built-in kinds only; custom resources answer 415. */
+  /** Built-in kinds only; custom resources respond 415. */
   | { readonly strategic: JsonObject }
 
-/** How a configuration is applied. */
+/** Options of server-side apply. */
 export interface ApplyOptions extends WriteOptions {
   /**
-   * Takes fields from other managers instead of failing with a conflict. Default false; true for clients of
+   * Takes over fields from other managers instead of failing with a conflict. Default false; true for clients of
    * controllers.
    */
   readonly force?: boolean
-  /** Becomes the controlling owner; objects that it does not control already are never touched (design decision 5). */
+  /** Becomes the controlling owner; existing objects that it does not control are never changed (design decision 5). */
   readonly owner?: KubeObject
-  /** Says which existing objects are ours, where an owner reference does not; turns the protection on like `owner`. */
+  /**
+   * Reports whether an existing object is ours, where an owner reference does not show it; protects others as `owner`
+   * does.
+   */
   readonly isOurs?: (live: KubeObject) => boolean
-  /** What a cache holds under this name, if the caller knows; saves the read before the first apply. */
+  /** The cached object of this name, if the caller has it; saves the read before the first apply. */
   readonly cached?: KubeObject
 }
 
-/** How objects are deleted. */
+/** Options of deletes. */
 export interface DeleteOptions extends CallOptions {
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
   /** Seconds. */
   readonly gracePeriod?: number
-  /** Only this very object, and only in this version; anything else is a conflict. */
+  /** Delete only the object with this UID and resourceVersion; anything else is a conflict. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
   readonly dryRun?: boolean
 }
 
-/** Told of every write before it is sent and when its answer is there. Controllers use it to know their own writes. */
+/** Observes every write before it is sent and after its response. Controllers use it to recognize their own writes. */
 export interface WriteObserver {
-  /** A write of this object begins. Exactly one member of the result is called when it has ended. */
+  /** Called before a write of this object. Exactly one method of the result is called after it. */
   begin(
     kind: { readonly group: string; readonly kind: string },
     key: ObjectKey,
   ): {
-    /** The object as it stands now; undefined when it is gone or was not told (a delete). */
+    /** The object after the write; undefined when it was deleted or the response has no object. */
     wrote(object: KubeObject | undefined): void
     failed(): void
   }

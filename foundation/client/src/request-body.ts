@@ -1,8 +1,8 @@
-// Bodies as JSON sees them: TypeScript code leaves `undefined` in objects that it builds, JSON has no such value.
+// Removes `undefined` from request bodies: TypeScript code leaves it in objects, JSON has no such value.
 
 /**
- * The value without fields that are undefined (in lists null stands for them, as in JSON.stringify); the very same
- * value when there are none.
+ * Returns the value without fields that are undefined (in lists they become null, as in JSON.stringify); the same value
+ * when there are none.
  */
 export function withoutUndefined<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value

@@ -19,7 +19,7 @@ export function objectPath(resource: ResourcePath, key: ObjectKey, subresource?:
   return subresource === undefined ? path : `${path}/${subresource}`
 }
 
-/** Query parameters of a scope. Throws SelectorError for a label selector that makes no sense. */
+/** Returns the query parameters of a scope. Throws SelectorError for an invalid label selector. */
 export function scopeQuery(scope: Scope): { labelSelector?: string; fieldSelector?: string } {
   const labels = formatLabelSelector(scope.labelSelector)
   return {
@@ -29,16 +29,16 @@ export function scopeQuery(scope: Scope): { labelSelector?: string; fieldSelecto
 }
 
 /**
- * A label selector of any form in query form; '' selects everything. Throws ClientError `InvalidRequest` for the
- * selector of nothing.
+ * Returns a label selector in query form; '' selects everything. Throws ClientError `InvalidRequest` for a selector
+ * that selects nothing.
  */
 export function formatLabelSelector(selector: Scope['labelSelector']): string {
   if (selector === undefined) return ''
   if (typeof selector === 'string') return selector
   const parsed = 'matches' in selector ? selector : selectorFrom(selector)
   const text = parsed.toString()
-  // Sent as a query, the selector of nothing would select everything.
+  // As a query, a selector that selects nothing would select everything.
   if (text === '' && !parsed.isEmpty)
-    throw new ClientError('InvalidRequest', 'A selector that selects nothing cannot be sent; ask for nothing instead')
+    throw new ClientError('InvalidRequest', 'A selector that selects nothing cannot be sent; send no request instead')
   return text
 }

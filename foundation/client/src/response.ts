@@ -1,9 +1,9 @@
-// Reading answers: what is an error, and which.
+// Reads responses: which ones are errors.
 import { StatusError, asJson, isNotFound } from '@fairlead/kube'
 import type { JsonObject, JsonValue, Status } from '@fairlead/kube'
 import type { ApiResponse } from './transport.ts'
 
-/** The StatusError that an answer stands for, undefined when it is a success. */
+/** Returns the StatusError of a response, undefined when it is a success. */
 export function statusErrorOf(response: ApiResponse): StatusError | undefined {
   if (response.status < 400) return undefined
   const retryAfter = retryAfterSeconds(response)
@@ -13,7 +13,8 @@ export function statusErrorOf(response: ApiResponse): StatusError | undefined {
 }
 
 /**
- * Seconds of a `Retry-After` header; undefined without one. Dates (RFC 9110) are relative to the answer's own `Date`.
+ * Returns the seconds of a `Retry-After` header; undefined without one. Dates (RFC 9110) are relative to the response's
+ * `Date`.
  */
 export function retryAfterSeconds(response: Pick<ApiResponse, 'headers'>): number | undefined {
   const text = response.headers['retry-after']
@@ -23,7 +24,7 @@ export function retryAfterSeconds(response: Pick<ApiResponse, 'headers'>): numbe
   return Number.isNaN(until) || Number.isNaN(from) ? undefined : Math.max(0, Math.round((until - from) / 1000))
 }
 
-/** The error says that the resource itself is not served, as opposed to one object of it. */
+/** Reports whether an error says that the resource is not served, rather than that an object does not exist. */
 export function isNoSuchResource(error: unknown): boolean {
   return isNotFound(error) && ((error as StatusError).status.details?.name ?? '') === ''
 }
@@ -37,7 +38,7 @@ function withRetry(status: Status, seconds: number | undefined): Status {
   return { ...status, details: { ...status.details, retryAfterSeconds: seconds } }
 }
 
-/** Reasons that API machinery gives to bare HTTP codes (proxies and load balancers answer without a Status). */
+/** API machinery's reasons for bare HTTP codes (proxies and load balancers respond without a Status). */
 const reasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',

@@ -5,19 +5,19 @@ import { backoffDelay } from './backoff.ts'
 import { isClientError } from './client-error.ts'
 import type { ApiRequest, ApiResponse } from './transport.ts'
 
-/** How often and how long reads are repeated. */
+/** Limits of retries. */
 export interface RetryOptions {
   readonly clock: Clock
   readonly random: () => number
   /** Attempts in all; 4 when left out. */
   readonly attempts?: number
-  /** A server that asks for more patience than this gets its error passed on. Milliseconds; 30 s when left out. */
+  /** A longer `Retry-After` is not waited for: the error is returned. Milliseconds; 30 s when left out. */
   readonly patience?: number
 }
 
 /**
- * Sends a request, a GET again when the answer is 429 or 503 with `Retry-After`, or when no answer came. Everything
- * else is sent once: a write whose answer was lost may have happened.
+ * Sends a request; a GET is retried when the response is 429 or 503 with `Retry-After`, or when there is none.
+ * Everything else is sent once: a write whose response was lost may have happened.
  */
 export async function withRetries(
   request: ApiRequest,

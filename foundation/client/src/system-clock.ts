@@ -1,8 +1,7 @@
-// The real Clock: the one place in Fairlead, beside the load generators, that may ask the operating system for the
-// time.
+// The real Clock: the only place in Fairlead, beside the load generators, that reads the time of the operating system.
 import type { Clock } from '@fairlead/kube'
 
-/** The longest delay a Node timer can hold; longer ones fire at once, so they are chained instead. */
+/** The longest delay of a Node timer; longer ones fire at once, so they are chained instead. */
 const longestTimer = 2 ** 31 - 1
 
 /** Wall-clock time of this machine. Timers never keep the process alive. */
@@ -25,15 +24,15 @@ export const systemClock: Clock = {
   timer: systemTimer,
 }
 
-/** Keeps the process alive: somebody waits for what only timers, or a server in this process, will bring about. */
+/** Keeps the process alive while a caller waits for timers or for a server in this process. */
 export function keepAlive(): Disposable {
   const handle = setInterval(() => {}, longestTimer)
   return { [Symbol.dispose]: () => clearInterval(handle) }
 }
 
 /**
- * Never early: Node counts from the start of the turn that set the timer, which may be long ago, so what is left is
- * waited for again.
+ * Never fires early: Node counts from the start of the event-loop iteration that set the timer, so the timer is set
+ * again for the rest.
  */
 function systemTimer(ms: number, run: () => void): Disposable {
   const due = performance.now() + Math.max(0, ms)

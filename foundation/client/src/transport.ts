@@ -1,5 +1,4 @@
-// The one seam between what asks a Kubernetes API and what answers it. HTTPS and the embedded server's in-process
-// transport both implement it.
+// The interface between clients and an API server. HTTPS and the embedded server's in-process transport implement it.
 import type { Clock, JsonValue, KubeObject } from '@fairlead/kube'
 import type { Login } from './config/login/login.ts'
 
@@ -16,23 +15,23 @@ export interface ApiRequest {
   readonly signal?: AbortSignal
 }
 
-/** One answer. A status of 400 and above is thrown as a StatusError by the client, never by the transport. */
+/** A response. The client throws a status of 400 and above as a StatusError, the transport never does. */
 export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed JSON, frozen; the text itself where the answer is not JSON. */
+  /** Parsed JSON, frozen; the unparsed string where the response is not JSON. */
   readonly body: JsonValue
-  /** Texts of `Warning` headers, without code and agent. */
+  /** Messages of `Warning` headers, without code and agent. */
   readonly warnings: readonly string[]
 }
 
-/** An event of a watch, as it stands on the wire. */
+/** An event of a watch, as on the wire. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   readonly object: KubeObject
 }
 
-/** Who a client acts as; the fields of `Impersonate-*` headers. */
+/** The identity to impersonate; the fields of `Impersonate-*` headers. */
 export interface Impersonation {
   readonly user: string
   readonly uid?: string
@@ -42,19 +41,22 @@ export interface Impersonation {
 
 /** Carries requests to an API server. */
 export interface Transport extends AsyncDisposable {
-  /** Where it leads, for messages: a URL or `in-process`. */
+  /** The address of the server, for messages: a URL or `in-process`. */
   readonly address: string
   request(request: ApiRequest): Promise<ApiResponse>
   /**
-   * Opens a watch (the query holds `watch=true`). Resolves once the server has accepted it; a refusal resolves with
-   * `refused`. The iterable ends when the server ends the watch, and throws when the connection breaks. Leaving the
-   * loop closes the watch.
+   * Opens a watch (the query holds `watch=true`). Resolves once the server has accepted or refused it (`refused`). The
+   * iterable ends when the server ends the watch, and throws when the connection breaks. Leaving the loop closes the
+   * watch.
    */
   watch(
     request: ApiRequest,
   ): Promise<{ readonly events: AsyncIterable<WatchEvent> } | { readonly refused: ApiResponse }>
-  /** The same server, acting as someone else. */
+  /** Returns a transport to the same server that impersonates another user. */
   as(who: Impersonation): Transport
-  /** The same server with a login of its own, where the transport authenticates; disposed on its own. */
+  /**
+   * Returns a transport to the same server with its own login, where the transport authenticates; dispose it
+   * separately.
+   */
   withLogin?(login: (clock: Clock) => Login): Transport
 }

@@ -1,4 +1,4 @@
-// Waiting until an object is as it should be, by watching it.
+// Waits until an object satisfies a predicate, by watching it.
 import { formatKey } from '@fairlead/kube'
 import type { Clock, Condition, KubeObject } from '@fairlead/kube'
 import { ClientError } from './client-error.ts'
@@ -17,7 +17,7 @@ export interface WatchClient {
   watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions): AsyncIterable<WatchChange<T>>
 }
 
-/** How long to wait. */
+/** Options of waits. */
 export interface WaitOptions extends CallOptions {
   /** Milliseconds; 10,000 when left out. */
   readonly timeout?: number
@@ -69,7 +69,7 @@ async function follow<T extends KubeObject>(
   using _timer = client.clock.timer(timeout, () => stop.abort())
   using _alive = keepAlive()
   let last: T | undefined
-  let trouble: unknown
+  let lastError: unknown
   try {
     const scope = {
       namespace: key.namespace || (await ownNamespace(client, kind)),
@@ -78,10 +78,10 @@ async function follow<T extends KubeObject>(
     }
     for await (const change of client.watch(kind, scope)) {
       if (change.type === 'interrupted') {
-        trouble = change.error
+        lastError = change.error
         continue
       }
-      trouble = undefined
+      lastError = undefined
       if (change.type === 'removed') last = undefined
       else if (change.type !== 'synced') last = change.object
       if (isDone(last)) return last
@@ -91,19 +91,19 @@ async function follow<T extends KubeObject>(
   }
   options.signal?.throwIfAborted()
   const what = `${kind.kind} ${formatKey(key)}`
-  throw new ClientError('WaitTimeout', `${what} ${complaint} after ${timeout / 1000} s: ${lastSeen(last, trouble)}`, {
-    cause: trouble,
+  throw new ClientError('WaitTimeout', `${what} ${complaint} after ${timeout / 1000} s: ${lastSeen(last, lastError)}`, {
+    cause: lastError,
   })
 }
 
-/** The client's namespace for kinds that live in one. A kind that is not served yet is looked for everywhere. */
+/** Returns the client's namespace for namespaced kinds. A kind that is not served yet is watched in all namespaces. */
 async function ownNamespace(client: WatchClient, kind: KindLike): Promise<string | undefined> {
   const resource = await client.discovery.resource(kind).catch(() => undefined)
   return resource?.namespaced ? client.namespace : undefined
 }
 
-function lastSeen(object: KubeObject | undefined, trouble: unknown): string {
-  if (trouble instanceof Error) return trouble.message
+function lastSeen(object: KubeObject | undefined, lastError: unknown): string {
+  if (lastError instanceof Error) return lastError.message
   if (object === undefined) return 'it does not exist'
   const conditions = ((object.status as { conditions?: readonly Condition[] } | undefined)?.conditions ?? []).map(
     (one) => `${one.type}=${one.status}${one.message ? ` (${one.message})` : ''}`,

@@ -176,14 +176,14 @@ describe('kubeconfig', () => {
       config('{}', 'server: "one.test:6443"'),
       {},
       'InvalidKubeconfig',
-      'kubeconfig: cluster "one" has server "one.test:6443", which is no http or https URL',
+      'kubeconfig: cluster "one" has server "one.test:6443", which is not an http or https URL',
     ],
     [
       'a proxy of another kind',
       config('{}', 'server: "https://one.test", proxy-url: "ftp://p"'),
       {},
       'InvalidKubeconfig',
-      'kubeconfig: cluster "one" has proxy-url ftp://p, which is no http, https or socks5 URL',
+      'kubeconfig: cluster "one" has proxy-url ftp://p, which is not an http, https or socks5 URL',
     ],
     [
       'trust and no trust',
@@ -193,14 +193,14 @@ describe('kubeconfig', () => {
       ),
       {},
       'InvalidKubeconfig',
-      'kubeconfig: cluster "one" has both a certificate authority and insecure-skip-tls-verify; take one away',
+      'kubeconfig: cluster "one" has both a certificate authority and insecure-skip-tls-verify; remove one of them',
     ],
     [
       'a login that nothing speaks any more',
       config('{auth-provider: {name: gcp}}'),
       {},
       'UnsupportedCredentials',
-      'kubeconfig: user "me" logs in by auth-provider gcp, which kubectl has given up, too; use its login plugin (exec)',
+      'kubeconfig: user "me" logs in by auth-provider gcp, which kubectl no longer supports; use its login plugin (exec)',
     ],
     ['another kind of file', 'kind: Pod\n', {}, 'InvalidKubeconfig', 'kubeconfig: its kind is "Pod", not Config'],
   ])('refuses %s', async (_name, text, choice, code, message) => {

@@ -151,8 +151,8 @@ describe('a SOCKS5 proxy', () => {
 
   test.each([
     ['closed.test', undefined, undefined, 'the proxy refused: connection refused'],
-    ['server.test', 'me:secret', 'me:wrong', 'it does not take the user and password'],
-    ['server.test', 'me:secret', '', 'it wants another authentication'],
+    ['server.test', 'me:secret', 'me:wrong', 'it rejected the user and password'],
+    ['server.test', 'me:secret', '', 'it requires another authentication method'],
   ])('that does not let through to %s is named', async (host, account, shown, message) => {
     const proxy = await socksProxy(account)
     const proxyUrl = shown === undefined ? proxy.url : proxy.url.replace(/\/\/.*@/, shown === '' ? '//' : `//${shown}@`)

@@ -33,7 +33,7 @@ function start(
   const view = new WatchCache<KubeObject>((change) => changes.push(change))
   const listener = (event: ReflectorEvent<KubeObject>): void => {
     events.push(event)
-    view.take(event)
+    view.apply(event)
   }
   const reflector = new Reflector({
     source,

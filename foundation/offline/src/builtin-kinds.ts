@@ -1,7 +1,7 @@
 // Kubernetes' own kinds, from the generated table.
 import { parseApiVersion } from '@fairlead/kube'
 import { kinds } from './generated/kinds.ts'
-import type { ResourceKind } from './kind-catalog.ts'
+import type { ResourceKind } from './resource-kind.ts'
 
 /** A row of the table: kind, plural, singular, isNamespaced, then short names. */
 type Row = readonly [kind: string, plural: string, singular: string, namespaced: boolean, ...shortNames: string[]]

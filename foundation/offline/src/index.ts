@@ -11,7 +11,7 @@ export type { Manifest, ReadOptions } from './manifests.ts'
 
 // kinds and schemas
 export { KindCatalog, UnknownKindError } from './kind-catalog.ts'
-export type { ResourceKind } from './kind-catalog.ts'
+export type { ResourceKind } from './resource-kind.ts'
 export { pluralOf } from './plural.ts'
 export { CrdSchemas, validManifests } from './crd-schemas.ts'
 

@@ -1,20 +1,12 @@
 // Kinds and plurals without a server: from CustomResourceDefinitions and objects at hand, and from the table of
 // Kubernetes' own kinds. Start with KindCatalog.
-import type { Kind } from '@fairlead/client'
 import { asCustomResourceDefinition, compareVersions, formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { builtinKinds } from './builtin-kinds.ts'
 import { CommandError } from './command-error.ts'
 import { isDefinition } from './crd-schemas.ts'
 import { pluralOf } from './plural.ts'
-
-/** A kind in one version and the names of its resource. The group of the core is ''. */
-export interface ResourceKind extends Kind {
-  readonly plural: string
-  readonly singular: string
-  readonly shortNames: readonly string[]
-  readonly namespaced: boolean
-}
+import type { ResourceKind } from './resource-kind.ts'
 
 /** Neither the files nor Kubernetes' own kinds define a kind. The message names the CustomResourceDefinition to add. */
 export class UnknownKindError extends CommandError {

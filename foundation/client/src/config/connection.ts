@@ -1,19 +1,19 @@
-// What it takes to reach one API server as someone.
+// The address of an API server and the credentials for it.
 import type { Clock } from '@fairlead/kube'
 import type { Impersonation } from '../transport.ts'
 import type { Login } from './login/login.ts'
 
-/** A server and the credentials for it; what kubeconfig and the in-cluster files come down to. */
+/** A server and the credentials for it, as read from kubeconfig or the in-cluster files. */
 export interface Connection {
-  /** URL, with a path when the server lives under one. */
+  /** URL, with a path when the server is served under one. */
   readonly server: string
   /** Certificates to trust (PEM); those of the system when left out. */
   readonly ca?: string | Buffer
   /** Does not check the server's certificate. */
   readonly insecure?: boolean
-  /** Name that the server's certificate must carry, where it is not the host of `server`. */
+  /** Name in the server's certificate, where it is not the host of `server`. */
   readonly tlsServerName?: string
-  /** `http://` or `https://` proxy that speaks CONNECT, or a `socks5://` one. */
+  /** `http://` or `https://` proxy that supports CONNECT, or a `socks5://` one. */
   readonly proxyUrl?: string
   /** Client certificate and key (PEM). */
   readonly certificate?: string | Buffer
@@ -21,11 +21,11 @@ export interface Connection {
   /** Bearer token. */
   readonly token?: string
   /**
-   * File with the bearer token, read again every minute because it rotates. Wins over `token`, which serves while the
-   * file cannot be read.
+   * File with the bearer token, read again every minute because it rotates. Takes precedence over `token`, which is
+   * used while the file cannot be read.
    */
   readonly tokenFile?: string
-  /** Credentials that are fetched and run out; win over all others. */
+  /** Credentials that are fetched and expire; they take precedence over all others. */
   readonly login?: (clock: Clock) => Login
   readonly username?: string
   readonly password?: string

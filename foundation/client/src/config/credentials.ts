@@ -1,21 +1,21 @@
-// What a connection shows the server: tokens, token files that rotate, logins.
+// The credentials of requests: tokens, token files that rotate, logins.
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '@fairlead/kube'
 import { ClientError } from '../client-error.ts'
 import type { Connection } from './connection.ts'
 import type { Login, LoginCredentials } from './login/login.ts'
 
-/** What one request shows. */
+/** The credentials of one request. */
 export interface Presented {
   readonly headers: Readonly<Record<string, string>>
-  /** From a login; {@link Credentials.refused} takes it back. */
+  /** From a login; {@link Credentials.refused} invalidates it. */
   readonly login?: LoginCredentials
 }
 
-/** How long a token that was read from a file is used. Milliseconds; as client-go. */
+/** Lifetime of a token that was read from a file. Milliseconds; as client-go. */
 const tokenAge = 60_000
 
-/** Gives each request its credentials. */
+/** Provides the credentials of each request. */
 export class Credentials {
   readonly #connection: Connection
   readonly #clock: Clock
@@ -31,8 +31,8 @@ export class Credentials {
   }
 
   /**
-   * What to show now. Throws ClientError `InvalidKubeconfig` when a token file cannot be read and nothing else is
-   * known, `CredentialsFailed` when a login gives nothing.
+   * Returns the current credentials. Throws ClientError `InvalidKubeconfig` when a token file cannot be read and no
+   * token is known, `CredentialsFailed` when a login fails.
    */
   async present(): Promise<Presented> {
     if (this.#login === undefined) return { headers: await this.#headers() }
@@ -40,7 +40,7 @@ export class Credentials {
     return { headers: login.token === undefined ? {} : { authorization: `Bearer ${login.token}` }, login }
   }
 
-  /** The server answered 401. True when other credentials may do better. */
+  /** Handles a 401 response. Returns true when new credentials may be accepted. */
   refused({ login }: Presented): boolean {
     if (login === undefined) return false
     this.#login?.refused(login)
@@ -60,7 +60,7 @@ export class Credentials {
       this.#token = (await readFile(file, 'utf8')).trim()
       this.#readAt = this.#clock.monotonic()
     } catch (cause) {
-      // A rotating file may be away for a moment; the old token usually still works.
+      // A rotating file may be missing for a moment; the old token usually still works.
       if (this.#token === undefined)
         throw new ClientError(
           'InvalidKubeconfig',

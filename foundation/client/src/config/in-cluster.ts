@@ -1,17 +1,17 @@
-// The connection that every pod is given: environment and the files of its service account.
+// The connection of a pod: environment and the files of its service account.
 import { readFile } from 'node:fs/promises'
 import { ClientError } from '../client-error.ts'
 import type { Connection } from './connection.ts'
 
-/** Where the kubelet puts the files of the service account. */
+/** The folder in which the kubelet mounts the files of the service account. */
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** The process runs in a pod with a service account, as far as the environment tells. */
+/** Reports whether the environment shows that the process runs in a pod with a service account. */
 export function isInCluster(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   return Boolean(env.KUBERNETES_SERVICE_HOST && env.KUBERNETES_SERVICE_PORT)
 }
 
-/** The connection of a pod. Throws ClientError `InvalidKubeconfig` outside one. */
+/** Returns the connection of a pod. Throws ClientError `InvalidKubeconfig` outside one. */
 export async function inClusterConnection(
   env: Readonly<Record<string, string | undefined>> = process.env,
   folder: string = accountFolder,

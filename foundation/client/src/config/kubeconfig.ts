@@ -1,5 +1,5 @@
-// kubeconfig files, read as kubectl reads them: several files merged, the first to name a thing wins, relative paths
-// start at their file.
+// Reads kubeconfig files as kubectl does: several files are merged, the first entry of a name wins, relative paths are
+// relative to their file.
 import { readFile } from 'node:fs/promises'
 import * as path from 'node:path'
 import { asJson, parseYaml } from '@fairlead/kube'
@@ -14,11 +14,11 @@ import type { OidcProvider } from './login/oidc.ts'
 
 interface NamedEntry {
   readonly value: JsonObject
-  /** The file it stands in, for paths and messages. */
+  /** The file that contains it, for paths and messages. */
   readonly file: string
 }
 
-/** Where kubeconfig comes from. */
+/** The sources of kubeconfig. */
 export interface KubeconfigSources {
   /** One file, as `--kubeconfig` names it; it must exist. Nothing else is read then. */
   readonly file?: string
@@ -26,7 +26,7 @@ export interface KubeconfigSources {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** What to take from a kubeconfig instead of what its current context says; the flags of kubectl. */
+/** Overrides of the current context; the flags of kubectl. */
 export interface ConnectionChoice {
   readonly context?: string
   readonly cluster?: string
@@ -63,13 +63,13 @@ export class Kubeconfig {
       .find((name) => name !== undefined)
   }
 
-  /** Nothing was found at all. */
+  /** Reports whether no cluster and no context was found. */
   get isEmpty(): boolean {
     return this.clusters.size === 0 && this.contexts.size === 0
   }
 
   /**
-   * The connection of a context; of the current one unless told. Reads the certificate files that it names.
+   * Returns the connection of a context, the current one when left out. Reads the certificate files that it names.
    * Throws ClientError `InvalidKubeconfig` or `UnsupportedCredentials`.
    */
   async connection(choice: ConnectionChoice = {}): Promise<Connection> {
@@ -128,7 +128,7 @@ export async function loadKubeconfig(sources: KubeconfigSources = {}): Promise<K
 }
 
 /**
- * Reads one kubeconfig from its text. `file` is what relative paths start at and messages name. Throws ClientError
+ * Parses one kubeconfig. `file` is the base of relative paths and the name in messages. Throws ClientError
  * `InvalidKubeconfig`.
  */
 export function parseKubeconfig(content: string, file = 'kubeconfig'): Kubeconfig {
@@ -183,16 +183,16 @@ async function clusterConnection(
   const { value, file } = entry
   const server = text(value.server) ?? 'http://localhost:8080'
   if (!/^https?:\/\//.test(server) || !URL.canParse(server))
-    throw invalid(file, `cluster "${name}" has server ${JSON.stringify(server)}, which is no http or https URL`)
+    throw invalid(file, `cluster "${name}" has server ${JSON.stringify(server)}, which is not an http or https URL`)
   const proxyUrl = text(value['proxy-url'])
   if (proxyUrl !== undefined && !(/^(https?|socks5):\/\//.test(proxyUrl) && URL.canParse(proxyUrl)))
-    throw invalid(file, `cluster "${name}" has proxy-url ${proxyUrl}, which is no http, https or socks5 URL`)
+    throw invalid(file, `cluster "${name}" has proxy-url ${proxyUrl}, which is not an http, https or socks5 URL`)
   const insecure = value['insecure-skip-tls-verify'] === true
   const ca = await material(entry, 'certificate-authority', `cluster "${name}"`)
   if (insecure && ca !== undefined)
     throw invalid(
       file,
-      `cluster "${name}" has both a certificate authority and insecure-skip-tls-verify; take one away`,
+      `cluster "${name}" has both a certificate authority and insecure-skip-tls-verify; remove one of them`,
     )
   return { server, insecure, ca, proxyUrl, tlsServerName: text(value['tls-server-name']) }
 }
@@ -227,8 +227,7 @@ async function userConnection(
 }
 
 /**
- * Credentials that are fetched. A token or a certificate that stands there beside a plugin wins over it, as for
- * kubectl.
+ * Returns the login of a user. A token or a certificate beside a plugin takes precedence over it, as for kubectl.
  */
 async function loginOf(
   entry: NamedEntry,
@@ -251,7 +250,7 @@ async function loginOf(
   if (provider.name !== 'oidc')
     throw new ClientError(
       'UnsupportedCredentials',
-      `${entry.file}: ${subject} logs in by auth-provider ${String(provider.name)}, which kubectl has given up, too; use its login plugin (exec)`,
+      `${entry.file}: ${subject} logs in by auth-provider ${String(provider.name)}, which kubectl no longer supports; use its login plugin (exec)`,
     )
   const config = isObject(provider.config) ? provider.config : {}
   const [issuer, clientId] = [text(config['idp-issuer-url']), text(config['client-id'])]
@@ -264,12 +263,12 @@ async function loginOf(
     idToken: text(config['id-token']),
     refreshToken: text(config['refresh-token']),
     ca: await material({ ...entry, value: config }, 'idp-certificate-authority', subject),
-    ...(isOnDisk && { keeper: new KubeconfigTokens(entry.file, name, { issuer, clientId }) }),
+    ...(isOnDisk && { store: new KubeconfigTokens(entry.file, name, { issuer, clientId }) }),
   }
   return (clock) => oidcLogin(oidc, clock)
 }
 
-/** What login plugins are told of a cluster that they ask about (ExecCredential `spec.cluster`). */
+/** Returns the cluster that login plugins receive (ExecCredential `spec.cluster`). */
 function clusterInfo({ value }: NamedEntry, reached: Pick<Connection, 'server' | 'ca' | 'insecure'>): JsonObject {
   const {
     'tls-server-name': tlsServerName,
@@ -291,7 +290,7 @@ function clusterInfo({ value }: NamedEntry, reached: Pick<Connection, 'server' |
   }
 }
 
-/** `<field>-data` (base64) wins over the file that `<field>` names. */
+/** Reads `<field>-data` (base64), else the file that `<field>` names. */
 async function material(entry: NamedEntry, field: string, subject: string): Promise<Buffer | undefined> {
   const inline = text(entry.value[`${field}-data`])
   if (inline !== undefined) return Buffer.from(inline, 'base64')

@@ -1,12 +1,12 @@
-// Which proxy leads to a server by the environment, as Go's net/http and so kubectl decides it; NO_PROXY may name CIDR
+// Chooses the proxy for a server from the environment, as Go's net/http and kubectl do; NO_PROXY may contain CIDR
 // blocks, as kubectl allows.
 import { BlockList, isIP } from 'node:net'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The URL of the proxy for a server, from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case; undefined for a
- * direct way.
+ * Returns the URL of the proxy for a server, from `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case; undefined
+ * for a direct connection.
  */
 export function proxyFromEnvironment(server: string, env: Environment): string | undefined {
   const { protocol, hostname, port } = new URL(server)
@@ -40,7 +40,7 @@ function isException(entry: string, { host, port }: { readonly host: string; rea
   const [, name, only] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry)!
   if (only !== undefined && only !== port) return false
   if (isIP(name!) !== 0) return name === host
-  // `example.com` means itself and what is below, `.example.com` and `*.example.com` only what is below.
+  // `example.com` matches itself and its subdomains, `.example.com` and `*.example.com` only the subdomains.
   const domain = name!.replace(/^\*/, '')
   return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`)
 }

@@ -1,4 +1,4 @@
-// The Transport over HTTPS (or plain HTTP, for `kubectl proxy` and the like) on Node's own client, with kept-alive
+// The Transport over HTTPS (or plain HTTP, for `kubectl proxy` and the like) on Node's client, with keep-alive
 // connections.
 import type * as http from 'node:http'
 import * as https from 'node:https'
@@ -16,26 +16,27 @@ import { readJson, readWarnings } from './body.ts'
 import { lines } from './json-lines.ts'
 import { throughSocks } from './socks-agent.ts'
 
-/** An import statement would load all that hangs on it, a WebSocket and fetch among them: 20 ms of every start. */
+/** An import statement would load all its dependencies, WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')
 
-/** How the transport behaves. */
+/** Options of the transport. */
 export interface HttpsTransportOptions {
   readonly clock?: Clock
   /**
-   * An answer must begin, and go on, within this time. Milliseconds; 90,000 when left out (an API server gives up after
-   * 60 s). Watches have no limit.
+   * Idle limit of a response. Milliseconds; 90,000 when left out (an API server gives up after 60 s). Watches have no
+   * limit.
    */
   readonly timeout?: number
   readonly userAgent?: string
 }
 
 /**
- * Idle connections are closed before any server does it: a write on one that is just being closed cannot be repeated.
+ * Idle connections are closed before any server closes them: a write on a connection that is being closed cannot be
+ * retried.
  */
 const kept: http.AgentOptions = { keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 64, timeout: 50_000 }
 
-/** A request whose body and answer are bytes, of any length. */
+/** A request with bodies of bytes, of any length. */
 export interface ByteRequest extends Pick<
   ApiRequest,
   'method' | 'path' | 'query' | 'accept' | 'contentType' | 'signal'
@@ -44,7 +45,7 @@ export interface ByteRequest extends Pick<
   readonly body?: AsyncIterable<Uint8Array>
 }
 
-/** Its answer, of any status. */
+/** The response, of any status. */
 export interface ByteResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -62,13 +63,13 @@ interface Shared {
   readonly userAgent: string
 }
 
-/** Speaks to the server of a {@link Connection}. */
+/** Sends requests to the server of a {@link Connection}. */
 export class HttpsTransport implements Transport {
   readonly address: string
   readonly #shared: Shared
   readonly #who: Impersonation | undefined
 
-  /** A transport to where a connection leads. */
+  /** Creates a transport for a connection. */
   constructor(connection: Connection, options?: HttpsTransportOptions)
   /** @internal for `as` */
   constructor(shared: Shared, options: undefined, who: Impersonation)
@@ -82,7 +83,7 @@ export class HttpsTransport implements Transport {
     return new HttpsTransport(this.#shared, undefined, who)
   }
 
-  /** The same server with a login of its own: nothing that this transport would show is shown. */
+  /** Returns a transport to the same server with another login; the credentials of this transport are not sent. */
   withLogin(login: (clock: Clock) => Login): Transport {
     const { server, ca, insecure, tlsServerName, proxyUrl, namespace } = this.#shared.connection
     const connection: Connection = { server, ca, insecure, tlsServerName, proxyUrl, namespace, login }
@@ -90,26 +91,26 @@ export class HttpsTransport implements Transport {
   }
 
   async request(request: ApiRequest): Promise<ApiResponse> {
-    const answer = await this.#send(request, this.#shared.timeout)
-    return readAnswer(answer, this.#describe(request))
+    const response = await this.#send(request, this.#shared.timeout)
+    return readResponse(response, this.#describe(request))
   }
 
   async watch(
     request: ApiRequest,
   ): Promise<{ readonly events: AsyncIterable<WatchEvent> } | { readonly refused: ApiResponse }> {
-    const answer = await this.#send(request, 0)
-    if (answer.statusCode !== 200) return { refused: await readAnswer(answer, this.#describe(request)) }
-    return { events: readEvents(answer, this.#describe(request)) }
+    const response = await this.#send(request, 0)
+    if (response.statusCode !== 200) return { refused: await readResponse(response, this.#describe(request)) }
+    return { events: readEvents(response, this.#describe(request)) }
   }
 
   /**
-   * Exchanges bytes with a path that is no resource. Without a time limit: pass a signal.
+   * Sends and receives bytes, for paths that are not resources. Has no time limit: pass a signal.
    * Throws ClientError `ConnectionFailed`, and what `body` throws.
    */
   async exchange(request: ByteRequest): Promise<ByteResponse> {
     const what = this.#describe(request)
-    const answer = await this.#send(request, 0, request.body)
-    return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: readBytes(answer, what) }
+    const response = await this.#send(request, 0, request.body)
+    return { status: response.statusCode ?? 0, headers: headersOf(response), body: readBytes(response, what) }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -117,8 +118,7 @@ export class HttpsTransport implements Transport {
   }
 
   /**
-   * Nothing was done for a request that was answered 401: with other credentials it may be sent again, if its body is
-   * still there.
+   * A request with a 401 response had no effect: it is sent again with new credentials, unless its body was consumed.
    */
   async #send(
     request: ApiRequest | ByteRequest,
@@ -127,9 +127,9 @@ export class HttpsTransport implements Transport {
   ): Promise<http.IncomingMessage> {
     const { credentials } = this.#shared
     const shown = await credentials.present()
-    const answer = await this.#sendWith(shown, request, timeout, bytes)
-    if (answer.statusCode !== 401 || !credentials.refused(shown) || bytes !== undefined) return answer
-    answer.resume()
+    const response = await this.#sendWith(shown, request, timeout, bytes)
+    if (response.statusCode !== 401 || !credentials.refused(shown) || bytes !== undefined) return response
+    response.resume()
     return this.#sendWith(await credentials.present(), request, timeout)
   }
 
@@ -173,13 +173,13 @@ export class HttpsTransport implements Transport {
         },
         resolve,
       )
-      // Without a limit of its own the socket's (for idle connections) must not end a watch.
-      if (timeout > 0) sent.on('timeout', () => sent.destroy(new Error(`no answer within ${timeout / 1000} s`)))
+      // The socket's limit for idle connections must not end a watch.
+      if (timeout > 0) sent.on('timeout', () => sent.destroy(new Error(`no response within ${timeout / 1000} s`)))
       sent.on('error', (error) =>
         reject(request.signal?.aborted ? (request.signal.reason as Error) : this.#failed(request, error)),
       )
       if (bytes === undefined) return void sent.end(body)
-      // The answer may come before the body has been read; then nobody wants the rest.
+      // The response may arrive before the body was read; the rest is not needed then.
       sent.once('continue', () => {
         const source = Readable.from(bytes)
         sent.once('response', () => source.destroy())
@@ -233,46 +233,46 @@ function agentFor(connection: Connection, isPlain: boolean): http.Agent {
   return isPlain ? new plainHttp.Agent(common) : new https.Agent({ ...common, ...trust })
 }
 
-async function readAnswer(answer: http.IncomingMessage, what: string): Promise<ApiResponse> {
+async function readResponse(response: http.IncomingMessage, what: string): Promise<ApiResponse> {
   const chunks: Buffer[] = []
   try {
-    for await (const chunk of answer) chunks.push(chunk as Buffer)
+    for await (const chunk of response) chunks.push(chunk as Buffer)
   } catch (error) {
     throw connectionFailed(what, error as Error)
   }
   const text = Buffer.concat(chunks).toString('utf8')
-  const headers = headersOf(answer)
+  const headers = headersOf(response)
   const isJson = (headers['content-type'] ?? '').includes('json')
   return {
-    status: answer.statusCode ?? 0,
+    status: response.statusCode ?? 0,
     headers,
     body: isJson && text !== '' ? parseBody(text, what) : text,
-    warnings: readWarnings(answer.headersDistinct['warning'] ?? []),
+    warnings: readWarnings(response.headersDistinct['warning'] ?? []),
   }
 }
 
-function headersOf(answer: http.IncomingMessage): Record<string, string> {
+function headersOf(response: http.IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(answer.headers))
+  for (const [name, value] of Object.entries(response.headers))
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
   return headers
 }
 
-async function* readBytes(answer: http.IncomingMessage, what: string): AsyncGenerator<Uint8Array, void, undefined> {
+async function* readBytes(response: http.IncomingMessage, what: string): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    yield* answer as AsyncIterable<Buffer>
+    yield* response as AsyncIterable<Buffer>
   } catch (error) {
     throw connectionFailed(what, error as Error)
   }
 }
 
-async function* readEvents(answer: http.IncomingMessage, what: string): AsyncGenerator<WatchEvent, void, undefined> {
+async function* readEvents(response: http.IncomingMessage, what: string): AsyncGenerator<WatchEvent, void, undefined> {
   try {
-    for await (const line of lines(answer)) yield parseBody(line, what) as unknown as WatchEvent
+    for await (const line of lines(response)) yield parseBody(line, what) as unknown as WatchEvent
   } catch (error) {
     throw error instanceof ClientError ? error : connectionFailed(what, error as Error)
   } finally {
-    answer.destroy()
+    response.destroy()
   }
 }
 
@@ -280,7 +280,9 @@ function parseBody(text: string, what: string): JsonValue {
   try {
     return readJson(text)
   } catch (cause) {
-    throw new ClientError('InvalidResponse', `${what}: the answer is not JSON (${(cause as Error).message})`, { cause })
+    throw new ClientError('InvalidResponse', `${what}: the response is not JSON (${(cause as Error).message})`, {
+      cause,
+    })
   }
 }
 

@@ -1,8 +1,9 @@
-// Watch streams: one JSON text per line.
+// Watch streams: one JSON value per line.
 import { StringDecoder } from 'node:string_decoder'
 
 /**
- * The lines of a byte stream, without empty ones. Splits on newline bytes, so characters that span chunks stay whole.
+ * Yields the lines of a byte stream, without empty ones. Splits on newline bytes, so characters that span chunks stay
+ * whole.
  */
 export async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8')

@@ -8,7 +8,7 @@ import { connectThrough } from './socks.ts'
 
 type Done = (error: Error | null, socket?: Duplex) => void
 
-/** The agent, which from now on connects through the proxy; `secure`: what it asks for speaks TLS. */
+/** Makes an agent connect through the proxy and returns it; `secure`: its connections use TLS. */
 export function throughSocks(agent: Agent, proxy: URL, secure: boolean): Agent {
   const open = async (options: ConnectionOptions, done: Done): Promise<void> => {
     let socket: Socket

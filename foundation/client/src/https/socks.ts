@@ -1,9 +1,9 @@
-// Connections through a SOCKS5 proxy (RFC 1928; user and password by RFC 1929). The proxy looks names up, as Go's
-// net/http lets it.
+// Connections through a SOCKS5 proxy (RFC 1928; user and password by RFC 1929). The proxy resolves names, as with Go's
+// net/http.
 import { connect, isIP } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** Milliseconds that a proxy may take for all its answers. */
+/** Time limit for all responses of a proxy. Milliseconds. */
 const patience = 30_000
 
 const refusals: Readonly<Record<number, string>> = {
@@ -23,7 +23,7 @@ const refusals: Readonly<Record<number, string>> = {
  */
 export async function connectThrough(proxy: URL, host: string, port: number): Promise<Socket> {
   const socket = connect(Number(proxy.port || 1080), proxy.hostname.replace(/^\[(.*)\]$/, '$1'))
-  socket.setTimeout(patience, () => socket.destroy(new Error('the proxy gave no answer in time')))
+  socket.setTimeout(patience, () => socket.destroy(new Error('the proxy did not respond in time')))
   try {
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     await negotiate(socket, proxy)
@@ -44,13 +44,13 @@ async function negotiate(socket: Socket, proxy: URL): Promise<void> {
   const [user, password] = [decodeURIComponent(proxy.username), decodeURIComponent(proxy.password)]
   socket.write(Buffer.from(user === '' ? [5, 1, 0] : [5, 2, 0, 2]))
   const [version, method] = await read(socket, 2)
-  if (version !== 5) throw new Error('it speaks no SOCKS5')
+  if (version !== 5) throw new Error('it does not speak SOCKS5')
   if (method === 0) return
-  if (method !== 2 || user === '') throw new Error('it wants another authentication')
+  if (method !== 2 || user === '') throw new Error('it requires another authentication method')
   const [name, secret] = [Buffer.from(user), Buffer.from(password)]
   socket.write(Buffer.concat([Buffer.from([1, name.length]), name, Buffer.from([secret.length]), secret]))
   const [, status] = await read(socket, 2)
-  if (status !== 0) throw new Error('it does not take the user and password')
+  if (status !== 0) throw new Error('it rejected the user and password')
 }
 
 function addressOf(host: string): number[] {
@@ -73,7 +73,7 @@ function bytesOf(address: string): number[] {
   })
 }
 
-/** So many bytes; what comes after them stays in the socket. */
+/** Reads `length` bytes; later ones stay in the socket. */
 function read(socket: Socket, length: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const take = (): void => {

@@ -1,17 +1,17 @@
-// Notices connections that died without a word: a watch on which nothing arrives for too long is given up and opened
-// again.
+// Detects dead connections: a watch on which nothing arrives for too long is closed and opened again.
 import type { Clock } from '@fairlead/kube'
 
 /**
- * A real server sends a bookmark about every minute; once it has, this long a silence means that the connection is
- * dead. Milliseconds.
+ * A real server sends a bookmark about every minute; after the first one, this long a silence means that the connection
+ * is dead. Milliseconds.
  */
 const bookmarkSilence = 150_000
-/** How much later than asked for a server may end a watch. Milliseconds. */
+/** Allowed delay of a server in ending a watch at its timeout. Milliseconds. */
 const grace = 10_000
 
 /**
- * Aborts its signal when a stream falls silent, or when the outer signal aborts. Dispose it when the stream has ended.
+ * Aborts its signal when a stream is idle for too long, or when the outer signal aborts. Dispose it when the stream has
+ * ended.
  */
 export class IdleGuard implements Disposable {
   readonly #clock: Clock
@@ -23,7 +23,7 @@ export class IdleGuard implements Disposable {
   #timer: Disposable
   #fired = false
 
-  /** `timeout`: after so many milliseconds the server ends the stream by itself. */
+  /** `timeout`: milliseconds after which the server ends the stream. */
   constructor(clock: Clock, timeout: number, outer: AbortSignal) {
     this.#clock = clock
     this.#outer = outer
@@ -39,18 +39,18 @@ export class IdleGuard implements Disposable {
     return this.#controller.signal
   }
 
-  /** The stream fell silent and was given up. */
+  /** Reports whether the stream was closed because it was idle. */
   get fired(): boolean {
     return this.#fired
   }
 
-  /** Something arrived. */
+  /** Records that data arrived. */
   alive(bookmark: boolean): void {
     this.#last = this.#clock.monotonic()
     if (bookmark && this.#limit > bookmarkSilence) this.#rearm(bookmarkSilence)
   }
 
-  /** From now on the stream is one that the server ends after so many milliseconds. */
+  /** Sets the milliseconds after which the server ends the stream from now on. */
   within(timeout: number): void {
     this.#rearm(timeout + grace)
   }

@@ -1,5 +1,4 @@
-// Listing and watching one scope, one request at a time. The reflector drives it; tests put a scripted one in its
-// place.
+// Lists and watches one scope, one request at a time. The reflector drives it; tests use a scripted one.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, StatusError } from '@fairlead/kube'
 import { statusErrorOf } from '../response.ts'
@@ -10,7 +9,7 @@ import type { ListOptions, ListPage } from '../options.ts'
 import { collectionPath, scopeQuery } from '../request-path.ts'
 import type { ApiRequest, Transport, WatchEvent } from '../transport.ts'
 
-/** A page that is asked for. */
+/** The request for one page. */
 export interface PageRequest {
   /** Objects at most; 0 for all of them. */
   readonly limit: number
@@ -18,17 +17,17 @@ export interface PageRequest {
   readonly continue: string | undefined
 }
 
-/** A watch that is asked for. */
+/** The request for a watch. */
 export interface WatchRequest {
   /** Changes after this revision; with `initialEvents` the state first ('' then). */
   readonly resourceVersion: string
-  /** The server ends the watch after so many seconds. */
+  /** Seconds after which the server ends the watch. */
   readonly timeoutSeconds: number
-  /** Ask for the state as ADDED events, ended by a bookmark (WatchList, KEP-3157). */
+  /** Requests the state as ADDED events, ended by a bookmark (WatchList, KEP-3157). */
   readonly initialEvents: boolean
 }
 
-/** Where a reflector gets objects from. Both throw StatusError for what the server refuses. */
+/** The source of a reflector's objects. Both methods throw StatusError for errors of the server. */
 export interface ListWatch<T extends KubeObject> {
   list(request: PageRequest, signal?: AbortSignal): Promise<ListPage<T>>
   watch(request: WatchRequest, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>>
@@ -46,7 +45,7 @@ const metadataTypes = {
   watch: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json',
 }
 
-/** The {@link ListWatch} of a kind and scope over a client. */
+/** Returns the {@link ListWatch} of a kind and scope over a client. */
 export function listWatchOf<T extends KubeObject>(
   client: ListClient,
   kind: KindLike<T>,
@@ -83,17 +82,17 @@ export function listWatchOf<T extends KubeObject>(
         accept: options.metadataOnly ? metadataTypes.watch : undefined,
         signal,
       }
-      const answer = await client.transport.watch(sent)
-      if ('events' in answer) return answer.events
+      const response = await client.transport.watch(sent)
+      if ('events' in response) return response.events
       throw (
-        statusErrorOf(answer.refused) ??
-        new ClientError('InvalidResponse', `The watch of ${kind.kind} was answered with ${answer.refused.status}`)
+        statusErrorOf(response.refused) ??
+        new ClientError('InvalidResponse', `The watch of ${kind.kind} returned status ${response.refused.status}`)
       )
     },
   }
 }
 
-/** What an `ERROR` event says. */
+/** Returns the error of an `ERROR` event. */
 export function errorOfEvent(event: WatchEvent): StatusError {
   const body = asJson(event.object)
   const code = typeof body.code === 'number' ? body.code : 500

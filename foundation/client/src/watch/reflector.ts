@@ -1,5 +1,5 @@
-// The watch state machine: keeps a listener told of everything in a scope, through anything that networks and servers
-// do. Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
+// The watch state machine: reports every change in a scope to a listener, through all failures of networks and servers.
+// Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
 import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { isNoSuchResource } from '../response.ts'
@@ -12,16 +12,16 @@ import { errorOfEvent } from './list-watch.ts'
 import type { ListWatch } from './list-watch.ts'
 import type { InterruptionReason, ReflectorEvent } from './reflector-event.ts'
 
-/** Where a reflector stands. */
+/** The state of a reflector. */
 export type ReflectorState =
-  /** Nothing is known, or what was known has expired: everything must be read. */
+  /** Nothing is known, or it has expired: the whole scope must be listed. */
   | { readonly name: 'Empty' }
-  /** Pages are being read; those before `next` have been told as `listed`. */
+  /** Pages are being read; those before `next` have been reported as `listed`. */
   | { readonly name: 'Listing'; readonly next: string | undefined; readonly limit: number }
-  /** Everything up to `resourceVersion` has been told; changes are followed from there. */
+  /** Everything up to `resourceVersion` has been reported; the watch continues from there. */
   | { readonly name: 'Watching'; readonly resourceVersion: string }
 
-/** What a reflector is made of. */
+/** Options of a reflector. */
 export interface ReflectorOptions<T extends KubeObject> {
   readonly source: ListWatch<T>
   readonly listener: (event: ReflectorEvent<T>) => void
@@ -29,33 +29,32 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: () => number
   /** Objects per page; 500 when left out (as client-go), 0 for all at once. */
   readonly pageSize?: number
-  /** Ask for streaming lists and fall back to pages when the server does not offer them. */
+  /** Request streaming lists and fall back to pages when the server does not support them. */
   readonly streaming?: boolean
 }
 
 /** A watch is ended by the server after 290 s (as kube-rs asks), plus up to a quarter so that watches spread out. */
 const watchSeconds = 290
-/** A watch that ended sooner than this without an event was not really open: wait before the next. Milliseconds. */
+/** A watch that ended sooner than this without an event counts as failed: wait before the next. Milliseconds. */
 const shortWatch = 1000
-/** A streaming list that broke so often is too much for the server, or for something between: pages are smaller. */
+/** After so many broken streaming lists, fall back to pages, which are smaller. */
 const streamAttempts = 2
 /**
- * A streaming list on which nothing arrives for so long is not one: old servers ignore the request for it.
- * Milliseconds.
+ * A streaming list that is idle for so long is none: old servers ignore the request for it. Milliseconds.
  */
 const streamSilence = 10_000
 /** Waits between failed attempts, milliseconds (client-go: 0.8 s to 30 s). */
 const retryWaits = { base: 800, cap: 30_000, jitter: 1 }
-/** Waits while the kind is absent or forbidden: somebody has to act first, and `wake()` tells when. */
-const standstillWaits = { base: 2000, cap: 15_000, jitter: 0.5 }
-/** Refusals of a watch that say nothing against its revision. */
+/** Waits while the kind is absent or forbidden: a user has to act first; `wake()` ends the wait. */
+const blockedWaits = { base: 2000, cap: 15_000, jitter: 0.5 }
+/** Status codes of a refused watch that do not invalidate its revision. */
 const passing: ReadonlySet<number> = new Set([401, 403, 429, 503])
 
-/** Follows one scope. */
+/** Lists and watches one scope. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>
   readonly #retries: Backoff
-  readonly #standstill: Backoff
+  readonly #blocked: Backoff
   #state: ReflectorState = { name: 'Empty' }
   #streaming: boolean
   /** Streaming lists that broke before they were complete. */
@@ -63,20 +62,20 @@ export class Reflector<T extends KubeObject> {
   #interrupted = false
   #wakers: (() => void)[] = []
 
-  /** Lists and watches nothing before `run`. */
+  /** Sends no request before `run`. */
   constructor(options: ReflectorOptions<T>) {
     this.#options = options
     this.#streaming = options.streaming ?? false
     this.#retries = new Backoff({ ...retryWaits, random: options.random })
-    this.#standstill = new Backoff({ ...standstillWaits, random: options.random })
+    this.#blocked = new Backoff({ ...blockedWaits, random: options.random })
   }
 
-  /** Where it stands now. */
+  /** The current state. */
   get state(): ReflectorState['name'] {
     return this.#state.name
   }
 
-  /** Follows the scope until `signal` aborts; then resolves. Call it once. */
+  /** Lists and watches until `signal` aborts; then resolves. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -89,8 +88,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Ends a wait between attempts: something happened that may make the next one succeed (a CRD appeared, a rule was
-   * granted).
+   * Ends a wait between attempts: the next one may succeed now (a CRD was created, a rule was granted).
    */
   wake(): void {
     for (const waker of this.#wakers.splice(0)) waker()
@@ -115,53 +113,53 @@ export class Reflector<T extends KubeObject> {
     const page = await this.#options.source.list({ limit: state.limit, continue: state.next }, signal)
     signal.throwIfAborted()
     if (state.next === undefined) this.#options.listener({ type: 'listing' })
-    const last = await this.#tellPieces(page.items, signal)
+    const last = await this.#emitChunks(page.items, signal)
     if (page.next !== undefined) {
       this.#options.listener({ type: 'listed', objects: last })
       return { ...state, next: page.next }
     }
-    this.#tellAll(last, page.resourceVersion)
+    this.#emitReplaced(last, page.resourceVersion)
     return { name: 'Watching', resourceVersion: page.resourceVersion }
   }
 
-  /** Tells all but the last piece; between pieces others get a turn. */
-  async #tellPieces(objects: readonly T[], signal: AbortSignal): Promise<readonly T[]> {
-    let told = 0
-    for (; objects.length - told > chunkSize; told += chunkSize) {
-      this.#options.listener({ type: 'listed', objects: objects.slice(told, told + chunkSize) })
+  /** Emits all but the last chunk as `listed`, yielding to the event loop in between; returns the last chunk. */
+  async #emitChunks(objects: readonly T[], signal: AbortSignal): Promise<readonly T[]> {
+    let emitted = 0
+    for (; objects.length - emitted > chunkSize; emitted += chunkSize) {
+      this.#options.listener({ type: 'listed', objects: objects.slice(emitted, emitted + chunkSize) })
       await yieldToEventLoop()
       signal.throwIfAborted()
     }
-    return told === 0 ? objects : objects.slice(told)
+    return emitted === 0 ? objects : objects.slice(emitted)
   }
 
-  /** WatchList: the state arrives as events, and the same stream goes on with the changes. */
+  /** WatchList: the state arrives as events, and the same stream continues with the changes. */
   async #streamList(signal: AbortSignal): Promise<ReflectorState> {
     let gathered: T[] = []
     let listed = false
-    const tellGathered = (): void => {
+    const emitGathered = (): void => {
       if (gathered.length > 0) this.#options.listener({ type: 'listed', objects: gathered })
       gathered = []
     }
     try {
       this.#options.listener({ type: 'listing' })
       const next = await this.#follow('', true, signal, (event) => {
-        if (listed) return this.#tell(event)
+        if (listed) return this.#emit(event)
         if (event.type === 'BOOKMARK') {
           if (event.object.metadata.annotations?.['k8s.io/initial-events-end'] !== 'true') return undefined
           listed = true
           this.#brokenStreams = 0
           const resourceVersion = event.object.metadata.resourceVersion ?? ''
-          this.#tellAll(gathered, resourceVersion)
+          this.#emitReplaced(gathered, resourceVersion)
           return resourceVersion
         }
         if (event.type === 'DELETED') {
-          tellGathered()
+          emitGathered()
           this.#options.listener({ type: 'deleted', object: event.object as T })
-        } else if (gathered.push(event.object as T) >= chunkSize) tellGathered()
+        } else if (gathered.push(event.object as T) >= chunkSize) emitGathered()
         return undefined
       })
-      // The stream ended, or fell silent, before the state was complete: the server does not know what was asked of it.
+      // The stream ended or was idle before the state was complete: the server does not support streaming lists.
       if (!listed) this.#streaming = false
       return next
     } catch (error) {
@@ -174,10 +172,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   #watchFrom(resourceVersion: string, signal: AbortSignal): Promise<ReflectorState> {
-    return this.#follow(resourceVersion, false, signal, (event) => this.#tell(event))
+    return this.#follow(resourceVersion, false, signal, (event) => this.#emit(event))
   }
 
-  /** Reads one watch to its end. `take` tells an event and gives the revision reached, if the event reached one. */
+  /** Reads one watch to its end. `take` emits an event and returns the revision that it reached, if any. */
   async #follow(
     from: string,
     initialEvents: boolean,
@@ -213,13 +211,13 @@ export class Reflector<T extends KubeObject> {
     return reached === '' ? { name: 'Empty' } : { name: 'Watching', resourceVersion: reached }
   }
 
-  #tellAll(objects: readonly T[], resourceVersion: string): void {
+  #emitReplaced(objects: readonly T[], resourceVersion: string): void {
     this.#interrupted = false
-    this.#standstill.reset()
+    this.#blocked.reset()
     this.#options.listener({ type: 'replaced', objects, resourceVersion })
   }
 
-  #tell(event: WatchEvent): string | undefined {
+  #emit(event: WatchEvent): string | undefined {
     const resourceVersion = event.object.metadata.resourceVersion
     this.#retries.reset()
     if (event.type === 'BOOKMARK') this.#options.listener({ type: 'current', resourceVersion: resourceVersion ?? '' })
@@ -229,7 +227,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #resume(): void {
-    this.#standstill.reset()
+    this.#blocked.reset()
     if (!this.#interrupted) return
     this.#interrupted = false
     this.#options.listener({ type: 'resumed' })
@@ -238,28 +236,27 @@ export class Reflector<T extends KubeObject> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     const expired = isExpired(error)
     if (this.#state.name === 'Listing') {
-      // A token that expired while paging: large lists on busy servers only come through in one piece.
+      // A continue token expired: large lists on busy servers only succeed as one page.
       this.#state =
         expired && this.#state.next !== undefined ? { name: 'Listing', next: undefined, limit: 0 } : { name: 'Empty' }
     } else if (this.#state.name === 'Watching' && error instanceof StatusError && !passing.has(error.code)) {
-      // The server will not go on from here (410, a revision from its future, an internal error): only a new list
-      // helps.
+      // The server cannot continue from here (410, a revision from its future, an internal error): list again.
       this.#state = { name: 'Empty' }
     }
     if (expired && this.#retries.failures === 0) {
-      // The first 410 in a row is the normal end of an old watch; a second one without any event between is a server in
-      // trouble.
+      // The first 410 in a row is the normal end of an old watch; a second one without an event in between is a
+      // failure.
       this.#retries.next()
       return
     }
     const reason = interruptionOf(error)
-    const retryIn = reason === 'Failed' ? Math.max(this.#retries.next(), retryAfter(error)) : this.#standstill.next()
+    const retryIn = reason === 'Failed' ? Math.max(this.#retries.next(), retryAfter(error)) : this.#blocked.next()
     this.#interrupted = true
     this.#options.listener({ type: 'interrupted', reason, error, retryIn })
     await this.#pause(retryIn, signal)
   }
 
-  /** Waits, or less when woken. Resolves early when the signal aborts. */
+  /** Waits `ms` milliseconds, or until woken. Resolves early when the signal aborts. */
   #pause(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
@@ -282,13 +279,13 @@ function interruptionOf(error: unknown): InterruptionReason {
   return 'Failed'
 }
 
-/** Milliseconds that the server asked for. */
+/** Returns the milliseconds of the server's `Retry-After`. */
 function retryAfter(error: unknown): number {
   return error instanceof StatusError ? (error.status.details?.retryAfterSeconds ?? 0) * 1000 : 0
 }
 
 /**
- * Refusals that mean "no streaming lists here", not "nothing here": 422 of an old server, 400 of a proxy, 500 of one on
+ * Reports whether an error means that streaming lists are not supported: 422 of an old server, 400 of a proxy, 500 with
  * etcd 3.4.
  */
 function refusesStreaming(error: unknown): boolean {

@@ -1,32 +1,33 @@
-// A copy of a scope's state with what changed: the reflector's protocol turned into changes, and those into an async
-// iterable.
+// Caches the state of a scope: turns the reflector's events into changes, and changes into an async iterable.
 import type { KubeObject } from '@fairlead/kube'
 import type { Reflector } from './reflector.ts'
 import type { InterruptionReason, ReflectorEvent } from './reflector-event.ts'
 
-/** What changed, and what to do about it. */
+/** One change of the cache. */
 export type WatchChange<T extends KubeObject> =
-  /** The object is new, or new to you. */
+  /** The object was created, or seen for the first time. */
   | { readonly type: 'added'; readonly object: T }
-  /** The object took the place of `previous`. */
+  /** The object replaced `previous`. */
   | { readonly type: 'changed'; readonly object: T; readonly previous: T }
-  /** The object is gone; `object` is its last state as the server told it, `previous` as you were told before. */
+  /**
+   * The object was deleted; `object` is its last state as the server reported it, `previous` the state reported before.
+   */
   | { readonly type: 'removed'; readonly object: T; readonly previous: T }
-  /** All changes that lead to the present state have been told: what you have not been told of does not exist. */
+  /** All changes up to the current state have been reported: objects that were not reported do not exist. */
   | { readonly type: 'synced'; readonly resourceVersion: string }
-  /** What you know may be out of date; go on with it, but take nothing for gone. */
+  /** The cache may be stale; continue with it, but treat missing objects as unknown. */
   | { readonly type: 'interrupted'; readonly reason: InterruptionReason; readonly error: unknown }
 
-/** Key of an object in the maps of views and caches: `namespace/name`, or `name`. */
+/** Returns the key of an object in caches: `namespace/name`, or `name`. */
 export function objectKey(object: KubeObject): string {
   const { namespace, name } = object.metadata
   return namespace ? `${namespace}/${name}` : name!
 }
 
-/** Keeps the copy and computes the changes. A relist gives only the differences, told by resourceVersion. */
+/** Holds the objects and computes the changes. A relist yields only the differences, found by resourceVersion. */
 export class WatchCache<T extends KubeObject> {
   readonly objects: Map<string, T> = new Map()
-  /** Keys that a list under way has named, where there may be others to take out after it. */
+  /** Keys that the current list contained, where others may have to be removed after it. */
   #listed: Set<string> | undefined
   readonly #changed: (change: WatchChange<T>) => void
 
@@ -34,8 +35,8 @@ export class WatchCache<T extends KubeObject> {
     this.#changed = changed
   }
 
-  /** Takes one event of a reflector. */
-  take(event: ReflectorEvent<T>): void {
+  /** Applies one event of a reflector. */
+  apply(event: ReflectorEvent<T>): void {
     switch (event.type) {
       case 'listing':
         this.#listed = this.objects.size === 0 ? undefined : new Set()
@@ -67,7 +68,7 @@ export class WatchCache<T extends KubeObject> {
     this.#changed({ type: 'added', object })
   }
 
-  /** Without a last state the one before is the last. */
+  /** Uses the previous state where the last one is unknown. */
   #remove(key: string, last?: T): void {
     const previous = this.objects.get(key)
     if (previous === undefined) return
@@ -93,7 +94,7 @@ export class WatchCache<T extends KubeObject> {
   }
 }
 
-/** Two states of one object are the same version: nothing happened in between. */
+/** Reports whether two states of an object are the same version. */
 export function isSameVersion(one: KubeObject, other: KubeObject): boolean {
   return (
     one === other ||
@@ -101,7 +102,7 @@ export function isSameVersion(one: KubeObject, other: KubeObject): boolean {
   )
 }
 
-/** Runs a reflector for as long as someone takes its changes. */
+/** Runs a reflector while its changes are consumed. */
 export async function* watchChanges<T extends KubeObject>(
   reflector: (listener: (event: ReflectorEvent<T>) => void) => Reflector<T>,
   signal?: AbortSignal,
@@ -115,13 +116,13 @@ export async function* watchChanges<T extends KubeObject>(
     waiting?.()
     waiting = undefined
   }
-  const view = new WatchCache<T>((change) => {
+  const cache = new WatchCache<T>((change) => {
     changes.push(change)
     wake()
   })
   signal?.addEventListener('abort', abort, { once: true })
   stop.signal.addEventListener('abort', wake, { once: true })
-  const running = reflector((event) => view.take(event)).run(stop.signal)
+  const running = reflector((event) => cache.apply(event)).run(stop.signal)
   try {
     while (!stop.signal.aborted) {
       const batch = changes

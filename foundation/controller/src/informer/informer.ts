@@ -179,7 +179,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 
   #hear(event: ReflectorEvent<T>): void {
-    this.#view.take(event)
+    this.#view.apply(event)
     if (event.type === 'interrupted' && event.reason !== 'Failed') this.#enter(event.reason, event.error)
     // A connection that broke leaves the cache complete, only old.
     else if (event.type === 'interrupted') this.#error = event.error

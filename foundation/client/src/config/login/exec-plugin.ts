@@ -16,14 +16,14 @@ export interface ExecPlugin {
   readonly env: readonly { readonly name: string; readonly value: string }[]
   readonly installHint?: string
   readonly interactiveMode: 'Never' | 'IfAvailable' | 'Always'
-  /** What the plugin is told of the cluster, with `provideClusterInfo`. */
+  /** The cluster that the plugin receives, with `provideClusterInfo`. */
   readonly cluster?: JsonObject
 }
 
 const versionWithDefault = 'client.authentication.k8s.io/v1beta1'
 const versions: ReadonlySet<string> = new Set(['client.authentication.k8s.io/v1', versionWithDefault])
 
-/** Reads the field `exec`. `file` is the kubeconfig that it stands in. Throws Error with what is wrong. */
+/** Reads the field `exec`. `file` is the kubeconfig that contains it. Throws Error for an invalid field. */
 export function readExecPlugin(value: JsonObject, file: string, cluster: JsonObject): ExecPlugin {
   const { apiVersion, command, args, env, installHint, provideClusterInfo } = value
   // The older version has a default, the newer one has none (KEP-541).
@@ -37,7 +37,7 @@ export function readExecPlugin(value: JsonObject, file: string, cluster: JsonObj
     )
   return {
     apiVersion,
-    // As kubectl: a path is meant from the kubeconfig's folder, a name is looked up in PATH.
+    // As kubectl: a path is relative to the kubeconfig's folder, a name is looked up in PATH.
     command: /[/\\]/.test(command) ? path.resolve(path.dirname(file), command) : command,
     args: Array.isArray(args) ? args.map(String) : [],
     env: Array.isArray(env)
@@ -52,7 +52,7 @@ export function readExecPlugin(value: JsonObject, file: string, cluster: JsonObj
   }
 }
 
-/** A login that runs the plugin whenever its credentials have run out, or are not accepted. */
+/** Returns a login that runs the plugin whenever its credentials have expired or were not accepted. */
 export function execLogin(plugin: ExecPlugin, clock: Clock): Login {
   return new FetchedLogin(async () => credentialsOf(await run(plugin), plugin, clock), clock)
 }

@@ -1,7 +1,7 @@
-// Credentials that are fetched and run out: from plugins, identity providers, the API server itself.
+// Credentials that are fetched and expire: from plugins, identity providers, the API server.
 import type { Clock } from '@fairlead/kube'
 
-/** What a request shows. */
+/** Credentials of a request. */
 export interface LoginCredentials {
   /** Bearer token. */
   readonly token?: string
@@ -10,28 +10,28 @@ export interface LoginCredentials {
   readonly key?: string
 }
 
-/** Where credentials come from. */
+/** A source of credentials. */
 export interface Login {
-  /** Credentials that are good now. Throws ClientError `CredentialsFailed` when there are none to be had. */
+  /** Returns valid credentials. Throws ClientError `CredentialsFailed` when there are none. */
   credentials(): Promise<LoginCredentials>
-  /** The server did not accept these: the next ones must be others. */
+  /** Invalidates credentials that the server did not accept. */
   refused(credentials: LoginCredentials): void
 }
 
-/** Credentials and how long they may be used, in milliseconds from now; for ever when undefined. */
+/** Credentials and their lifetime, in milliseconds from now; unlimited when undefined. */
 export interface FetchedCredentials {
   readonly credentials: LoginCredentials
   readonly usableFor: number | undefined
 }
 
-/** Fetches credentials when they are needed, once for all who ask meanwhile, and keeps them while they are good. */
+/** Fetches credentials on demand, once for all concurrent callers, and caches them while they are valid. */
 export class FetchedLogin implements Login {
   readonly #fetch: () => Promise<FetchedCredentials>
   readonly #clock: Clock
   #kept: { readonly credentials: LoginCredentials; readonly until: number } | undefined
   #fetching: Promise<LoginCredentials> | undefined
 
-  /** Credentials from `fetch`, kept until they run out or are refused. */
+  /** Creates a login that caches the credentials of `fetch` until they expire or are refused. */
   constructor(fetch: () => Promise<FetchedCredentials>, clock: Clock) {
     this.#fetch = fetch
     this.#clock = clock

@@ -1,5 +1,4 @@
-// Login by OpenID Connect as kubeconfig's auth-provider `oidc` has it: an id token, and a refresh token that gives the
-// next one.
+// Login by OpenID Connect as kubeconfig's auth-provider `oidc`: an id token, and a refresh token for the next one.
 import * as https from 'node:https'
 import { asJson, parseJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
@@ -18,31 +17,31 @@ export interface OidcProvider {
   readonly refreshToken?: string
   /** Certificates to trust at the issuer (PEM); those of the system when left out. */
   readonly ca?: Buffer
-  /** Where tokens are shared with other processes; in this process only when left out. */
-  readonly keeper?: TokenStore
+  /** Shares tokens with other processes; they stay in this process when left out. */
+  readonly store?: TokenStore
 }
 
-/** An id token is not used any more when it has less left. Milliseconds. */
+/** An id token is renewed when its remaining lifetime is shorter. Milliseconds. */
 const least = 10_000
-/** A provider must answer within this time. Milliseconds. */
+/** Time limit for a response of the provider. Milliseconds. */
 const timeout = 30_000
 
 /** `node:http` only where it is needed, as in the transport. */
 const plainHttp = process.getBuiltinModule('node:http')
 
 /**
- * A login with the provider's id token, refreshed before it runs out. Tokens that another process got meanwhile are
- * taken over, as refresh tokens that rotate are good only once; those that this one gets are handed to the keeper.
+ * Returns a login with the provider's id token, refreshed before it expires. Tokens that another process stored
+ * meanwhile are used, as rotating refresh tokens are valid only once; new tokens are written to the store.
  */
 export function oidcLogin(provider: OidcProvider, clock: Clock): Login {
-  const { keeper } = provider
+  const { store } = provider
   let known: OidcTokens = { idToken: provider.idToken, refreshToken: provider.refreshToken }
   /**
-   * What the keeper had when it was looked at last: only what is other than that is news, as ours may be newer where it
+   * The tokens of the store when it was last read: only other tokens are new, as ours may be newer where the store
    * cannot be written.
    */
   let kept = known
-  /** Asked again for it, an id token has run out or was refused. */
+  /** The id token has expired or was refused. */
   let shown: string | undefined
   let endpoint: Promise<TokenEndpoint> | undefined
   const show = (token: string): FetchedCredentials => {
@@ -52,7 +51,7 @@ export function oidcLogin(provider: OidcProvider, clock: Clock): Login {
   const isFresh = (token: string | undefined): token is string =>
     token !== undefined && token !== shown && expiryOf(token) - clock.now() - least > 0
   const isNews = async (): Promise<boolean> => {
-    const now = await keeper?.read()
+    const now = await store?.read()
     if (now === undefined || (now.idToken === kept.idToken && now.refreshToken === kept.refreshToken)) return false
     known = kept = now
     return true
@@ -69,18 +68,18 @@ export function oidcLogin(provider: OidcProvider, clock: Clock): Login {
   return new FetchedLogin(async (): Promise<FetchedCredentials> => {
     if (isFresh(known.idToken)) return show(known.idToken)
     if ((await isNews()) && isFresh(known.idToken)) return show(known.idToken)
-    const answer = await refreshed().catch(async (error: unknown) => {
-      // Someone else may have used the refresh token up in the same moment.
+    const response = await refreshed().catch(async (error: unknown) => {
+      // Another process may have used the refresh token at the same time.
       if (!(await isNews())) throw error
       return isFresh(known.idToken) ? undefined : refreshed()
     })
-    if (answer === undefined) return show(known.idToken!)
-    if (typeof answer.id_token !== 'string') throw failed(provider, 'its answer holds no id_token')
-    const rotated = typeof answer.refresh_token === 'string' ? answer.refresh_token : known.refreshToken!
-    const tokens = { idToken: answer.id_token, refreshToken: rotated }
+    if (response === undefined) return show(known.idToken!)
+    if (typeof response.id_token !== 'string') throw failed(provider, 'its response holds no id_token')
+    const rotated = typeof response.refresh_token === 'string' ? response.refresh_token : known.refreshToken!
+    const tokens = { idToken: response.id_token, refreshToken: rotated }
     known = tokens
-    if (await keeper?.write(tokens, clock)) kept = tokens
-    return show(answer.id_token)
+    if (await store?.write(tokens, clock)) kept = tokens
+    return show(response.id_token)
   }, clock)
 }
 
@@ -159,14 +158,14 @@ function send(
         response.on('error', fail)
       },
     )
-    sent.on('timeout', () => sent.destroy(new Error('no answer in time')))
+    sent.on('timeout', () => sent.destroy(new Error('no response in time')))
     sent.on('error', fail)
     sent.end(form?.toString())
   })
 }
 
 /**
- * When a JWT runs out, milliseconds since the epoch; -Infinity for what is none. The server checks signatures, not we.
+ * Returns the expiry of a JWT, milliseconds since the epoch; -Infinity for other strings. The server checks signatures.
  */
 function expiryOf(token: string): number {
   try {

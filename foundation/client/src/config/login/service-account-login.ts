@@ -1,4 +1,4 @@
-// Login as a service account: tokens that the API server makes (TokenRequest), renewed before they run out.
+// Login as a service account: tokens issued by the API server (TokenRequest), renewed before they expire.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Client } from '../../client.ts'
@@ -6,19 +6,19 @@ import { ClientError } from '../../client-error.ts'
 import { FetchedLogin } from './login.ts'
 import type { Login } from './login.ts'
 
-/** How long tokens are asked for. Seconds. */
+/** Requested lifetime of tokens. Seconds. */
 const lifetime = 3600
-/** The share of its life that a token is used; as the kubelet does. */
+/** The share of its lifetime after which a token is renewed; as the kubelet does. */
 const used = 0.8
 
-/** A login whose tokens `client` asks for; it needs `create` on `serviceaccounts/token`. */
+/** Returns a login whose tokens `client` requests; it needs `create` on `serviceaccounts/token`. */
 export function serviceAccountLogin(
   client: Client,
   account: { readonly namespace: string; readonly name: string },
 ): Login {
   const [namespace, name] = [encodeURIComponent(account.namespace), encodeURIComponent(account.name)]
   return new FetchedLogin(async () => {
-    const answer = await client.send({
+    const body = await client.send({
       method: 'POST',
       path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
       body: {
@@ -27,14 +27,14 @@ export function serviceAccountLogin(
         spec: { expirationSeconds: lifetime },
       } satisfies JsonObject,
     })
-    const { spec, status } = asJson(answer as object) as { spec?: JsonObject; status?: JsonObject }
+    const { spec, status } = asJson(body as object) as { spec?: JsonObject; status?: JsonObject }
     const token = status?.token
     if (typeof token !== 'string')
       throw new ClientError(
         'InvalidResponse',
         `The TokenRequest for ${account.namespace}/${account.name} gave no token`,
       )
-    // The server may grant less; its clock is not ours, so the span counts.
+    // The server may grant less. Its clock may differ from ours, so the lifetime counts, not the expiry time.
     const granted = typeof spec?.expirationSeconds === 'number' ? spec.expirationSeconds : lifetime
     return { credentials: { token }, usableFor: granted * 1000 * used }
   }, client.clock)

@@ -1,30 +1,29 @@
-// Where tokens of an identity provider live between processes: the kubeconfig that they were read from, shared with
-// kubectl.
+// Stores the tokens of an identity provider: in the kubeconfig that they were read from, shared with kubectl.
 import { open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
 import { asJson, parseYaml, setYamlStrings } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
 
-/** What is kept. */
+/** Stored tokens. */
 export interface OidcTokens {
   readonly idToken?: string
   readonly refreshToken?: string
 }
 
-/** Keeps the tokens of one user. */
+/** Stores the tokens of one user. */
 export interface TokenStore {
-  /** What is kept now; undefined when nothing is known of the user. */
+  /** Returns the stored tokens; undefined when the user has no entry. */
   read(): Promise<OidcTokens | undefined>
-  /** Keeps these; false when that is not possible. */
+  /** Stores tokens; returns false when that is not possible. */
   write(tokens: Required<OidcTokens>, clock: Clock): Promise<boolean>
 }
 
-/** How long kubectl may hold the file. Milliseconds. */
+/** Time limit for kubectl's lock on the file. Milliseconds. */
 const patience = 2000
 const pause = 50
 
 /**
- * Tokens in the file of kubeconfig that a user stands in. Only that user's two fields are touched, and only while the
- * provider is the same.
+ * Stores tokens in the kubeconfig file that contains the user. Only that user's two fields are changed, and only while
+ * the provider is the same.
  */
 export class KubeconfigTokens implements TokenStore {
   readonly #file: string
@@ -49,12 +48,12 @@ export class KubeconfigTokens implements TokenStore {
 
   async write(tokens: Required<OidcTokens>, clock: Clock): Promise<boolean> {
     try {
-      // A link stays a link.
+      // A symbolic link is preserved.
       const file = await realpath(this.#file)
       await using lock = await lockFile(`${this.#file}.lock`, clock)
       return lock !== undefined && (await this.#replace(file, tokens))
     } catch {
-      // A file that is not ours to write (a mounted Secret): this process still has the tokens.
+      // The file is read-only (a mounted Secret): this process keeps the tokens in memory.
       return false
     }
   }
@@ -100,7 +99,7 @@ export class KubeconfigTokens implements TokenStore {
   }
 }
 
-/** kubectl's own lock beside the file; undefined when someone holds it for too long. */
+/** Acquires kubectl's lock file; undefined when another process holds it for too long. */
 async function lockFile(path: string, clock: Clock): Promise<AsyncDisposable | undefined> {
   for (const end = clock.monotonic() + patience; ;) {
     try {

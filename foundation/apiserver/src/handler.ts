@@ -1,5 +1,5 @@
-// The handler behind every transport (HTTPS, inject, in-process): it resolves the path, authenticates, authorizes and dispatches. Every error becomes
-// a Status here.
+// The handler behind every transport (HTTPS, inject, in-process): it resolves the path, authenticates, authorizes and
+// dispatches. Every error becomes a Status here.
 import {
   badRequest,
   methodNotAllowed,
@@ -124,7 +124,10 @@ export class Handler {
     )
   }
 
-  /** Authenticates and authorizes a request to upgrade. Returns the handler of the connection, or a refusal. Never throws. */
+  /**
+   * Authenticates and authorizes a request to upgrade. Returns the handler of the connection, or a refusal. Never
+   * throws.
+   */
   async upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse> {
     const output = new OutputNegotiation(request, this.#options.server.protobuf?.encode)
     try {
@@ -206,7 +209,9 @@ export class Handler {
     return impersonation === undefined ? user : impersonate(user, impersonation, authorizer)
   }
 
-  /** Returns the resource of a path; `no-path` where the real server has no handler at all and responds in plain text. */
+  /**
+   * Returns the resource of a path; `no-path` where the real server has no handler at all and responds in plain text.
+   */
   #resourceOf(info: ResourceRequestInfo, { resource }: Target): ServedResource | 'no-path' {
     // A remote resource that no upstream resolved: another spelling of the path than the one that leads to its server.
     if (resource?.definition.origin === 'remote') return 'no-path'

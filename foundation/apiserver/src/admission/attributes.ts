@@ -1,5 +1,5 @@
-// The attributes of a write that admission plugins read (admission.Attributes of k8s.io/apiserver), the form in which webhooks and expressions
-// receive them, and refusals in the words of the real server.
+// The attributes of a write that admission plugins read (admission.Attributes of k8s.io/apiserver), the form in which
+// webhooks and expressions receive them, and refusals in the words of the real server.
 import { forbidden } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, StatusError, UserInfo } from '@fairlead/kube'
 import { isNamespaces } from '../objects/namespace-rules.ts'
@@ -46,8 +46,8 @@ export function refusal({ name, object, resource }: AdmissionAttributes, message
 }
 
 /**
- * Returns the part of an AdmissionRequest (admission.k8s.io/v1) that does not depend on the webhook: everything but `uid`, `object` and
- * `oldObject`. `as` is the version in which the request is presented.
+ * Returns the part of an AdmissionRequest (admission.k8s.io/v1) that does not depend on the webhook: everything but
+ * `uid`, `object` and `oldObject`. `as` is the version in which the request is presented.
  */
 export function describeRequest(attributes: AdmissionAttributes, as: ServedResource): JsonObject {
   const { operation, resource, subresource, user, dryRun, options } = attributes
@@ -88,7 +88,10 @@ const exemptResources: ReadonlySet<string> = new Set([
   'validatingwebhookconfigurations',
 ])
 
-/** Returns true for the configuration of admission itself, which is exempt: else a broken webhook or policy could never be repaired. */
+/**
+ * Returns true for the configuration of admission itself, which is exempt: else a broken webhook or policy could never
+ * be repaired.
+ */
 export function isExempt({ resource: { definition } }: AdmissionAttributes): boolean {
   return definition.group === 'admissionregistration.k8s.io' && exemptResources.has(definition.plural)
 }

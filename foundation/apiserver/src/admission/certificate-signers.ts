@@ -1,5 +1,5 @@
-// The links of the admission chain that guard certificates: who may approve and sign for a signer, and whom a client certificate may name
-// (plugins CertificateApproval and CertificateSigning).
+// The links of the admission chain that guard certificates: who may approve and sign for a signer, and whom a client
+// certificate may name (plugins CertificateApproval and CertificateSigning).
 import { forbidden, goQuote } from '@fairlead/kube'
 import type { KubeObject, UserInfo } from '@fairlead/kube'
 import type { AdmissionPlugin } from './plugin.ts'

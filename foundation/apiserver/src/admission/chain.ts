@@ -1,4 +1,5 @@
-// The chain of admission plugins: all mutating ones in order, later all validating ones (admission.NewChainHandler of k8s.io/apiserver).
+// The chain of admission plugins: all mutating ones in order, later all validating ones (admission.NewChainHandler of
+// k8s.io/apiserver).
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { AdmissionAttributes } from './attributes.ts'
 import type { AdmissionPlugin } from './plugin.ts'
@@ -27,7 +28,8 @@ export class AdmissionChain {
   }
 
   /**
-   * Runs the validating plugins. For deletions the mutating plugins run here as well: there is no object for them to change.
+   * Runs the validating plugins. For deletions the mutating plugins run here as well: there is no object for them to
+   * change.
    * @throws StatusError of the first plugin that refuses
    */
   async validate(attributes: AdmissionAttributes): Promise<void> {

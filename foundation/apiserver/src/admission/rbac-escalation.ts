@@ -3,7 +3,10 @@ import type { AdmissionPlugin } from './plugin.ts'
 import { checkEscalation, isEscalationGuarded } from '../auth/rbac/escalation.ts'
 import type { RbacState } from '../auth/rbac/escalation.ts'
 
-/** Refuses roles and bindings that give more than their writer holds. It comes first: before defaults, validation and webhooks. */
+/**
+ * Refuses roles and bindings that give more than their writer holds. It comes first: before defaults, validation and
+ * webhooks.
+ */
 export function rbacEscalationPlugin(state: RbacState): AdmissionPlugin {
   return {
     name: 'rbac-escalation',

@@ -1,5 +1,6 @@
-// Ownership of fields where versions differ by more than their name: structured merge compares objects in the versions of their owners, and only a
-// webhook can say how they look there. The merge itself is pure and synchronous; it runs again with each answer it lacked.
+// Ownership of fields where versions differ by more than their name: structured merge compares objects in the versions
+// of their owners, and only a webhook can say how they look there. The merge itself is pure and synchronous; it runs
+// again with each answer it lacked.
 import { asJson, asObject, stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'

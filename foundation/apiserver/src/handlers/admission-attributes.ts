@@ -31,7 +31,10 @@ export function admissionAttributes(
   }
 }
 
-/** Deletions of a whole collection reach admission once per object, without its name; a POST has the name in its object only. */
+/**
+ * Deletions of a whole collection reach admission once per object, without its name; a POST has the name in its object
+ * only.
+ */
 function nameFor({ name, isCollection }: RequestScope, operation: string, object: KubeObject | undefined): string {
   if (isCollection === true) return ''
   return name === '' && operation === 'CREATE' ? (object?.metadata.name ?? '') : name

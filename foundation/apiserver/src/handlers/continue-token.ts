@@ -1,4 +1,5 @@
-// Continue tokens of paged lists: base64url of `{"v":"meta.k8s.io/v1","rv":N,"start":"name\u0000"}`, as the real server writes them.
+// Continue tokens of paged lists: base64url of `{"v":"meta.k8s.io/v1","rv":N,"start":"name\u0000"}`, as the real server
+// writes them.
 import { badRequest, isJsonObject, JsonSyntaxError, parseJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 

@@ -1,5 +1,5 @@
-// DELETE: preconditions, grace periods, finalizers for orphaning and foreground deletion, and what is answered. The rules are those of the generic
-// registry's Delete; removing dependents is the garbage collector's work.
+// DELETE: preconditions, grace periods, finalizers for orphaning and foreground deletion, and what is answered. The
+// rules are those of the generic registry's Delete; removing dependents is the garbage collector's work.
 import { conflict, isJsonObject, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta, Status } from '@fairlead/kube'
 import type { DeleteOptions } from '../request/write-options.ts'
@@ -90,7 +90,9 @@ async function deleteEntry(
   return definition.strategy.returnsDeletedObject ? { object } : { status: deletedStatus(definition, current) }
 }
 
-/** `remove`: now. `mark`: write the object and let it wait. `mark-and-remove`: both. `wait`: it is on its way already. */
+/**
+ * `remove`: now. `mark`: write the object and let it wait. `mark-and-remove`: both. `wait`: it is on its way already.
+ */
 type Plan =
   | { readonly action: 'remove' | 'wait' }
   | { readonly action: 'mark' | 'mark-and-remove'; readonly object: JsonObject }
@@ -133,7 +135,10 @@ function planNamespace(definition: ResourceDefinition, draft: Draft, options: De
   return holdsFinalizers(definition, draft) ? { action: 'mark', object: draft } : { action: 'remove' }
 }
 
-/** Seconds of a graceful deletion that begins or gets shorter, `pending` when one runs, undefined when the kind knows no grace. */
+/**
+ * Seconds of a graceful deletion that begins or gets shorter, `pending` when one runs, undefined when the kind knows no
+ * grace.
+ */
 function graceOf(
   definition: ResourceDefinition,
   current: KubeObject,

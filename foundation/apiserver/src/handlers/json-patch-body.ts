@@ -1,5 +1,5 @@
-// The body of a JSON patch as the real server looks at it first: a list of operations with known members of the right types. It is skipped where unknown
-// fields are ignored.
+// The body of a JSON patch as the real server looks at it first: a list of operations with known members of the right
+// types. It is skipped where unknown fields are ignored.
 import { badRequest, goQuote, isJsonObject } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 

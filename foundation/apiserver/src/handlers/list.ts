@@ -1,4 +1,5 @@
-// GET of a collection: which revision it shows, selectors, pages. The texts of refusals are the real server's (recordings, area list).
+// GET of a collection: which revision it shows, selectors, pages. The texts of refusals are the real server's
+// (recordings, area list).
 import { badRequest, failure, resourceVersionTooLarge } from '@fairlead/kube'
 import type { JsonObject, MutableJsonObject } from '@fairlead/kube'
 import type { ListOptions } from '../request/list-options.ts'

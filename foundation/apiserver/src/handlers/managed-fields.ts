@@ -1,4 +1,5 @@
-// What structured merge has to know of a resource: the schema behind an apiVersion, and which fields an endpoint's clients do not own.
+// What structured merge has to know of a resource: the schema behind an apiVersion, and which fields an endpoint's
+// clients do not own.
 import { parseApiVersion, resetFieldsOf } from '@fairlead/kube'
 import type { TypeSchema } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'

@@ -7,7 +7,9 @@ import type { View } from '../views/views.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 
-/** Returns a response with one object; `view` is the view behind it, where it is stored. @throws StatusError 400, 406 */
+/**
+ * Returns a response with one object; `view` is the view behind it, where it is stored. @throws StatusError 400, 406
+ */
 export function objectResponse(
   { clock }: ServerDependencies,
   { output, resource, subresource, query }: RequestScope,

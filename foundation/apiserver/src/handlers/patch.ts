@@ -1,5 +1,5 @@
-// PATCH: JSON patch, merge patch, strategic merge patch and server-side apply. The patched document goes through the same decoding and checks as a
-// body that a client sent, with the same complaints about unknown fields.
+// PATCH: JSON patch, merge patch, strategic merge patch and server-side apply. The patched document goes through the
+// same decoding and checks as a body that a client sent, with the same complaints about unknown fields.
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -305,7 +305,10 @@ function repeatedKeys(repeated: readonly string[]): Error {
   return badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${texts}`)
 }
 
-/** A body that is JSON without a flaw, as most clients send it; all others are read as YAML, fifty times slower, whose refusals count. */
+/**
+ * A body that is JSON without a flaw, as most clients send it; all others are read as YAML, fifty times slower, whose
+ * refusals count.
+ */
 function plainJson(source: Uint8Array): JsonValue | undefined {
   if (source[0] !== 0x7b) return undefined
   try {

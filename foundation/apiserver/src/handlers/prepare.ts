@@ -1,5 +1,5 @@
-// The common part of every write: from a decoded object to one that may be stored. Ownership of fields is computed before the kind's own
-// preparation, as the real server does, then metadata and the kind's rules are checked.
+// The common part of every write: from a decoded object to one that may be stored. Ownership of fields is computed
+// before the kind's own preparation, as the real server does, then metadata and the kind's rules are checked.
 import {
   asJson,
   asObject,
@@ -38,8 +38,8 @@ export interface WriteMode {
   /** The object holds its managedFields already (server-side apply). */
   readonly isApplied?: boolean
   /**
-   * The server itself changes the object as the effect of a request that admission has already admitted (binding, eviction): no admission, no
-   * tracking of fields, none of the kind's rules for clients.
+   * The server itself changes the object as the effect of a request that admission has already admitted (binding,
+   * eviction): no admission, no tracking of fields, none of the kind's rules for clients.
    */
   readonly internal?: boolean
 }
@@ -214,7 +214,10 @@ async function admitted(
   return draft
 }
 
-/** `/status`: everything but status stays as it was; most built-in kinds let labels, annotations and the like of metadata through. */
+/**
+ * `/status`: everything but status stays as it was; most built-in kinds let labels, annotations and the like of
+ * metadata through.
+ */
 function keepAllButStatus(draft: Draft, old: JsonObject, kept: Strategy['statusKeeps']): void {
   for (const name of Object.keys(draft)) {
     if (name !== 'status' && name !== 'metadata' && !Object.hasOwn(old, name)) delete draft[name]

@@ -24,7 +24,8 @@ export function readObject(
 }
 
 /**
- * Decodes like {@link readObject}, for callers that change nothing below metadata: an in-process client may share the rest.
+ * Decodes like {@link readObject}, for callers that change nothing below metadata: an in-process client may share the
+ * rest.
  * @throws StatusError 400, 413, 415
  */
 export function readSharedObject(
@@ -36,7 +37,9 @@ export function readSharedObject(
   return withOwnMetadata(decode(server, scope, expected, validation).object)
 }
 
-/** Returns the DeleteOptions in the body of a DELETE, undefined when there are none. @throws StatusError 400, 413, 415 */
+/**
+ * Returns the DeleteOptions in the body of a DELETE, undefined when there are none. @throws StatusError 400, 413, 415
+ */
 export function readDeleteOptions({ protobuf }: ServerDependencies, scope: RequestScope): JsonValue | undefined {
   const { body } = scope
   if (body === undefined) return undefined
@@ -69,7 +72,10 @@ export function withManagedFields(
   })
 }
 
-/** Returns the kind that a built-in subresource expects in place of its parent's (Binding, Eviction, Scale, TokenRequest). */
+/**
+ * Returns the kind that a built-in subresource expects in place of its parent's (Binding, Eviction, Scale,
+ * TokenRequest).
+ */
 export function builtinKind(apiVersion: string, kind: string): ExpectedKind {
   const message = messageOfKind(apiVersion, kind)
   return {

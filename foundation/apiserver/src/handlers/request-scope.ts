@@ -1,4 +1,5 @@
-// RequestScope: one request to a resource after routing and authorization. Every handler reads it; nothing in it is parsed a second time.
+// RequestScope: one request to a resource after routing and authorization. Every handler reads it; nothing in it is
+// parsed a second time.
 import type { JsonObject, KubeObject, UserInfo } from '@fairlead/kube'
 import { maxBodyBytes } from '../http/request-body.ts'
 import type { ServedResource } from '../registry/registry.ts'

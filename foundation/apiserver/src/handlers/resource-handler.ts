@@ -1,4 +1,5 @@
-// A request to a resource: its route is checked, then its verb dispatched to the handler that does the work. Start with `handleResource`.
+// A request to a resource: its route is checked, then its verb dispatched to the handler that does the work. Start with
+// `handleResource`.
 import { resourceName } from '@fairlead/builtin-kinds'
 import { asJson, badRequest, cloneJson, methodNotAllowed, notFound, unknownError } from '@fairlead/kube'
 import type { JsonObject, MutableJsonObject } from '@fairlead/kube'

@@ -1,5 +1,6 @@
-// The routes of resources: which verbs a path has, and which media types its route takes. The real server has a route per verb and path for built-in
-// kinds; one handler for all custom resources reads the path itself, refuses in other words, and serves HEAD.
+// The routes of resources: which verbs a path has, and which media types its route takes. The real server has a route
+// per verb and path for built-in kinds; one handler for all custom resources reads the path itself, refuses in other
+// words, and serves HEAD.
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { badRequest, failure, formatGroupResource, methodNotAllowed, notFound, resourceNotFound } from '@fairlead/kube'
 import type { ServerResponse } from '../http/message.ts'

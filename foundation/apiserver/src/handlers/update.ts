@@ -1,5 +1,5 @@
-// Read, change, compare and swap: the loop behind PUT, PATCH and subresources. An unchanged object is not written, an object whose last finalizer
-// went while it was being deleted goes with it.
+// Read, change, compare and swap: the loop behind PUT, PATCH and subresources. An unchanged object is not written, an
+// object whose last finalizer went while it was being deleted goes with it.
 import { asObject, conflict, failure, fieldErrors, invalid, notFound, unknownError } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { forbiddenRequest } from '../auth/forbidden.ts'
@@ -30,8 +30,9 @@ export interface Written {
 /** A change of one object. */
 export interface Change extends WriteMode {
   /**
-   * Returns the new object, private to this request and with the name and namespace of the request ({@link checkPlace}), from the current one;
-   * undefined when there is none. Called again after a conflict with another write.
+   * Returns the new object, private to this request and with the name and namespace of the request
+   * ({@link checkPlace}), from the current one; undefined when there is none. Called again after a conflict with
+   * another write.
    */
   readonly change: (current: KubeObject | undefined) => JsonObject | Promise<JsonObject>
   /** A missing object is created. */

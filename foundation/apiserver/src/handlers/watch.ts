@@ -1,4 +1,5 @@
-// Watches: from a revision, from now with everything there is, or as a streaming list. Each watch has a bounded queue; who falls behind is told 410.
+// Watches: from a revision, from now with everything there is, or as a streaming list. Each watch has a bounded queue;
+// who falls behind is told 410.
 import { asJson, asObject, failure, StatusError, stringifyJson, unknownError } from '@fairlead/kube'
 import type { KubeObject, Status } from '@fairlead/kube'
 import type { ServedEvent } from '../http/message.ts'
@@ -113,7 +114,10 @@ class Feed {
     this.#wake?.()
   }
 
-  /** What is to be sent next: changes, the revision of a bookmark (nothing before it is missing), or undefined at the end. */
+  /**
+   * What is to be sent next: changes, the revision of a bookmark (nothing before it is missing), or undefined at the
+   * end.
+   */
   async next(): Promise<readonly Change[] | number | undefined> {
     for (;;) {
       const changes = this.#queue
@@ -311,7 +315,10 @@ class ViewEvent implements ServedEvent {
   }
 }
 
-/** Watchers run close behind each other: events that were just made, for the other watchers of the same changes. The oldest go first. */
+/**
+ * Watchers run close behind each other: events that were just made, for the other watchers of the same changes. The
+ * oldest go first.
+ */
 const recentEvents = new Map<ServedEvent['type'], Map<View, ViewEvent>>()
 const recentLimit = 1000
 

@@ -1,5 +1,6 @@
-// An answer of megabytes on its way to a client: in slices, so that the client decrypts one while the next is encrypted. What consists of pieces
-// that are shared with others (a list of objects) is never joined: a buffer of megabytes for each answer makes V8 look through its whole heap.
+// An answer of megabytes on its way to a client: in slices, so that the client decrypts one while the next is
+// encrypted. What consists of pieces that are shared with others (a list of objects) is never joined: a buffer of
+// megabytes for each answer makes V8 look through its whole heap.
 import type { ServerResponse as HttpResponse } from 'node:http'
 import { drainLimit } from './outgoing-stream.ts'
 

@@ -1,5 +1,6 @@
 // Content negotiation: what the client accepts, in which of our representations and transformations it gets its answer.
-// The two stages of the API server are kept apart because they answer with different texts: the route's list of types, then the serializers.
+// The two stages of the API server are kept apart because they answer with different texts: the route's list of types,
+// then the serializers.
 import { failure } from '@fairlead/kube'
 import type { StatusError } from '@fairlead/kube'
 

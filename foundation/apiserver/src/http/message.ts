@@ -41,11 +41,17 @@ export interface ServedEvent {
 
 /** What an answer carries. */
 export type ServerBody =
-  /** JSON that the door encodes (bytes of the object when they are already there); in-process callers get the frozen value itself. */
+  /**
+   * JSON that the door encodes (bytes of the object when they are already there); in-process callers get the frozen
+   * value itself.
+   */
   | { readonly kind: 'json'; readonly value: JsonValue | KubeObject; readonly bytes?: Uint8Array }
   /** `pieces`: the same bytes, of which most are shared with other answers. */
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly pieces?: readonly Uint8Array[] }
-  /** A watch: the door pulls events, those together that are there at once, until the iterable ends, and closes it when the client goes. */
+  /**
+   * A watch: the door pulls events, those together that are there at once, until the iterable ends, and closes it when
+   * the client goes.
+   */
   | {
       readonly kind: 'watch'
       readonly events: AsyncIterable<readonly ServedEvent[]>

@@ -1,5 +1,5 @@
-// One watch, or another answer without an end, on its way to a client: small pieces go out together, nobody makes the server hold more than a bounded
-// amount, nor for ever.
+// One watch, or another answer without an end, on its way to a client: small pieces go out together, nobody makes the
+// server hold more than a bounded amount, nor for ever.
 import type { ServerResponse as HttpResponse } from 'node:http'
 import type { Clock } from '@fairlead/kube'
 
@@ -9,7 +9,10 @@ const unsentLimit = 8 * 1024 * 1024
 const patientLimit = 256 * 1024
 /** Pieces of one turn of the event loop go out together, up to this. Bytes. */
 const batchLimit = 64 * 1024
-/** A client that reads nothing of what waits for it for so long is closed. Milliseconds; answers of one piece keep to it as well. */
+/**
+ * A client that reads nothing of what waits for it for so long is closed. Milliseconds; answers of one piece keep to it
+ * as well.
+ */
 export const drainLimit = 60_000
 
 /** Writes pieces to a connection. It closes the connection of a client that does not keep up. */
@@ -49,7 +52,10 @@ export class OutgoingStream {
     if (this.#batched >= batchLimit) this.#flush()
   }
 
-  /** What resolves when the client has read what was pushed, if that has to be waited for before more of what can wait is made. */
+  /**
+   * What resolves when the client has read what was pushed, if that has to be waited for before more of what can wait
+   * is made.
+   */
   get room(): Promise<void> | undefined {
     if (this.#response.writableLength < patientLimit || this.isGone) return undefined
     return new Promise((resolve) => (this.#resume = resolve))
@@ -93,7 +99,10 @@ const lineEnd = Buffer.from('\r\n')
 let lastPieces: readonly Uint8Array[] = []
 let lastChunk: Uint8Array = new Uint8Array()
 
-/** The pieces as one chunk of HTTP. Watches of one resource send the same pieces one after the other: they are joined once for all of them. */
+/**
+ * The pieces as one chunk of HTTP. Watches of one resource send the same pieces one after the other: they are joined
+ * once for all of them.
+ */
 function chunkOf(pieces: readonly Uint8Array[], length: number): Uint8Array {
   if (pieces.length !== lastPieces.length || pieces.some((piece, index) => piece !== lastPieces[index])) {
     const size = Buffer.from(`${length.toString(16)}\r\n`)

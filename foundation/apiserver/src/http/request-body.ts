@@ -12,16 +12,19 @@ export function announcesTooMuch(request: IncomingMessage, limit: number): boole
   return Number(request.headers['content-length'] ?? 0) > limit
 }
 
-/** The bytes of a body as they come; `begin` is called before the first is asked for. Leaving the loop leaves the connection open. */
+/**
+ * The bytes of a body as they come; `begin` is called before the first is asked for. Leaving the loop leaves the
+ * connection open.
+ */
 export async function* streamBody(request: IncomingMessage, begin: () => void): AsyncGenerator<Uint8Array> {
   begin()
   yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
 }
 
 /**
- * The bytes of a body, undefined when there is none, `'too-large'` when it is above the limit. Such a body is still read, and dropped, because a
- * client that goes on sending may miss the answer; up to {@link droppedLimit}, and not from a client that waits for permission. Rejects when the
- * client goes.
+ * The bytes of a body, undefined when there is none, `'too-large'` when it is above the limit. Such a body is still
+ * read, and dropped, because a client that goes on sending may miss the answer; up to {@link droppedLimit}, and not
+ * from a client that waits for permission. Rejects when the client goes.
  */
 export function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | undefined | 'too-large'> {
   const { headers } = request

@@ -1,5 +1,5 @@
-// Writes the handler's answers to sockets: whole bodies, watches and other streams. No client can make the server hold more than a bounded amount
-// for it, nor for ever.
+// Writes the handler's answers to sockets: whole bodies, watches and other streams. No client can make the server hold
+// more than a bounded amount for it, nor for ever.
 import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
@@ -19,7 +19,10 @@ const textLimit = 16 * 1024
 const unwatched = 64 * 1024
 /** Documents end with a line end, as Go's encoder writes them: `kubectl get --raw` shows it. */
 const lineEnd = Buffer.from('\n')
-/** Writes one answer. Resolves when everything has been handed to the connection or the connection is gone; never rejects. */
+/**
+ * Writes one answer. Resolves when everything has been handed to the connection or the connection is gone; never
+ * rejects.
+ */
 export async function writeResponse(
   answer: ServerResponse,
   request: IncomingMessage,
@@ -30,7 +33,8 @@ export async function writeResponse(
   try {
     if (body.kind === 'json' && body.bytes === undefined) {
       const text = `${stringifyJson(body.value)}\n`
-      // Head and body go out as one text; node:http would hand a buffer on beside its head. A warning may need another encoding than the body.
+      // Head and body go out as one text; node:http would hand a buffer on beside its head. A warning may need another
+      // encoding than the body.
       if (text.length <= textLimit && !has(answer.headers, 'warning')) writeText(answer, text, response)
       else await writeWhole(answer, [Buffer.from(text)], request, response)
     } else if (body.kind === 'json' || body.kind === 'bytes')

@@ -1,13 +1,19 @@
-// Routes: handlers of paths that are no API resource, such as discovery, OpenAPI, health, metrics and the endpoints of capabilities.
+// Routes: handlers of paths that are no API resource, such as discovery, OpenAPI, health, metrics and the endpoints of
+// capabilities.
 import type { UpgradedConnection } from '@fairlead/controller'
 import type { UserInfo } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from './message.ts'
 
-/** A handler of paths that are no resource. Returns undefined for paths that it does not serve; the next route is tried then. */
+/**
+ * A handler of paths that are no resource. Returns undefined for paths that it does not serve; the next route is tried
+ * then.
+ */
 export interface Route {
   /** Returns true for a path that belongs to this route even though it reads like a resource. */
   owns?(path: string): boolean
-  /** Returns the limit of a body in bytes, or `stream` for an unbuffered body; undefined leaves the decision to others. */
+  /**
+   * Returns the limit of a body in bytes, or `stream` for an unbuffered body; undefined leaves the decision to others.
+   */
   bodyLimit?(path: string): number | 'stream' | undefined
   /** Returns true when connections to a path may switch to another protocol. */
   upgrades?(path: string): boolean

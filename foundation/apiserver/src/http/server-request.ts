@@ -97,8 +97,8 @@ function readCertificate(socket: TLSSocket): ShownCertificate {
 }
 
 /**
- * What stands above a certificate in its chain; one that signed itself is its own authority. Names alone prove nothing: the chain is what the client
- * sent, so every signature is checked.
+ * What stands above a certificate in its chain; one that signed itself is its own authority. Names alone prove nothing:
+ * the chain is what the client sent, so every signature is checked.
  */
 function authoritiesOf(leaf: DetailedPeerCertificate): readonly string[] {
   const authorities = new Set<string>()

@@ -1,4 +1,5 @@
-// Upgrades to another protocol: decided like requests, then the connection is handed over, or gets a response and is closed.
+// Upgrades to another protocol: decided like requests, then the connection is handed over, or gets a response and is
+// closed.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { stringifyJson } from '@fairlead/kube'
@@ -49,7 +50,8 @@ async function upgrade(
 function refuse({ status, headers, body }: ServerResponse, socket: Duplex): void {
   const bytes =
     body.kind === 'bytes' ? body.bytes : Buffer.from(body.kind === 'json' ? stringifyJson(body.value as never) : '')
-  // Importing node:http as a module reads all of its exports, which loads the client behind `fetch` and its kin: a fifth of a server's start.
+  // Importing node:http as a module reads all of its exports, which loads the client behind `fetch` and its kin: a
+  // fifth of a server's start.
   const { STATUS_CODES } = process.getBuiltinModule('node:http')
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,

@@ -1,5 +1,5 @@
-// What `/metrics` shows, in Prometheus' form: the server's own numbers under the names of the real one, and those of the process, the delay of its event
-// loop among them. Loaded when somebody looks for the first time.
+// What `/metrics` shows, in Prometheus' form: the server's own numbers under the names of the real one, and those of
+// the process, the delay of its event loop among them. Loaded when somebody looks for the first time.
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import { resourceName } from '@fairlead/builtin-kinds'
 import type { RegistryReader } from '../registry/registry.ts'

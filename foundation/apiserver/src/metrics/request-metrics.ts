@@ -1,5 +1,5 @@
-// How many requests there are, how long they take, how they end. Plain numbers, so that counting costs next to nothing and nothing has to be loaded
-// before somebody looks; `exposition.ts` shows them under the names of the real server.
+// How many requests there are, how long they take, how they end. Plain numbers, so that counting costs next to nothing
+// and nothing has to be loaded before somebody looks; `exposition.ts` shows them under the names of the real server.
 import type { ServerRequest } from '../http/message.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import type { RequestInfo } from '../request/request-info.ts'
@@ -31,7 +31,10 @@ interface OpenSeries extends RequestSeries {
   sum: number
 }
 
-/** Paths that are counted by name; whatever else somebody asks for shares one series, so that nobody can fill the memory with names. */
+/**
+ * Paths that are counted by name; whatever else somebody asks for shares one series, so that nobody can fill the memory
+ * with names.
+ */
 const namedRoots: ReadonlySet<string> = new Set(
   ['api', 'apis', 'healthz', 'livez', 'readyz', 'metrics', 'openapi', 'version'].map((root) => `/${root}`),
 )

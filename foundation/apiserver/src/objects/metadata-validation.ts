@@ -1,4 +1,5 @@
-// The rules of metadata, with Kubernetes' texts: what is checked when an object comes into being, and what when it changes.
+// The rules of metadata, with Kubernetes' texts: what is checked when an object comes into being, and what when it
+// changes.
 import {
   dns1123Label,
   dns1123Subdomain,
@@ -54,7 +55,8 @@ export function validateMetadataUpdate(
   metadata: ObjectMeta,
   old: ObjectMeta,
 ): FieldError[] {
-  // Kubernetes' generic update and each kind's own check the same metadata; causes repeat as often (recordings crud, patch).
+  // Kubernetes' generic update and each kind's own check the same metadata; causes repeat as often (recordings crud,
+  // patch).
   const changes = metadataChanges(metadata, old)
   const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
   const again = (definition.strategy.metadataChecksOnUpdate ?? 2) - 1

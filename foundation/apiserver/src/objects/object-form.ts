@@ -21,7 +21,9 @@ const metadataOrder = [
   'managedFields',
 ] as const
 
-/** A built-in object as it is stored: kind, apiVersion and metadata first, metadata in Go's order, no resourceVersion. */
+/**
+ * A built-in object as it is stored: kind, apiVersion and metadata first, metadata in Go's order, no resourceVersion.
+ */
 export function storedForm(object: JsonObject): JsonObject {
   const { kind, apiVersion, metadata, ...rest } = object
   return { kind: kind!, apiVersion: apiVersion!, metadata: orderedMetadata(metadata as JsonObject), ...rest }

@@ -1,5 +1,5 @@
-// Every stored object by resource and key, for decisions that cannot wait: does the namespace exist, what does the ServiceAccount say. Objects are
-// shared with the store, so the index costs its maps only.
+// Every stored object by resource and key, for decisions that cannot wait: does the namespace exist, what does the
+// ServiceAccount say. Objects are shared with the store, so the index costs its maps only.
 import { asObject } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { Change, Store } from '../storage/store.ts'

@@ -2,7 +2,10 @@
 import { jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 
-/** Takes repeated owner references out of metadata, in place, and adds a warning. `after` names what has happened meanwhile. */
+/**
+ * Takes repeated owner references out of metadata, in place, and adds a warning. `after` names what has happened
+ * meanwhile.
+ */
 export function dropRepeatedOwners(metadata: MutableJsonObject, warnings: string[], after = ''): void {
   const references = metadata['ownerReferences'] as readonly JsonObject[] | null | undefined
   if (!Array.isArray(references) || references.length < 2) return

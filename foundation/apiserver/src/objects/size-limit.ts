@@ -10,7 +10,9 @@ const mostBytesPerUnit = 6
 /** Quotes, colon and comma of a member; digits of a number. */
 const perMember = 24
 
-/** Throws a 413 for an object that is too large to be stored. Costs a walk; text is made only of what may be too large. */
+/**
+ * Throws a 413 for an object that is too large to be stored. Costs a walk; text is made only of what may be too large.
+ */
 export function checkStoredSize(object: JsonObject, limit: number = storedObjectLimit): void {
   if (unitsOf(object) * mostBytesPerUnit <= limit) return
   if (Buffer.byteLength(stringifyJson(object)) > limit)

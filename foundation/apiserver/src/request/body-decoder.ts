@@ -1,5 +1,5 @@
-// Bodies made into objects of a resource: media types, JSON and YAML syntax, apiVersion and kind, unknown and repeated fields. Protobuf goes through
-// the codec that the server was given.
+// Bodies made into objects of a resource: media types, JSON and YAML syntax, apiVersion and kind, unknown and repeated
+// fields. Protobuf goes through the codec that the server was given.
 import {
   badRequest,
   cloneJson,
@@ -36,7 +36,10 @@ export interface RequestBody {
   readonly bodyLimit: number
 }
 
-/** Turns protobuf bodies into JSON; undefined apiVersion and kind are those of the resource. Throws an Error with Go's words. */
+/**
+ * Turns protobuf bodies into JSON; undefined apiVersion and kind are those of the resource. Throws an Error with Go's
+ * words.
+ */
 export type ProtobufDecoder = (body: Uint8Array) => JsonObject
 
 /** A body as JSON with what its syntax revealed. */
@@ -146,8 +149,8 @@ export function decodeObject(
 }
 
 /**
- * Texts of what strict decoding finds. Of JSON that is decoded into a type, in the order of the body, and nothing of what is unknown is looked into;
- * everywhere else repeated keys are found before, while the text is read.
+ * Texts of what strict decoding finds. Of JSON that is decoded into a type, in the order of the body, and nothing of
+ * what is unknown is looked into; everywhere else repeated keys are found before, while the text is read.
  */
 function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields: readonly string[]): string[] {
   const unknown = new Set(unknownFields)

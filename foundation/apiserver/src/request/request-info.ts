@@ -1,11 +1,14 @@
-// RequestInfo: the meaning of a request's method, path and `watch` parameter, parsed once per request. The rules are those of k8s.io/apiserver,
-// pkg/endpoints/request/requestinfo.go.
+// RequestInfo: the meaning of a request's method, path and `watch` parameter, parsed once per request. The rules are
+// those of k8s.io/apiserver, pkg/endpoints/request/requestinfo.go.
 import { booleanParameter } from './query.ts'
 
 /** A request to `/api/v1/...` or `/apis/<group>/<version>/...` with at least a resource. */
 export interface ResourceRequestInfo {
   readonly isResourceRequest: true
-  /** As RBAC names it: get list watch create update patch delete deletecollection; the lower-case method where there is none. */
+  /**
+   * As RBAC names it: get list watch create update patch delete deletecollection; the lower-case method where there is
+   * none.
+   */
   readonly verb: string
   /** '' for the core group. */
   readonly group: string

@@ -1,4 +1,5 @@
-// The options of writes, from the query and, for deletes, the body: CreateOptions, UpdateOptions, PatchOptions, DeleteOptions.
+// The options of writes, from the query and, for deletes, the body: CreateOptions, UpdateOptions, PatchOptions,
+// DeleteOptions.
 import { badRequest, fieldErrors, goQuote, invalid, isJsonObject } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
 import { booleanParameter, integerParameter } from './query.ts'

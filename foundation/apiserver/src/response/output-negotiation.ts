@@ -1,5 +1,5 @@
-// Negotiation of a response's representation: its Accept header is parsed once, and the form of an object negotiated at most once, when the first
-// handler needs it. The order of errors depends on that moment, hence not before.
+// Negotiation of a response's representation: its Accept header is parsed once, and the form of an object negotiated at
+// most once, when the first handler needs it. The order of errors depends on that moment, hence not before.
 import { notAcceptable } from '@fairlead/kube'
 import type { ServerRequest } from '../http/message.ts'
 import {
@@ -71,7 +71,10 @@ export class OutputNegotiation {
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
 
-  /** Checks the media types that the route of a built-in resource produces, before its serializers negotiate. @throws StatusError 406 */
+  /**
+   * Checks the media types that the route of a built-in resource produces, before its serializers negotiate. @throws
+   * StatusError 406
+   */
   checkRoute(isList: boolean): void {
     const { header } = this.#accept
     if (header === '') return

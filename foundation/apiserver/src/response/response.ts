@@ -1,4 +1,5 @@
-// Answers in the representation that was negotiated: objects, lists and Statuses as JSON, YAML or protobuf, with the headers that go along.
+// Answers in the representation that was negotiated: objects, lists and Statuses as JSON, YAML or protobuf, with the
+// headers that go along.
 import { StatusError, asJson, internalError, stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from '../http/message.ts'
@@ -60,7 +61,8 @@ export interface ListForm extends ResponseForm {
 }
 
 /**
- * An answer that carries a list. Over HTTP, built-in kinds leave kind and apiVersion out of the items; in process the shared objects stay whole.
+ * An answer that carries a list. Over HTTP, built-in kinds leave kind and apiVersion out of the items; in process the
+ * shared objects stay whole.
  */
 export async function listResponse(
   listType: { readonly kind: string; readonly apiVersion: string },
@@ -181,7 +183,10 @@ const separators = {
   next: { whole: encoder.encode(','), opened: encoder.encode(',{') },
 }
 
-/** `{"kind":…,"apiVersion":…,`, which built-in kinds are written with and their items in lists are not; undefined for custom resources. */
+/**
+ * `{"kind":…,"apiVersion":…,`, which built-in kinds are written with and their items in lists are not; undefined for
+ * custom resources.
+ */
 function typePrefix({ object, resource }: View): Buffer | undefined {
   if (resource.definition.crd !== undefined) return undefined
   return Buffer.from(`${stringifyJson({ kind: object.kind, apiVersion: object.apiVersion }).slice(0, -1)},`)

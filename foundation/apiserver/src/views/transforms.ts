@@ -1,4 +1,5 @@
-// What a client may ask to be made of objects: Tables for kubectl, PartialObjectMetadata for those who only need metadata.
+// What a client may ask to be made of objects: Tables for kubectl, PartialObjectMetadata for those who only need
+// metadata.
 import { asJson, badRequest, goQuote, notAcceptable } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { Encoding, Transform } from '../http/media-type.ts'

@@ -1,5 +1,6 @@
-// What is served of a stored object: a view per entry, version and schema epoch. Converted, defaulted, with its resourceVersion, frozen, built when
-// first read, shared by every reader, list and watch (specs/foundation.md §1.2). JSON bytes are kept where many share them.
+// What is served of a stored object: a view per entry, version and schema epoch. Converted, defaulted, with its
+// resourceVersion, frozen, built when first read, shared by every reader, list and watch (specs/foundation.md §1.2).
+// JSON bytes are kept where many share them.
 import { asJson, asObject, deepFreeze, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { storedApiVersion } from '@fairlead/builtin-kinds'
@@ -27,7 +28,10 @@ export class View {
     return (this.#bytes ??= encoder.encode(stringifyJson(asJson(this.object))))
   }
 
-  /** The same where somebody has asked for it: most objects are answered once, when they are written, and their bytes would outlive that by far. */
+  /**
+   * The same where somebody has asked for it: most objects are answered once, when they are written, and their bytes
+   * would outlive that by far.
+   */
   get knownBytes(): Uint8Array | undefined {
     return this.#bytes
   }
@@ -81,8 +85,8 @@ export class Views {
 }
 
 /**
- * The served form of one object outside the store (answers to dry runs); `revision` 0 leaves resourceVersion out. One that was stored in another
- * version (`isConverted`) has got its defaults from that version.
+ * The served form of one object outside the store (answers to dry runs); `revision` 0 leaves resourceVersion out. One
+ * that was stored in another version (`isConverted`) has got its defaults from that version.
  */
 export function servedForm(
   object: KubeObject,
@@ -107,8 +111,8 @@ function defaulted(object: KubeObject, { strategy, crd }: ResourceDefinition): K
 }
 
 /**
- * Stored objects in the version of `resource`: with the defaults of the version that they are stored in, and without what that of `resource` does
- * not know. The same list where all are stored in it.
+ * Stored objects in the version of `resource`: with the defaults of the version that they are stored in, and without
+ * what that of `resource` does not know. The same list where all are stored in it.
  */
 export function fromStored(
   objects: readonly KubeObject[],

@@ -1,5 +1,5 @@
-// The values that expressions of policies and webhooks see. Conversions are done once per request and version, and only when an expression
-// reads them.
+// The values that expressions of policies and webhooks see. Conversions are done once per request and version, and only
+// when an expression reads them.
 import { namespaceType, requestType } from '@fairlead/builtin-kinds'
 import type { JsonObject, KubeObject, UserInfo } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'

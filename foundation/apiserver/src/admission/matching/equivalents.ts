@@ -1,4 +1,5 @@
-// One request under all the names that rules can know it by: the resource and kind of a request, and those of the resource's other versions.
+// One request under all the names that rules can know it by: the resource and kind of a request, and those of the
+// resource's other versions.
 import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
 

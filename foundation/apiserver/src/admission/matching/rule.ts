@@ -16,8 +16,8 @@ export interface Rule {
 }
 
 /**
- * The version of the request's resource that the first fitting rule speaks of; undefined when none fits. `Equivalent` also looks at the
- * resource's other versions, after no rule has named the one of the request.
+ * The version of the request's resource that the first fitting rule speaks of; undefined when none fits. `Equivalent`
+ * also looks at the resource's other versions, after no rule has named the one of the request.
  */
 export function matchingVersion(
   rules: readonly Rule[],

@@ -1,4 +1,5 @@
-// namespaceSelector and objectSelector of webhooks and policies. An error only counts once the rules have said that the request is meant.
+// namespaceSelector and objectSelector of webhooks and policies. An error only counts once the rules have said that the
+// request is meant.
 import { internalError, notFound, SelectorError, selectorFrom, StatusError } from '@fairlead/kube'
 import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
 import { isNamespaces } from '../../objects/namespace-rules.ts'

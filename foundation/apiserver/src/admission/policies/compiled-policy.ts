@@ -1,4 +1,5 @@
-// A policy ready to decide: its expressions compiled, in the environment that Kubernetes gives them, and the decision about one request. Pure.
+// A policy ready to decide: its expressions compiled, in the environment that Kubernetes gives them, and the decision
+// about one request. Pure.
 import { authorizerDeclaration, compileVariables, Expression, policyDeclarations } from '@fairlead/builtin-kinds'
 import type { CompiledVariable } from '@fairlead/builtin-kinds'
 import { CelError, MapValue, types } from '@fairlead/kube/cel'

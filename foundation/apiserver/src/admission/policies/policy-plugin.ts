@@ -1,4 +1,5 @@
-// ValidatingAdmissionPolicies as a link of admission. Without a policy that means the request it costs a look at an empty list.
+// ValidatingAdmissionPolicies as a link of admission. Without a policy that means the request it costs a look at an
+// empty list.
 import { asJson, StatusError } from '@fairlead/kube'
 import type { KubeObject, StatusCause } from '@fairlead/kube'
 import { fromJson } from '@fairlead/kube/cel'

@@ -1,5 +1,5 @@
-// Type checking of policies: their expressions compiled once more, with `object` as each of the types that their rules name. What does not fit is a
-// warning in the policy's status, since rules can mean types that nobody knows yet.
+// Type checking of policies: their expressions compiled once more, with `object` as each of the types that their rules
+// name. What does not fit is a warning in the policy's status, since rules can mean types that nobody knows yet.
 import {
   authorizerDeclaration,
   builtinSchema,

@@ -68,7 +68,10 @@ export function answerOf(
   return answer
 }
 
-/** Go decodes answers into the review that was asked for; version and kind that are missing are taken for its own. @throws WebhookError */
+/**
+ * Go decodes answers into the review that was asked for; version and kind that are missing are taken for its own.
+ * @throws WebhookError
+ */
 function checkDecodes(review: JsonObject, version: 'v1' | 'v1beta1'): void {
   const apiVersion = textOf(review['apiVersion']) || `${group}/${version}`
   const kind = textOf(review['kind']) || 'AdmissionReview'

@@ -1,5 +1,5 @@
-// Mutating webhooks: one after the other, each sees what the one before made of the object. Those that ask for it see the object once more when a
-// later one has changed it.
+// Mutating webhooks: one after the other, each sees what the one before made of the object. Those that ask for it see
+// the object once more when a later one has changed it.
 import {
   applyJsonPatch,
   asJson,
@@ -134,7 +134,10 @@ function decoded(value: JsonObject, as: ServedResource): JsonObject {
   }
 }
 
-/** Webhooks may say who owns which fields, as long as that makes sense; otherwise things stay as they were, with a warning. */
+/**
+ * Webhooks may say who owns which fields, as long as that makes sense; otherwise things stay as they were, with a
+ * warning.
+ */
 function withValidOwners(changed: AdmissionAttributes, original: AdmissionAttributes): JsonObject {
   const object = cloneJson(asJson(changed.object!)) as Draft
   const before = original.object!.metadata.managedFields

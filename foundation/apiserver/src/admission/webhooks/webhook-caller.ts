@@ -1,4 +1,5 @@
-// Asking one webhook about one request: dry runs, the call, its answer. What fails on the way says whether the request may go on.
+// Asking one webhook about one request: dry runs, the call, its answer. What fails on the way says whether the request
+// may go on.
 import { badRequest, internalError } from '@fairlead/kube'
 import type { KubeObject, StatusError } from '@fairlead/kube'
 import type { Authorizer } from '../../identity/authorizer.ts'

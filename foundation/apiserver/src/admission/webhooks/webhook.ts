@@ -64,7 +64,10 @@ export class Webhook {
     throw internalError('webhook does not accept known AdmissionReview versions (v1, v1beta1)')
   }
 
-  /** The version in which the webhook wants the request; undefined when it does not want it. @throws StatusError 404, 500 */
+  /**
+   * The version in which the webhook wants the request; undefined when it does not want it. @throws StatusError 404,
+   * 500
+   */
   wants(request: AdmissionAttributes, read: NamespaceReader): ServedResource | undefined {
     const { rules = [], matchPolicy, namespaceSelector, objectSelector } = this.spec
     if (rules.length === 0) return undefined

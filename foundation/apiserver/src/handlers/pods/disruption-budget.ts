@@ -1,5 +1,6 @@
-// PodDisruptionBudgets as evictions meet them: whether the one that covers a Pod lets it go, and the count that it keeps. The figures in its status are a
-// controller's; nothing here counts healthy Pods. The rules are those of the real server's eviction.go.
+// PodDisruptionBudgets as evictions meet them: whether the one that covers a Pod lets it go, and the count that it
+// keeps. The figures in its status are a controller's; nothing here counts healthy Pods. The rules are those of the
+// real server's eviction.go.
 import {
   asJson,
   cloneJson,

@@ -1,5 +1,5 @@
-// `pods/eviction`: a POST of an Eviction is a DELETE that disruption budgets may refuse. Admission sees the creation of the Eviction, and nothing
-// of its effects (kubernetes/kubernetes, pkg/registry/core/pod/storage/eviction.go).
+// `pods/eviction`: a POST of an Eviction is a DELETE that disruption budgets may refuse. Admission sees the creation of
+// the Eviction, and nothing of its effects (kubernetes/kubernetes, pkg/registry/core/pod/storage/eviction.go).
 import { asObject, badRequest, isJsonObject } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import { timestamp } from '../../objects/timestamp.ts'

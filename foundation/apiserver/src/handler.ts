@@ -213,7 +213,7 @@ export class Handler {
    * Returns the resource of a path; `no-path` where the real server has no handler at all and responds in plain text.
    */
   #resourceOf(info: ResourceRequestInfo, { resource }: Target): ServedResource | 'no-path' {
-    // A remote resource that no upstream resolved: another spelling of the path than the one that leads to its server.
+    // The path is another spelling of one that an APIService serves.
     if (resource?.definition.origin === 'remote') return 'no-path'
     if (resource !== undefined && resource.definition.crd !== undefined) {
       return resource.definition.namespaced || info.namespace === '' ? resource : 'no-path'

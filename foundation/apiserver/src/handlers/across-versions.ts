@@ -1,16 +1,16 @@
-// Ownership of fields where versions differ by more than their name: structured merge compares objects in the versions
-// of their owners, and only a webhook can say how they look there. The merge itself is pure and synchronous; it runs
-// again with each answer it lacked.
+// managedFields across versions that differ by more than their name: structured merge compares objects in the versions
+// of their managers, and only a conversion webhook knows their form there. The merge itself is pure and synchronous; it
+// runs again with each conversion that it lacked.
 import { asJson, asObject, stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'
 
-/** What a merge takes as `convert`. */
+/** The `convert` option of a merge. */
 type Convert = (object: KubeObject, apiVersion: string) => KubeObject | undefined
 
 /**
- * An answer that is not there yet.
- * @internal caught where the answer is fetched
+ * A conversion that has not been fetched yet.
+ * @internal caught where the conversion is fetched
  */
 class Missing extends Error {
   readonly code = 'ConversionMissing'
@@ -48,7 +48,7 @@ export function acrossVersions<T>(
         return compute({ convert: lookUp })
       } catch (error) {
         if (!(error instanceof Missing)) throw error
-        // What a manager owns may be less than an object; webhooks are asked about objects.
+        // The fields of a manager may be less than an object; webhooks convert objects.
         const whole = asObject({ ...asJson(error.object), metadata: asJson(error.object)['metadata'] ?? {} })
         const [answer] = await convert([whole], error.apiVersion)
         known.set(keyOf(error.object, error.apiVersion), answer!)

@@ -3,15 +3,15 @@
 import { badRequest, isJsonObject, JsonSyntaxError, parseJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 
-/** Where a paged list goes on. */
+/** The position at which a paged list continues. */
 export interface ContinueToken {
-  /** The revision of the list; -1 = now (a token that was issued after its revision had expired). */
+  /** The revision of the list; -1 for the newest (a token that was issued after its revision had expired). */
   readonly revision: number
-  /** The key after which to go on, relative to the namespace (or whole, for lists over all namespaces). */
+  /** The key after which the list continues, relative to the namespace (whole for lists over all namespaces). */
   readonly after: string
 }
 
-/** Writes a token. */
+/** Encodes a token. */
 export function encodeContinue({ revision, after }: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: `${after}\u0000` })).toString(
     'base64url',
@@ -19,7 +19,7 @@ export function encodeContinue({ revision, after }: ContinueToken): string {
 }
 
 /**
- * Reads a token.
+ * Decodes a token.
  * @throws StatusError 400
  */
 export function decodeContinue(token: string): ContinueToken {

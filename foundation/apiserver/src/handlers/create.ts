@@ -1,4 +1,4 @@
-// POST: a new object, with a generated name where the client gives a prefix only.
+// POST of a new object, with a generated name where the client gives only a prefix.
 import { alreadyExists, asObject, failure, formatGroupResource, generatedName, goQuote } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { resourceName } from '@fairlead/builtin-kinds'
@@ -14,11 +14,11 @@ import { objectKey } from './request-scope.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 
-/** Clashes of generated names that the server overcomes by itself. */
+/** Attempts to generate a name that is not taken yet. */
 const nameAttempts = 8
 
 /**
- * Creates a decoded object, private to this call.
+ * Creates a decoded object that is private to this request.
  * @throws StatusError 403, 404 (namespace), 409, 422
  */
 export async function createObject(
@@ -67,7 +67,7 @@ async function createOnce(
   return { object: view.object, view }
 }
 
-/** What a dry run answers: the object as it would come back from the store. */
+/** Returns the object as it would come back from the store, for the response of a dry run. */
 async function throughStorage(object: KubeObject, { resource }: RequestScope): Promise<KubeObject> {
   const [stored] = await convertToStored([object], resource)
   const [served] = await fromStored([stored!], resource)

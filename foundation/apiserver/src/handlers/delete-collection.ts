@@ -1,4 +1,5 @@
-// DELETE of a collection: every selected object is deleted as if on its own; the answer is the list as it was.
+// DELETE of a collection: every selected object is deleted as if on its own. The response is the list before the
+// deletion.
 import { isNotFound } from '@fairlead/kube'
 import type { ListOptions } from '../request/list-options.ts'
 import type { Selection } from '../request/selection.ts'
@@ -9,11 +10,11 @@ import type { ObjectList } from './list.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 
-/** Deletions that are under way at once; they share commits. */
+/** Concurrent deletions; they share commits. */
 const batchSize = 500
 
 /**
- * Deletes what a list shows.
+ * Deletes the objects of a list.
  * @throws StatusError of the first object that could not be deleted
  */
 export async function deleteCollection(

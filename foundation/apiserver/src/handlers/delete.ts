@@ -1,5 +1,5 @@
-// DELETE: preconditions, grace periods, finalizers for orphaning and foreground deletion, and what is answered. The
-// rules are those of the generic registry's Delete; removing dependents is the garbage collector's work.
+// DELETE: preconditions, grace periods, finalizers for orphaning and foreground deletion, and the response. The rules
+// are those of the generic registry's Delete; deleting dependents is the garbage collector's work.
 import { conflict, isJsonObject, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta, Status } from '@fairlead/kube'
 import type { DeleteOptions } from '../request/write-options.ts'
@@ -17,7 +17,7 @@ import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
 
-/** What is answered: the object while it is still there (or when its kind says so), else a Status of success. */
+/** The result of a deletion: the object while it still exists (or when its kind says so), else a Status of success. */
 export type Deleted = { readonly object: KubeObject } | { readonly status: Status }
 
 const orphan = 'orphan'
@@ -91,13 +91,13 @@ async function deleteEntry(
 }
 
 /**
- * `remove`: now. `mark`: write the object and let it wait. `mark-and-remove`: both. `wait`: it is on its way already.
+ * `remove`: now. `mark`: store the object as terminating. `mark-and-remove`: both. `wait`: it is terminating already.
  */
 type Plan =
   | { readonly action: 'remove' | 'wait' }
   | { readonly action: 'mark' | 'mark-and-remove'; readonly object: JsonObject }
 
-/** What a delete does to an object; pure. */
+/** Decides how an object is deleted; pure. */
 export function planDeletion(
   definition: ResourceDefinition,
   current: KubeObject,
@@ -136,8 +136,8 @@ function planNamespace(definition: ResourceDefinition, draft: Draft, options: De
 }
 
 /**
- * Seconds of a graceful deletion that begins or gets shorter, `pending` when one runs, undefined when the kind knows no
- * grace.
+ * Returns the seconds of a graceful deletion that begins or becomes shorter, `pending` while one runs, undefined for a
+ * kind without grace periods.
  */
 function graceOf(
   definition: ResourceDefinition,
@@ -189,7 +189,7 @@ function setFinalizers(draft: Draft, finalizers: readonly string[]): void {
   else draft.metadata['finalizers'] = finalizers
 }
 
-/** The finalizers with those of garbage collection put in and out as the options say. */
+/** Returns the finalizers after those of garbage collection were added and removed as the options say. */
 function finalizersAfter(
   definition: ResourceDefinition,
   metadata: ObjectMeta,
@@ -247,7 +247,7 @@ function deletedStatus({ group, plural }: ResourceDefinition, { metadata }: Kube
   }
 }
 
-/** Jobs keep their pods unless told otherwise, and say so. */
+/** Adds the warning that Jobs keep their pods by default. */
 function warnAboutJobs(scope: RequestScope, options: DeleteOptions): void {
   const { group, plural } = scope.resource.definition
   if (

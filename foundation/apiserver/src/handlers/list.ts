@@ -1,4 +1,4 @@
-// GET of a collection: which revision it shows, selectors, pages. The texts of refusals are the real server's
+// GET of a collection: its revision, selectors and pages. The error messages are copies of the real server's
 // (recordings, area list).
 import { badRequest, failure, resourceVersionTooLarge } from '@fairlead/kube'
 import type { JsonObject, MutableJsonObject } from '@fairlead/kube'
@@ -15,13 +15,13 @@ import type { ContinueToken } from './continue-token.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 
-/** A list as it is answered, before it gets its form. */
+/** A list before it is transformed and encoded. */
 export interface ObjectList {
   readonly views: readonly View[]
   readonly metadata: JsonObject
 }
 
-/** How long a list waits for a revision that has not come yet. */
+/** The time that a list waits for a future revision. Milliseconds. */
 const futureWaitMs = 3000
 
 /**
@@ -57,7 +57,7 @@ interface Selected {
   readonly views: readonly View[]
   readonly revision: number
   readonly remaining: number
-  /** The last key of a page that has a next one. */
+  /** The last key of a page that is followed by another. */
   readonly last: string | undefined
 }
 
@@ -103,7 +103,7 @@ async function readPage(
   return selectFrom(server, scope, options, selection, await read(first))
 }
 
-/** A selector that names one object needs no scan. */
+/** Gets the one object that a selector names, without a scan. */
 async function selectByName(server: ServerDependencies, scope: RequestScope, selection: Selection): Promise<Selected> {
   const { store, views } = server
   const entry = await store.get(
@@ -133,14 +133,17 @@ async function selectFrom(
     if (!selection.matches(view.object)) continue
     selected.push(view)
     const { key } = page.entries[index]!
-    // A full page goes on while there are keys at all, whether or not they will match.
+    // A full page has a next one while there are keys at all, whether or not they will match.
     if (selected.length === options.limit && index + 1 < page.entries.length)
       return { views: selected, revision: page.revision, remaining: 0, last: key }
   }
   return { views: selected, revision: page.revision, remaining: 0, last: undefined }
 }
 
-/** The revision that the list has to show exactly; undefined = now. Waits for one that it must not be older than. */
+/**
+ * Returns the revision that the list must have exactly; undefined for the newest. Waits for a revision that the list
+ * must not be older than.
+ */
 async function revisionOf(
   server: ServerDependencies,
   scope: RequestScope,
@@ -152,14 +155,14 @@ async function revisionOf(
   if (revision === undefined)
     throw badRequest(`invalid resource version: ${resourceVersionSyntax(options.resourceVersion)}`)
   if (revision > store.revision) await waitFor(server, scope, revision, options.timeoutSeconds)
-  // Pages at a revision without a match are of old; they show it exactly.
+  // Pages at a revision without resourceVersionMatch are legacy behaviour; they have exactly that revision.
   const isExact = options.resourceVersionMatch === '' ? options.limit > 0 : options.resourceVersionMatch === 'Exact'
   return isExact ? revision : undefined
 }
 
 /**
  * Waits until a revision is visible.
- * @throws StatusError 504 when it does not come
+ * @throws StatusError 504 when it does not become visible in time
  */
 export async function waitFor(
   server: ServerDependencies,

@@ -1,10 +1,10 @@
-// What structured merge has to know of a resource: the schema behind an apiVersion, and which fields an endpoint's
-// clients do not own.
+// The parameters of structured merge for a resource: the schema behind an apiVersion, and the fields that writers of a
+// subresource do not manage.
 import { parseApiVersion, resetFieldsOf } from '@fairlead/kube'
 import type { TypeSchema } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'
 
-/** The schema of the resource's kind in any of its versions. */
+/** Returns the schema of the resource's kind in any of its versions. */
 export function schemaOf({ definition }: ServedResource): (apiVersion: string) => TypeSchema | undefined {
   return (apiVersion) => {
     const { group, version } = parseApiVersion(apiVersion)
@@ -13,7 +13,7 @@ export function schemaOf({ definition }: ServedResource): (apiVersion: string) =
   }
 }
 
-/** Paths that writes through an endpoint reset, hence do not own. */
+/** Returns the paths that writes through a subresource reset, and hence do not manage. */
 export function resetFields({ definition }: ServedResource, subresource: string): readonly (readonly string[])[] {
   const { strategy } = definition
   if (strategy.resetFields !== undefined && Object.hasOwn(strategy.resetFields, subresource))

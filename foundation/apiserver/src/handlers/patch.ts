@@ -1,5 +1,5 @@
-// PATCH: JSON patch, merge patch, strategic merge patch and server-side apply. The patched document goes through the
-// same decoding and checks as a body that a client sent, with the same complaints about unknown fields.
+// PATCH: JSON patch, merge patch, strategic merge patch and server-side apply. The patched document passes the same
+// decoding and checks as a body that a client sent, with the same errors about unknown fields.
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -42,7 +42,7 @@ import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { checkPlace, updateObject } from './update.ts'
 import type { Written } from './update.ts'
 import { acrossVersions } from './across-versions.ts'
-import { jsonPatchComplaints } from './json-patch-body.ts'
+import { jsonPatchErrors } from './json-patch-body.ts'
 import { resetFields, schemaOf } from './managed-fields.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
@@ -53,7 +53,7 @@ export const mergePatchType = 'application/merge-patch+json'
 export const strategicPatchType = 'application/strategic-merge-patch+json'
 export const applyPatchType = 'application/apply-patch+yaml'
 
-/** The patch types that a resource takes: custom resources have no strategic merge. */
+/** Returns the patch types of a resource: custom resources have no strategic merge. */
 export function patchTypes({ crd }: ResourceDefinition): readonly string[] {
   return crd === undefined
     ? [jsonPatchType, mergePatchType, strategicPatchType, applyPatchType]
@@ -75,7 +75,7 @@ export function patchSource(scope: RequestScope): PatchSource {
 }
 
 /**
- * Applies a patch to the object that the call names.
+ * Applies a patch to the object of the request.
  * @throws StatusError
  */
 export function patchObject(
@@ -88,9 +88,9 @@ export function patchObject(
   if (type === applyPatchType) return applyPatch(server, scope, source, options)
   const repeated: string[] = []
   let patch: JsonValue | undefined
-  // A patch of a missing object is not looked at.
+  // The patch of a missing object is not read.
   const readOnce = (): JsonValue => (patch ??= readPatch(source, type, repeated, options.fieldValidation))
-  const complaints = new Set<string>()
+  const unknownFields = new Set<string>()
   const written = updateObject(server, scope, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
@@ -105,12 +105,12 @@ export function patchObject(
         server.registry,
         repeated,
       )
-      for (const text of warnings) complaints.add(text)
+      for (const warning of warnings) unknownFields.add(warning)
       checkPlace(scope, object)
       return object
     },
   })
-  return written.finally(() => scope.warnings.push(...complaints))
+  return written.finally(() => scope.warnings.push(...unknownFields))
 }
 
 function patchedObject(
@@ -126,7 +126,7 @@ function patchedObject(
   return decodePatched(kindOfResource(scope.resource), value, shown, validation, registry, repeated)
 }
 
-/** A patched document and how messages show it. */
+/** A patched document, and its form in error messages. */
 export interface Patched {
   readonly value: JsonObject
   readonly shown: () => string
@@ -150,7 +150,7 @@ export function patchedValue(
 }
 
 /**
- * Decodes what a patch made; complaints name the patch. The result may be changed.
+ * Decodes a patched document; errors name the patch. The result may be changed.
  * @throws StatusError 422
  */
 export function decodePatched(
@@ -165,16 +165,16 @@ export function decodePatched(
     invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
   const { kind } = patched
   if (!expected.isCustom) {
-    const apiVersion = textOf(patched['apiVersion']) || expected.apiVersion
-    const reason = foreignKind(apiVersion, textOf(kind) || expected.kind, expected, registry)
+    const apiVersion = stringOf(patched['apiVersion']) || expected.apiVersion
+    const reason = foreignKind(apiVersion, stringOf(kind) || expected.kind, expected, registry)
     if (reason !== undefined) throw refuse(reason)
-    if (textOf(kind) === '' || textOf(patched['apiVersion']) === '')
+    if (stringOf(kind) === '' || stringOf(patched['apiVersion']) === '')
       patched = { ...patched, apiVersion: expected.apiVersion, kind: expected.kind }
   }
   if (expected.isCustom && kind === undefined) throw refuse(`Object 'Kind' is missing in '${stringifyJson(patched)}'`)
   let decoded: ReturnType<typeof expected.decode>
   try {
-    if (expected.isCustom && textOf(patched['apiVersion']) === '')
+    if (expected.isCustom && stringOf(patched['apiVersion']) === '')
       throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     decoded = expected.decode(patched)
   } catch (error) {
@@ -198,12 +198,12 @@ function applyTo(schema: TypeSchema | undefined, document: JsonObject, type: str
     if (type === mergePatchType || schema === undefined) return applyMergePatch(document, mergePatchObject(patch))
     return applyStrategicMerge(document, patch, schema)
   } catch (error) {
-    throw patchRefusal(error)
+    throw patchError(error)
   }
 }
 
-/** What the server answers when a patch cannot be read or applied. */
-function patchRefusal(error: unknown): unknown {
+/** Returns the error for a patch that cannot be read or applied. */
+function patchError(error: unknown): unknown {
   if (error instanceof JsonPatchError) {
     if (error.code === 'TooManyOperations') return requestEntityTooLarge(error.message)
     return error.code === 'InvalidJsonPatch' ? badRequest(decodingPrefix(error.message)) : unprocessable()
@@ -220,7 +220,10 @@ function decodingPrefix(message: string): string {
   return message.startsWith('json:') ? `error decoding patch: ${message}` : message
 }
 
-/** Reads the text of a patch; complaints about it join `repeated`. @throws StatusError 400 */
+/**
+ * Parses a patch; repeated and unknown fields are added to `repeated`.
+ * @throws StatusError 400
+ */
 export function readPatch(
   source: PatchSource,
   type: string,
@@ -228,7 +231,7 @@ export function readPatch(
   validation: FieldValidation = 'Ignore',
 ): JsonValue {
   const patch = parsePatch(source, type, repeated)
-  if (type === jsonPatchType && validation !== 'Ignore') repeated.push(...jsonPatchComplaints(patch))
+  if (type === jsonPatchType && validation !== 'Ignore') repeated.push(...jsonPatchErrors(patch))
   return patch
 }
 
@@ -259,7 +262,7 @@ async function applyPatch(
   const configuration: MutableJsonObject = { ...applied, metadata }
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil')
-  checkAppliedPlace(scope, configuration)
+  checkAppliedName(scope, configuration)
   const writing = updateObject(server, scope, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
@@ -306,21 +309,24 @@ function repeatedKeys(repeated: readonly string[]): Error {
 }
 
 /**
- * A body that is JSON without a flaw, as most clients send it; all others are read as YAML, fifty times slower, whose
- * refusals count.
+ * Parses a body that is valid JSON without repeated keys, as most clients send it; undefined for all others, which are
+ * parsed as YAML, fifty times slower, for its error messages.
  */
 function plainJson(source: Uint8Array): JsonValue | undefined {
   if (source[0] !== 0x7b) return undefined
   try {
-    let isFlawless = true
-    const value = parseJson(source, { onDuplicate: () => void (isFlawless = false) })
-    return isFlawless ? value : undefined
+    let hasDuplicates = false
+    const value = parseJson(source, { onDuplicate: () => void (hasDuplicates = true) })
+    return hasDuplicates ? undefined : value
   } catch {
     return undefined
   }
 }
 
-/** The applied configuration, as YAML or JSON. @throws StatusError 400 */
+/**
+ * Parses the applied configuration, YAML or JSON.
+ * @throws StatusError 400
+ */
 export function readApplied(source: PatchSource): { object: JsonObject; repeated: readonly string[] } {
   const repeated: string[] = []
   let value: JsonValue
@@ -348,21 +354,21 @@ export function readApplied(source: PatchSource): { object: JsonObject; repeated
 }
 
 function checkAppliedKind({ resource: { definition, apiVersion } }: RequestScope, applied: JsonObject): void {
-  const [given, kind] = [textOf(applied['apiVersion']), textOf(applied['kind'])]
+  const [given, kind] = [stringOf(applied['apiVersion']), stringOf(applied['kind'])]
   if (given === apiVersion && kind === definition.kind) return
-  // Go reads no kind at all beside an apiVersion that is none
+  // Go reads no kind beside an invalid apiVersion.
   const parts = given.split('/')
   const shown = parts.length > 2 ? '/, Kind=' : `${parts.length === 2 ? parts[0] : ''}/${parts.at(-1)}, Kind=${kind}`
   throw badRequest(`invalid object type: ${shown}`)
 }
 
-/** Name and namespace of a configuration are those of the path; a missing name is taken from it. */
-function checkAppliedPlace(scope: RequestScope, configuration: MutableJsonObject): void {
+/** Checks the name of a configuration against the path; a missing name is taken from the path. */
+function checkAppliedName(scope: RequestScope, configuration: MutableJsonObject): void {
   const metadata = configuration['metadata'] as MutableJsonObject
   const name = metadata['name']
   if (name === undefined || name === '') metadata['name'] = scope.name
   if (metadata['name'] !== scope.name) {
-    throw badRequest(`the name of the object (${textOf(name)}) does not match the name on the URL (${scope.name})`)
+    throw badRequest(`the name of the object (${stringOf(name)}) does not match the name on the URL (${scope.name})`)
   }
 }
 
@@ -377,11 +383,14 @@ function uidWithoutObject(scope: RequestScope, uid: string): Error {
   )
 }
 
-function textOf(value: JsonValue | undefined): string {
+function stringOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Go's patch libraries write objects that a patch went through with sorted keys, all others as they were. */
+/**
+ * Returns the document in the key order of Go's patch libraries: objects that the patch touched have sorted keys, all
+ * others keep their order.
+ */
 function inGoOrder(patched: JsonValue, document: JsonValue, type: string, patch: JsonValue): JsonValue {
   if (type === mergePatchType) return sortAlong(patched, patch)
   if (patched === document || !isJsonObject(patched)) return patched

@@ -1,5 +1,5 @@
-// The common part of every write: from a decoded object to one that may be stored. Ownership of fields is computed
-// before the kind's own preparation, as the real server does, then metadata and the kind's rules are checked.
+// The common part of every write: from a decoded object to one that may be stored. managedFields are computed before
+// the kind's own preparation, as in the real server; then metadata and the kind's rules are validated.
 import {
   asJson,
   asObject,
@@ -30,22 +30,22 @@ import { writeContext } from './server-dependencies.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
 
-/** How an object is written. */
+/** Options of a write. */
 export interface WriteMode {
   readonly dryRun: boolean
   /** The field manager. */
   readonly manager: string
-  /** The object holds its managedFields already (server-side apply). */
+  /** The object has its managedFields already (server-side apply). */
   readonly isApplied?: boolean
   /**
-   * The server itself changes the object as the effect of a request that admission has already admitted (binding,
+   * The server itself changes the object as the effect of a request that admission has admitted already (binding,
    * eviction): no admission, no tracking of fields, none of the kind's rules for clients.
    */
   readonly internal?: boolean
 }
 
 /**
- * Makes a decoded object ready to be created; it still has the version of the request.
+ * Prepares a decoded object for creation; it keeps the version of the request.
  * @throws StatusError 403 by admission, 422
  */
 export async function prepareCreate(
@@ -76,7 +76,7 @@ export async function prepareCreate(
 }
 
 /**
- * Makes a changed object ready to be stored over `old`, both in the version of the request.
+ * Prepares a changed object to replace `old`, both in the version of the request.
  * @throws StatusError 403 by admission, 422
  */
 export async function prepareUpdate(
@@ -133,24 +133,27 @@ function kindErrors(
   return strategy.validateUpdate?.(updated, old, context) ?? []
 }
 
-/** The object as the store keeps it. */
+/** Returns the object in its stored form. */
 export async function toStored(draft: JsonObject, resource: ServedResource): Promise<JsonObject> {
   const [object] = await convertToStored([asObject(draft)], resource)
   const json = object as unknown as JsonObject
   return resource.definition.crd === undefined ? storedForm(json) : storedCustomForm(json)
 }
 
-/** Whether storing would change nothing. */
+/** Returns true when storing would change nothing. */
 export function isSameObject(stored: JsonObject, current: JsonObject): boolean {
   return jsonEqual(stored, current)
 }
 
-/** A private copy of a frozen object. */
+/** Returns a private copy of a frozen object. */
 export function draftOf(object: KubeObject): Draft {
   return cloneJson(object as unknown as JsonValue) as Draft
 }
 
-/** The namespace of a new object has to be there and not on its way out. @throws StatusError 404, 403 */
+/**
+ * Checks that the namespace of a new object exists and is not terminating.
+ * @throws StatusError 404, 403
+ */
 export function checkNamespace(server: ServerDependencies, scope: RequestScope, name: string): void {
   if (scope.namespace === '' || !scope.resource.definition.namespaced) return
   const namespace = server.read('namespaces.', scope.namespace)
@@ -166,7 +169,7 @@ export function checkNamespace(server: ServerDependencies, scope: RequestScope, 
   ])
 }
 
-/** 500: a new object cannot carry a resourceVersion. */
+/** @throws StatusError 500 for a new object with a resourceVersion */
 export function refuseResourceVersion(metadata: JsonObject): void {
   const version = metadata['resourceVersion']
   if (version !== undefined && version !== '' && version !== '0')
@@ -215,8 +218,8 @@ async function admitted(
 }
 
 /**
- * `/status`: everything but status stays as it was; most built-in kinds let labels, annotations and the like of
- * metadata through.
+ * Restores everything but status after a write through `/status`; most built-in kinds keep changes to labels,
+ * annotations and other metadata.
  */
 function keepAllButStatus(draft: Draft, old: JsonObject, kept: Strategy['statusKeeps']): void {
   for (const name of Object.keys(draft)) {
@@ -246,7 +249,7 @@ function keepStatus(draft: Draft, old: JsonObject): void {
 
 function refuse({ definition }: ServedResource, draft: Draft, errors: readonly FieldError[]): void {
   if (errors.length === 0) return
-  // A custom resource is called what it calls itself, even where that is what is wrong.
+  // The error names a custom resource by its own apiVersion and kind, even where those are wrong.
   const itself = asObject(draft)
   const { kind, apiVersion } =
     definition.crd === undefined ? { kind: definition.kind, apiVersion: storedApiVersion(definition) } : itself

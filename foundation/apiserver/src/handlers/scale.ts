@@ -1,4 +1,4 @@
-// The scale subresource: an autoscaling/v1 Scale made from three fields of its parent, and written back as one of them.
+// The scale subresource: an autoscaling/v1 Scale made from three fields of its parent, of which one can be written.
 import {
   applyServerSide,
   asJson,
@@ -43,11 +43,11 @@ import { timestamp } from '../objects/timestamp.ts'
 
 const scaleVersion = 'autoscaling/v1'
 
-/** Where a kind keeps what a Scale shows. */
+/** Paths of the fields that a Scale presents. */
 interface ScalePaths {
   readonly replicas: readonly string[]
   readonly statusReplicas: readonly string[]
-  /** A text in status (custom resources), or a label selector in spec (built-in kinds). */
+  /** A string in status (custom resources), or a label selector in spec (built-in kinds). */
   readonly selector: readonly string[] | undefined
 }
 
@@ -58,7 +58,7 @@ const builtinPaths: ScalePaths = {
 }
 
 /**
- * Answers GET, PUT and PATCH of `/scale`.
+ * Handles GET, PUT and PATCH of `/scale`.
  * @throws StatusError
  */
 export async function handleScale(server: ServerDependencies, scope: RequestScope): Promise<ServerResponse> {
@@ -94,13 +94,13 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
       isApplied: true,
       createsMissing: false,
       checksUid: true,
-      change: (current) => writeScale(scope, current!, change.to(scaleWithOwners(current!, scope))),
+      change: (current) => writeScale(scope, current!, change.to(scaleWithManagedFields(current!, scope))),
     },
   )
   return answer(written.object)
 }
 
-/** A write of a Scale: from the Scale as it is to the one wanted, managedFields included. */
+/** A write of a Scale: from the current Scale to the requested one, managedFields included. */
 interface ScaleChange {
   readonly options: WriteOptions
   to(current: KubeObject): KubeObject
@@ -109,7 +109,7 @@ interface ScaleChange {
 function readUpdate(server: ServerDependencies, scope: RequestScope): ScaleChange {
   const options = writeOptions('UpdateOptions', scope.query, scope.userAgent)
   const object = readObject(server, scope, scaleKind, options.fieldValidation)
-  return { options, to: (current) => tracked(server, current, wanted(object, current, scope), options) }
+  return { options, to: (current) => tracked(server, current, requestedScale(object, current, scope), options) }
 }
 
 function readScalePatch(server: ServerDependencies, scope: RequestScope): ScaleChange {
@@ -146,7 +146,7 @@ function readScalePatch(server: ServerDependencies, scope: RequestScope): ScaleC
         options.fieldValidation,
         server.registry,
       )
-      return tracked(server, current, wanted(object, current, scope), options)
+      return tracked(server, current, requestedScale(object, current, scope), options)
     },
   }
 }
@@ -168,8 +168,11 @@ function tracked(
   })
 }
 
-/** The Scale that a body asks for, at home in the place that the path names. @throws StatusError 400 */
-function wanted(body: JsonObject, current: KubeObject, scope: RequestScope): KubeObject {
+/**
+ * Returns the Scale of a body, with the name and namespace of the path.
+ * @throws StatusError 400
+ */
+function requestedScale(body: JsonObject, current: KubeObject, scope: RequestScope): KubeObject {
   const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {}
   const {
     name = '',
@@ -199,12 +202,15 @@ function replicasOf(scale: KubeObject): number {
   return (scale['spec'] as { replicas?: number } | undefined)?.replicas ?? 0
 }
 
-/** The parent with the replicas and owners of a Scale. @throws StatusError 422 */
+/**
+ * Returns the parent with the replicas and managedFields of a Scale.
+ * @throws StatusError 422
+ */
 function writeScale(scope: RequestScope, current: KubeObject, scale: KubeObject): JsonObject {
   const { definition, apiVersion, version } = scope.resource
   const paths = pathsOf(version)
   const replicas = replicasOf(scale)
-  // A custom resource has its schema to judge what is wanted.
+  // The schema of a custom resource validates its replicas.
   if (replicas < 0 && definition.crd === undefined) {
     throw invalid({ group: 'autoscaling', kind: 'Scale' }, scope.name, [
       fieldErrors.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
@@ -214,21 +220,21 @@ function writeScale(scope: RequestScope, current: KubeObject, scale: KubeObject)
     throw badRequest(`the spec replicas field ${goQuote(`.${paths.replicas.join('.')}`)} cannot be empty`)
   const draft = draftOf(current)
   setPath(draft, paths.replicas, replicas)
-  const owners = managedFieldsOfParent(
+  const managedFields = managedFieldsOfParent(
     current.metadata.managedFields,
     scale.metadata.managedFields,
     apiVersion,
     replicasPaths(scope),
   )
-  if (owners === undefined) delete draft.metadata['managedFields']
-  else draft.metadata['managedFields'] = cloneJson(owners as unknown as JsonValue)
+  if (managedFields === undefined) delete draft.metadata['managedFields']
+  else draft.metadata['managedFields'] = cloneJson(managedFields as unknown as JsonValue)
   const { resourceVersion, uid } = scale.metadata
   if (uid !== undefined && uid !== '') draft.metadata['uid'] = uid
   if (resourceVersion !== undefined && resourceVersion !== '') draft.metadata['resourceVersion'] = resourceVersion
   return draft
 }
 
-/** What writes see of a custom resource without replicas: the smallest int32. It has to be replaced. */
+/** The replicas that writes see where a custom resource has none: the smallest int32. They must replace it. */
 const unsetReplicas = -(2 ** 31)
 
 /** @throws StatusError 500 where a custom resource has no replicas */
@@ -238,13 +244,13 @@ function checkReplicas(object: KubeObject, { resource }: RequestScope): void {
   throw internalError(`the spec replicas field ${goQuote(`.${replicas.join('.')}`)} does not exist`)
 }
 
-/** The Scale of an object; `unset` stands for replicas that a custom resource does not have. */
+/** Returns the Scale of an object; `unset` are the replicas where a custom resource has none. */
 function scaleOf(object: KubeObject, scope: RequestScope, unset = 0): KubeObject {
   const paths = pathsOf(scope.resource.version)
   const isCustom = scope.resource.definition.crd !== undefined
   const replicas = valueAt(asJson(object), paths.replicas) ?? (isCustom ? unset : undefined)
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
-  const selector = selectorText(valueAt(asJson(object), paths.selector ?? []), scope)
+  const selector = selectorString(valueAt(asJson(object), paths.selector ?? []), scope)
   const statusReplicas = valueAt(asJson(object), paths.statusReplicas)
   return {
     kind: 'Scale',
@@ -258,13 +264,13 @@ function scaleOf(object: KubeObject, scope: RequestScope, unset = 0): KubeObject
   }
 }
 
-function scaleWithOwners(object: KubeObject, scope: RequestScope): KubeObject {
+function scaleWithManagedFields(object: KubeObject, scope: RequestScope): KubeObject {
   const scale = scaleOf(object, scope, unsetReplicas)
   const managedFields = managedFieldsOfScale(object.metadata.managedFields, replicasPaths(scope))
   return managedFields === undefined ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } }
 }
 
-function selectorText(value: JsonValue | undefined, scope: RequestScope): string {
+function selectorString(value: JsonValue | undefined, scope: RequestScope): string {
   if (typeof value === 'string') return value
   if (!isJsonObject(value)) return ''
   const isMap = scope.resource.definition.plural === 'replicationcontrollers'
@@ -290,7 +296,7 @@ function replicasPaths({ resource }: RequestScope): ReplicasPaths {
   )
 }
 
-/** `.spec.replicas` as names. */
+/** Splits `.spec.replicas` into field names. */
 function simplePath(path: string): readonly string[] {
   return path.split('.').filter((name) => name !== '')
 }

@@ -1,5 +1,5 @@
-// Read, change, compare and swap: the loop behind PUT, PATCH and subresources. An unchanged object is not written, an
-// object whose last finalizer went while it was being deleted goes with it.
+// Read, change, compare and swap: the loop behind PUT, PATCH and subresources (GuaranteedUpdate of the generic
+// registry). An unchanged object is not written; a terminating object is removed together with its last finalizer.
 import { asObject, conflict, failure, fieldErrors, invalid, notFound, unknownError } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { forbiddenRequest } from '../auth/forbidden.ts'
@@ -19,10 +19,10 @@ import { objectKey } from './request-scope.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 
-/** What a write answered with. */
+/** The result of a write. */
 export interface Written {
   readonly object: KubeObject
-  /** The view behind `object`, where it is stored. */
+  /** The view of `object`, where it is stored. */
   readonly view?: View
   readonly created: boolean
 }
@@ -37,7 +37,7 @@ export interface Change extends WriteMode {
   readonly change: (current: KubeObject | undefined) => JsonObject | Promise<JsonObject>
   /** A missing object is created. */
   readonly createsMissing: boolean
-  /** The uid in the new object has to be that of the current one (PUT). */
+  /** The uid in the new object must be that of the current one (PUT). */
   readonly checksUid?: boolean
 }
 
@@ -46,7 +46,7 @@ const attempts = 100
 const unlockedAttempts = 2
 
 /**
- * Changes the object that the call names.
+ * Changes the object of the request.
  * @throws StatusError 404, 409, 422 and what `change` throws
  */
 export async function updateObject(server: ServerDependencies, scope: RequestScope, change: Change): Promise<Written> {
@@ -85,7 +85,7 @@ async function attemptChange(
   }
   const stored = await toStored(draft, scope.resource)
   const writing = commit(server, scope, entry, stored, change.dryRun)
-  // The write has its place in the batch now; the next writer builds on it while it is committed.
+  // The write is in the batch now; the next writer builds on it while it is committed.
   lock?.[Symbol.dispose]()
   const written = await writing
   if (written === undefined) return { object: await servedStored(stored, entry.revision, scope), created: false }
@@ -98,12 +98,12 @@ async function createMissing(server: ServerDependencies, scope: RequestScope, ch
   await checkMayCreate(server, scope)
   const object = await change.change(undefined)
   if (change.checksUid) checkUid(scope, object, {})
-  // What a client thinks to update has a revision; a new object has none.
+  // The client believes to update an object and sends its revision; a new object has none.
   delete (object['metadata'] as { resourceVersion?: string }).resourceVersion
   return { ...(await createObject(server, scope, object, change)), created: true }
 }
 
-/** An update that names no revision is one of the object as it is. */
+/** Returns the object with the current revision, where an update names none. */
 function atRevision(object: KubeObject, { metadata }: KubeObject): KubeObject {
   const { resourceVersion = '' } = object.metadata
   return resourceVersion !== ''
@@ -111,7 +111,7 @@ function atRevision(object: KubeObject, { metadata }: KubeObject): KubeObject {
     : { ...object, metadata: { ...object.metadata, resourceVersion: metadata.resourceVersion } }
 }
 
-/** Writes and gives the entry, or undefined when the answer is the object that was not kept (dry run, deletion). */
+/** Writes the object and returns its entry; undefined for an object that was not kept (dry run, deletion). */
 async function commit(
   server: ServerDependencies,
   scope: RequestScope,
@@ -133,7 +133,7 @@ async function commit(
   return dryRun ? undefined : store.write({ resource, key, expected: revision, object: stored }, scope)
 }
 
-/** The served form of an object that is not in the store, with the revision it was made from. */
+/** Returns the served form of an object that is not in the store, with the revision it was made from. */
 export async function servedStored(stored: JsonObject, revision: number, scope: RequestScope): Promise<KubeObject> {
   const [object] = await fromStored([asObject(stored)], scope.resource)
   return servedForm(object!, revision, scope.resource, asObject(stored).apiVersion !== scope.resource.apiVersion)
@@ -159,7 +159,10 @@ export function checkPlace(scope: RequestScope, object: JsonObject): void {
   }
 }
 
-/** Gives the object the namespace of the request. @throws StatusError 400 when it has another one */
+/**
+ * Sets the namespace of the request on an object.
+ * @throws StatusError 400 when it has another one
+ */
 export function setNamespace(scope: RequestScope, object: JsonObject): void {
   const metadata = object['metadata'] as { namespace?: string }
   if (scope.namespace === '') {
@@ -176,7 +179,10 @@ export function setNamespace(scope: RequestScope, object: JsonObject): void {
   }
 }
 
-/** An apply or a PUT of a missing name needs the right to create it. @throws StatusError 403 */
+/**
+ * Checks the right to create, which an apply or a PUT of a missing name needs.
+ * @throws StatusError 403
+ */
 async function checkMayCreate(
   { authorizer }: ServerDependencies,
   { resource: { definition, version }, subresource, namespace, name, user }: RequestScope,

@@ -1,5 +1,5 @@
-// Watches: from a revision, from now with everything there is, or as a streaming list. Each watch has a bounded queue;
-// who falls behind is told 410.
+// Watches: from a revision, from now with the current objects, or as a streaming list. Each watch has a bounded queue;
+// a client that falls behind receives 410.
 import { asJson, asObject, failure, StatusError, stringifyJson, unknownError } from '@fairlead/kube'
 import type { KubeObject, Status } from '@fairlead/kube'
 import type { ServedEvent } from '../http/message.ts'
@@ -17,23 +17,23 @@ import type { View } from '../views/views.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 
-/** Changes that may wait for a slow reader. */
+/** Queued changes for a slow client. */
 const maxQueuedChanges = 10_000
-/** A bookmark about once a minute, for those who asked. */
+/** The interval of bookmarks, for clients that requested them. */
 const bookmarkIntervalMs = 60_000
-/** One bookmark comes this long before the end, so that the next watch resumes from close by. */
+/** The last bookmark is sent this long before the end, so that the next watch resumes from close by. */
 const lastBookmarkMs = 2_000
-/** Watches that set no timeout end after 30 to 60 minutes, so that load spreads. */
+/** Watches without a timeout end after 30 to 60 minutes, so that load spreads. */
 const minWatchMs = 1_800_000
 
-/** Fans one change out to many watchers: what was computed for the first is there for the rest. */
+/** One change as a watcher sees it. Computed once, and shared with the other watchers. */
 interface Step {
   readonly type: ServedEvent['type']
   readonly entry: Entry
 }
 
 /**
- * Opens a watch. The events end with the call's signal, its timeout, or an ERROR event.
+ * Opens a watch. The events end with the signal of the request, its timeout, or an ERROR event.
  * @throws StatusError 400, 500 before it begins
  */
 export async function openWatch(
@@ -64,7 +64,7 @@ export async function openWatch(
   return events(feed, scope.resource, selection, shape, initial, options)
 }
 
-/** The changes of one watch, waiting to be read. */
+/** The queued changes of one watch. */
 class Feed {
   readonly server: ServerDependencies
   readonly scope: RequestScope
@@ -115,7 +115,7 @@ class Feed {
   }
 
   /**
-   * What is to be sent next: changes, the revision of a bookmark (nothing before it is missing), or undefined at the
+   * Returns the next changes to send, the revision of a bookmark (nothing before it is missing), or undefined at the
    * end.
    */
   async next(): Promise<readonly Change[] | number | undefined> {
@@ -176,7 +176,7 @@ async function* events(
   options: ListOptions,
 ): AsyncGenerator<readonly ServedEvent[]> {
   const { views } = feed.server
-  // What has to be sent before anything is waited for.
+  // Events to send before waiting for more.
   let ready: ServedEvent[] = []
   try {
     if (initial !== undefined) {
@@ -193,7 +193,7 @@ async function* events(
         continue
       }
       for (const change of next) {
-        // Awaiting what is there already would cost every watcher of a busy resource two turns for each change.
+        // Awaiting a value that is ready would cost every watcher of a busy resource two microtasks per change.
         const step = selection.isEverything
           ? plainStep(change)
           : await selectedStep(change, selection, resource, feed.server)
@@ -207,7 +207,7 @@ async function* events(
     }
     if (feed.refusal !== undefined) yield [{ type: 'ERROR', object: feed.refusal as unknown as KubeObject }]
   } catch (error) {
-    // A conversion webhook failed: the watcher cannot be shown this change, and must not be shown later ones.
+    // A conversion webhook failed: the client cannot receive this change, and must not receive later ones.
     if (!(error instanceof StatusError)) throw error
     yield [...ready, { type: 'ERROR', object: error.status as unknown as KubeObject }]
   } finally {
@@ -215,12 +215,12 @@ async function* events(
   }
 }
 
-/** What a change means to a watcher of everything. */
+/** Returns the step of a change for a watcher of every object. */
 function plainStep({ type, entry, previous }: Change): Step {
   return { type: type === 'delete' ? 'DELETED' : previous === undefined ? 'ADDED' : 'MODIFIED', entry }
 }
 
-/** What a change means to a watcher with a selection: entering is ADDED, leaving is DELETED. */
+/** Returns the step of a change for a watcher with a selection: entering it is ADDED, leaving it is DELETED. */
 async function selectedStep(
   change: Change,
   selection: Selection,
@@ -232,12 +232,12 @@ async function selectedStep(
   if (type === 'delete') return matches ? { type: 'DELETED', entry } : undefined
   const matched = previous !== undefined && selection.matches((await views.of(previous, resource)).object)
   if (matches) return { type: matched ? 'MODIFIED' : 'ADDED', entry }
-  // The object as it was when it still belonged, with the revision at which it left.
+  // The object as it was last selected, with the revision at which it left the selection.
   return matched ? { type: 'DELETED', entry: { ...entry, object: previous.object } } : undefined
 }
 
 interface EventShape {
-  /** `initial`: part of the state at the beginning. */
+  /** `initial`: part of the initial state. */
   event(type: ServedEvent['type'], view: View, initial?: boolean): ServedEvent
   bookmark(revision: number, endsInitialEvents: boolean): ServedEvent
 }
@@ -289,7 +289,7 @@ function expiredStatus(message: string): Status {
 const encoder = new TextEncoder()
 const newline = encoder.encode('}\n')
 
-/** An event of a stored object, with its line in JSON. */
+/** An event of a stored object, and its JSON line. */
 class ViewEvent implements ServedEvent {
   readonly type: ServedEvent['type']
   readonly initial: boolean
@@ -316,8 +316,8 @@ class ViewEvent implements ServedEvent {
 }
 
 /**
- * Watchers run close behind each other: events that were just made, for the other watchers of the same changes. The
- * oldest go first.
+ * Recent events: watchers of one resource receive the same changes shortly after each other. The oldest are evicted
+ * first.
  */
 const recentEvents = new Map<ServedEvent['type'], Map<View, ViewEvent>>()
 const recentLimit = 1000
@@ -333,7 +333,7 @@ function sharedEvent(type: ServedEvent['type'], view: View): ViewEvent {
   return event
 }
 
-/** One line of a watch in JSON. Watchers of one object share the line. */
+/** Encodes one line of a watch in JSON. Watchers of one object share the line. */
 export function encodeJsonEvent(event: ServedEvent): Uint8Array {
   if (event instanceof ViewEvent) return event.line
   return lineOf(event.type, event.bytes ?? encoder.encode(stringifyJson(asJson(event.object))))

@@ -65,10 +65,7 @@ export const handleBinding: ResourceHandler = async (server, scope) => {
   return valueResponse(201, success, form)
 }
 
-/**
- * Returns the node of a Binding. Its errors reach the client as those of the server: the real one does not tell them
- * apart.
- */
+/** Returns the node of a Binding. Its errors are 500 in the real server as well. */
 function targetNode(binding: JsonObject): string {
   const target = isJsonObject(binding['target']) ? binding['target'] : {}
   const node = typeof target['name'] === 'string' ? target['name'] : ''

@@ -1,6 +1,6 @@
-// PodDisruptionBudgets as evictions meet them: whether the one that covers a Pod lets it go, and the count that it
-// keeps. The figures in its status are a controller's; nothing here counts healthy Pods. The rules are those of the
-// real server's eviction.go.
+// PodDisruptionBudgets during evictions: whether the budget of a Pod allows its disruption, and the count in its
+// status. The other figures in the status are the disruption controller's; nothing here counts healthy Pods. The rules
+// are those of the real server's eviction.go.
 import {
   asJson,
   cloneJson,
@@ -20,9 +20,9 @@ import type { ServerDependencies } from '../server-dependencies.ts'
 import { timestamp } from '../../objects/timestamp.ts'
 
 const resource = 'poddisruptionbudgets.policy'
-const refusal = "Cannot evict pod as it would violate the pod's disruption budget."
+const refusedMessage = "Cannot evict pod as it would violate the pod's disruption budget."
 const retrySeconds = 10
-/** Evictions that no controller has confirmed yet; more are refused. */
+/** Evictions that the controller has not confirmed yet; more are refused. */
 const maxDisruptedPods = 2000
 
 interface BudgetStatus {
@@ -35,7 +35,7 @@ interface BudgetStatus {
 }
 
 /**
- * Asks the budget of a Pod and takes one disruption of it.
+ * Takes one disruption from the budget of a Pod.
  * @throws StatusError 429 where the budget does not allow it, 500 where there are two
  */
 export async function takeDisruption(
@@ -57,7 +57,7 @@ export async function takeDisruption(
   await decrement(server, scope, budget, dryRun)
 }
 
-/** Pods that run nothing, or are on their way already. */
+/** Returns true for a Pod that runs nothing, or is terminating already. */
 function isBeyondBudgets(pod: KubeObject): boolean {
   const { phase } = (isJsonObject(pod['status']) ? pod['status'] : {}) as { phase?: string }
   return ['Succeeded', 'Failed', 'Pending'].includes(phase ?? '') || pod.metadata.deletionTimestamp !== undefined
@@ -117,7 +117,7 @@ function checkBudget(budget: KubeObject): void {
   const status = statusOf(budget)
   const { disruptionsAllowed = 0, disruptedPods = {} } = status
   if ((status.observedGeneration ?? 0) < generation)
-    throw budgetRefusal(retrySeconds, `The disruption budget ${name} is still being processed by the server.`)
+    throw budgetError(retrySeconds, `The disruption budget ${name} is still being processed by the server.`)
   const negative = disruptionsAllowed < 0 ? 'pdb disruptions allowed is negative' : undefined
   const crowded =
     Object.keys(disruptedPods).length > maxDisruptedPods
@@ -125,18 +125,18 @@ function checkBudget(budget: KubeObject): void {
       : undefined
   const detail = negative ?? crowded
   if (detail !== undefined) throw forbidden({ group: 'policy', plural: 'poddisruptionbudget' }, name, detail)
-  if (disruptionsAllowed === 0) throw budgetRefusal(0, whyNot(name, status))
+  if (disruptionsAllowed === 0) throw budgetError(0, reasonFor(name, status))
 }
 
-function budgetRefusal(retryAfterSeconds: number, message: string): Error {
-  const { status } = tooManyRequests(refusal, retryAfterSeconds)
-  return failure(429, 'TooManyRequests', refusal, {
+function budgetError(retryAfterSeconds: number, message: string): Error {
+  const { status } = tooManyRequests(refusedMessage, retryAfterSeconds)
+  return failure(429, 'TooManyRequests', refusedMessage, {
     ...status.details,
     causes: [{ reason: 'DisruptionBudget', message }],
   })
 }
 
-function whyNot(name: string, { conditions = [], currentHealthy = 0, desiredHealthy = 0 }: BudgetStatus): string {
+function reasonFor(name: string, { conditions = [], currentHealthy = 0, desiredHealthy = 0 }: BudgetStatus): string {
   const allowed = findCondition(conditions, 'DisruptionAllowed')
   const { reason = '', message = '' } = allowed?.status === 'False' ? allowed : {}
   const budget = `The disruption budget ${name}`

@@ -7,6 +7,7 @@ import { defaults } from './defaults/default-objects.ts'
 import { crds } from './generated/crds.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 import { ActionService } from './runtime/action-service.ts'
+import { relationsOf } from './runtime/relations.ts'
 import { LiveCatalog } from './runtime/live-catalog.ts'
 import { KindTable } from './runtime/kind-table.ts'
 import { Rights } from './runtime/rights.ts'
@@ -59,6 +60,7 @@ export const actions: ActionsCapability = {
     return {
       service,
       routes: actionRoutes(service),
+      relations: relationsOf,
       async stop() {
         source[Symbol.dispose]()
         await sandbox[Symbol.asyncDispose]()

@@ -4,7 +4,8 @@ import type { ActionService, Caller } from '@fairlead/actions'
 import { ApiServer } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { Manager } from '@fairlead/controller'
+import { Manager, cacheReader } from '@fairlead/controller'
+import type { Relation } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { kam, map, trader } from './objects.ts'
@@ -16,6 +17,7 @@ const query = { ...ref }
 
 let server: ApiServer
 let service: ActionService
+let relations: (object: KubeObject) => readonly Relation[]
 let admin: Client
 let caller: Caller
 const stack = new AsyncDisposableStack()
@@ -28,6 +30,7 @@ beforeAll(async () => {
   stack.defer(() => instance.stop())
   for (const route of instance.routes ?? []) server.serve(route)
   service = instance.service
+  relations = (object) => instance.relations!(object, cacheReader(manager.informers))
   caller = { client: admin, user: { name: 'admin', groups: [] } }
   for (const name of ['kappnav', 'stocktrader'])
     await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
@@ -183,6 +186,19 @@ describe('the controllers of actions', () => {
     })
   })
 
+  test('relate mappings to the maps that they name', async () => {
+    const mapping = await ready('kinds', ({ status }) => JSON.stringify(status).includes('kappnav/by-kind'))
+    const edge: Relation = {
+      type: 'refers-to',
+      from: { ...kamKind, namespace: 'kappnav', name: 'kinds', uid: mapping.metadata.uid! },
+      to: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'kappnav', name: 'by-kind' },
+    }
+    expect(relations(mapping)).toEqual([edge])
+    await eventually(async () => relations(map('by-kind', {})), [edge])
+    expect(relations(map('other', {}))).toEqual([])
+    expect(relations(trader)).toEqual([])
+  })
+
   test('reject mappings that violate the schema', async () => {
     for (const [rule, message] of [
       [{ kind: 'X', mapname: 'm' }, /apiVersion: Required value/],
@@ -217,6 +233,14 @@ describe('the controllers of actions', () => {
     const made = await ready('carried')
     expect(made.metadata.labels).toEqual({ 'kappnav.kam.auto-created': 'true' })
     expect(made.metadata.ownerReferences).toMatchObject([{ kind: 'ConfigMap', name: 'carrier', controller: true }])
+    const carrier = await admin.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'kappnav/carrier')
+    const edge: Relation = {
+      type: 'made-from',
+      from: { ...kamKind, namespace: 'kappnav', name: 'carried', uid: made.metadata.uid! },
+      to: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'kappnav', name: 'carrier', uid: carrier.metadata.uid! },
+    }
+    await eventually(async () => relations(made), [edge])
+    await eventually(async () => relations(carrier), [edge])
     await admin.apply(carrying('carried', 'b'), { force: true })
     await ready('carried', ({ spec }) => JSON.stringify(spec).includes('"mapname":"b"'))
     await admin.apply(carrying('renamed', 'b'), { force: true })

@@ -7,6 +7,7 @@ import type { Client } from '@fairlead/client'
 import type { Command } from './command.ts'
 import type { CacheReader } from './informer/cache-reader.ts'
 import type { Manager } from './manager.ts'
+import type { ObjectReference } from './object-reference.ts'
 import type { ResourceStorage } from './resource-storage.ts'
 import type { Validator } from './validator.ts'
 
@@ -86,17 +87,6 @@ export interface UpgradedConnection {
   readonly socket: Duplex
   /** Bytes that were received after the headers. */
   readonly head: Buffer
-}
-
-/** Identifies an object in the graph of relations; the object need not exist. */
-export interface ObjectReference {
-  readonly apiVersion: string
-  readonly kind: string
-  /** Undefined for cluster-scoped objects. */
-  readonly namespace?: string
-  readonly name: string
-  /** Undefined when the reference is by name only. */
-  readonly uid?: string
 }
 
 /**

@@ -6,6 +6,8 @@ export type { After, Result } from './result.ts'
 
 // capabilities
 export type * from './capability.ts'
+export { objectReference } from './object-reference.ts'
+export type { ObjectReference } from './object-reference.ts'
 export type { Validator } from './validator.ts'
 export type * from './resource-storage.ts'
 export { command } from './command.ts'

@@ -1,4 +1,5 @@
 // The edges of supply chains in the graph of derived objects. Start with relationsOf.
+import { objectReference } from '@fairlead/controller'
 import type { CacheReader, ObjectReference, Relation, RelationType } from '@fairlead/controller'
 import { controllerOf, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -33,7 +34,7 @@ export function relationsOf(object: KubeObject, reader: CacheReader): readonly R
 function stampedRelations(object: KubeObject): Relation[] {
   const owner = controllerOf(object)
   if (owner === undefined || parseApiVersion(owner.apiVersion).group !== apiGroup) return []
-  const from = referenceTo(object)
+  const from = objectReference(object)
   const { namespace } = object.metadata
   const { apiVersion: version, kind, name, uid } = owner
   const templateName = labelOf(object, stampLabel.templateName)
@@ -56,7 +57,7 @@ function ownerRelations(owner: Owner, chain: ChainKinds): Relation[] {
     ...(blueprint === undefined ? [] : [inputOf(owner, chain, blueprint)]),
     ...(owner.status?.resources ?? []).flatMap(({ stampedRef }) => {
       const from = fromStatus(stampedRef)
-      return from === undefined ? [] : [edge('made-from', from, referenceTo(owner))]
+      return from === undefined ? [] : [edge('made-from', from, objectReference(owner))]
     }),
   ]
 }
@@ -69,30 +70,30 @@ function blueprintRelations(blueprint: Blueprint, chain: ChainKinds, reader: Cac
   )
   return [
     ...owners.map((owner) => inputOf(owner, chain, name)),
-    ...templates.map((template) => edge('refers-to', referenceTo(blueprint), template)),
+    ...templates.map((template) => edge('refers-to', objectReference(blueprint), template)),
   ]
 }
 
 function runnableRelation(runnable: Runnable): Relation {
   const { name } = runnable.spec.runTemplateRef
-  return edge('refers-to', referenceTo(runnable), { apiVersion, kind: 'ClusterRunTemplate', name })
+  return edge('refers-to', objectReference(runnable), { apiVersion, kind: 'ClusterRunTemplate', name })
 }
 
 /** Edges that end at a template: from the objects in the status of owners, from blueprints, from Runnables. */
 function templateRelations(template: KubeObject, reader: CacheReader): Relation[] {
-  const to = referenceTo(template)
+  const to = objectReference(template)
   const { kind } = template
   const { name = '' } = template.metadata
   if (kind === 'ClusterRunTemplate')
     return known(reader.list<Runnable>(runnableKind))
       .filter(({ spec }) => spec.runTemplateRef.name === name)
-      .map((runnable) => edge('refers-to', referenceTo(runnable), to))
+      .map((runnable) => edge('refers-to', objectReference(runnable), to))
   return [supplyChains, deliveries].flatMap((chain) => [
     ...known(reader.list<Blueprint>(chain.blueprint))
       .filter(({ spec }) =>
         spec.resources.some((resource) => resource.templateRef.kind === kind && templateNames(resource).includes(name)),
       )
-      .map((blueprint) => edge('refers-to', referenceTo(blueprint), to)),
+      .map((blueprint) => edge('refers-to', objectReference(blueprint), to)),
     ...known(reader.list<Owner>(chain.owner))
       .flatMap(({ status }) => status?.resources ?? [])
       .filter(({ templateRef }) => templateRef?.kind === kind && templateRef.name === name)
@@ -104,7 +105,7 @@ function templateRelations(template: KubeObject, reader: CacheReader): Relation[
 }
 
 function inputOf(owner: Owner, { blueprintKind }: ChainKinds, name: string): Relation {
-  return edge('input-of', referenceTo(owner), { apiVersion, kind: blueprintKind, name })
+  return edge('input-of', objectReference(owner), { apiVersion, kind: blueprintKind, name })
 }
 
 function edge(type: RelationType, from: ObjectReference, to: ObjectReference): Relation {
@@ -120,17 +121,6 @@ function known<T extends KubeObject>(objects: readonly T[] | 'unknown'): readonl
 function labelOf({ metadata }: KubeObject, key: string): string | undefined {
   const label = metadata.labels?.[key]
   return label === undefined ? undefined : (metadata.annotations?.[key] ?? label)
-}
-
-function referenceTo({ apiVersion: version, kind, metadata }: KubeObject): ObjectReference {
-  const { namespace, name = '', uid } = metadata
-  return {
-    apiVersion: version,
-    kind,
-    ...(namespace ? { namespace } : {}),
-    name,
-    ...(uid !== undefined && { uid }),
-  }
 }
 
 function fromStatus(reference: StatusReference | undefined): ObjectReference | undefined {

@@ -24,7 +24,7 @@ export const map: Capability = {
   rules,
   async setup(manager, options) {
     const controllers = new MapControllers(manager, options)
-    return { stop: () => controllers.stop() }
+    return { relations: (object) => controllers.relations(object), stop: () => controllers.stop() }
   },
   async commands() {
     return (await import('./commands/index.ts')).commands

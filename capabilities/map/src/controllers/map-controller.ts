@@ -9,6 +9,7 @@ import type {
   Manager,
   ObjectChange,
   ReconcileContext,
+  Relation,
   Result,
 } from '@fairlead/controller'
 import { SelectorError, condition, isTerminating, jsonEqual, selectorFrom } from '@fairlead/kube'
@@ -101,6 +102,11 @@ export class MapControllers {
     let busy = 0
     for (const { run } of this.#running.values()) busy += run.loop.queue.length + run.loop.queue.working
     return busy
+  }
+
+  /** Returns the edges that begin or end at an object, as far as the running MapControllers know them. */
+  relations(object: KubeObject): readonly Relation[] {
+    return [...this.#running.values()].flatMap(({ run }) => run.relations(object))
   }
 
   /** Stops all runs. */

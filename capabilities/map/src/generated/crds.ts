@@ -39,7 +39,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Parent",
               "type": "string",
-              "description": "The kind whose objects hold the outputs.",
+              "description": "The kind of the parents.",
               "jsonPath": ".spec.parentResource.resource"
             },
             {
@@ -51,7 +51,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why it is ready, or why not.",
+              "description": "The reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
@@ -74,7 +74,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "The message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -82,7 +82,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A MapController keeps, for every parent object, a collection of outputs: for every input object that the parent selects, a hook says which outputs there should be. One call of the hook carries one input.",
+              "description": "A MapController maintains a collection of outputs for every parent object: for every input object that the parent selects, a hook returns the desired outputs. Each call of the hook is for one input.",
               "required": [
                 "spec"
               ],
@@ -100,7 +100,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "Which kinds take part, and who computes the outputs.",
+                  "description": "The kinds of parents, inputs and outputs, and the hooks that compute the outputs.",
                   "required": [
                     "parentResource",
                     "inputResources",
@@ -116,7 +116,7 @@ export const crds: readonly KubeObject[] = [
                   "properties": {
                     "parentResource": {
                       "type": "object",
-                      "description": "The kind whose objects hold the parameters and own the outputs. Its field spec.selector, a label selector, picks the inputs; without one every input in reach is taken: those of the parent's namespace, and all for a cluster-scoped parent.",
+                      "description": "The kind whose objects hold the parameters and own the outputs. Its field spec.selector, a label selector, selects the inputs; without one a parent selects every input of its namespace, a cluster-scoped parent every input.",
                       "required": [
                         "apiVersion",
                         "resource"
@@ -138,12 +138,12 @@ export const crds: readonly KubeObject[] = [
                         },
                         "labelSelector": {
                           "type": "object",
-                          "description": "Only objects whose labels match take part. Left out, all do.",
+                          "description": "Only objects whose labels match are used. Left out, all are.",
                           "x-kubernetes-map-type": "atomic",
                           "properties": {
                             "matchLabels": {
                               "type": "object",
-                              "description": "Labels that must be there with exactly these values.",
+                              "description": "Labels that the object must have with exactly these values.",
                               "maxProperties": 64,
                               "additionalProperties": {
                                 "type": "string",
@@ -152,7 +152,7 @@ export const crds: readonly KubeObject[] = [
                             },
                             "matchExpressions": {
                               "type": "array",
-                              "description": "Requirements that must all hold, beside matchLabels.",
+                              "description": "Requirements that must all be met in addition to matchLabels.",
                               "maxItems": 64,
                               "x-kubernetes-list-type": "atomic",
                               "items": {
@@ -176,7 +176,7 @@ export const crds: readonly KubeObject[] = [
                                   },
                                   "operator": {
                                     "type": "string",
-                                    "description": "How the label's value relates to values.",
+                                    "description": "The relation of the label's value to values.",
                                     "enum": [
                                       "In",
                                       "NotIn",
@@ -201,13 +201,13 @@ export const crds: readonly KubeObject[] = [
                         },
                         "ignoreStatusChanges": {
                           "type": "boolean",
-                          "description": "Accepted for manifests of other controllers of this group. A change of the parent's status alone never calls a hook, whatever stands here."
+                          "description": "Accepted for manifests of other controllers of this group. A change of the parent's status alone never calls a hook, whatever the value."
                         }
                       }
                     },
                     "inputResources": {
                       "type": "array",
-                      "description": "The kinds that are looked at, never changed. Every object is mapped on its own. An object that the parent itself controls is no input.",
+                      "description": "The kinds that are read and never changed. Every object is mapped on its own. An object that the parent itself controls is not an input.",
                       "minItems": 1,
                       "maxItems": 32,
                       "x-kubernetes-list-type": "map",
@@ -245,12 +245,12 @@ export const crds: readonly KubeObject[] = [
                           },
                           "labelSelector": {
                             "type": "object",
-                            "description": "Only objects whose labels match take part. Left out, all do.",
+                            "description": "Only objects whose labels match are used. Left out, all are.",
                             "x-kubernetes-map-type": "atomic",
                             "properties": {
                               "matchLabels": {
                                 "type": "object",
-                                "description": "Labels that must be there with exactly these values.",
+                                "description": "Labels that the object must have with exactly these values.",
                                 "maxProperties": 64,
                                 "additionalProperties": {
                                   "type": "string",
@@ -259,7 +259,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "matchExpressions": {
                                 "type": "array",
-                                "description": "Requirements that must all hold, beside matchLabels.",
+                                "description": "Requirements that must all be met in addition to matchLabels.",
                                 "maxItems": 64,
                                 "x-kubernetes-list-type": "atomic",
                                 "items": {
@@ -283,7 +283,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "operator": {
                                       "type": "string",
-                                      "description": "How the label's value relates to values.",
+                                      "description": "The relation of the label's value to values.",
                                       "enum": [
                                         "In",
                                         "NotIn",
@@ -308,12 +308,12 @@ export const crds: readonly KubeObject[] = [
                           },
                           "namespaceSelector": {
                             "type": "object",
-                            "description": "Only inputs in namespaces whose labels match take part. Of use with a cluster-scoped parent; cluster-scoped inputs are not affected.",
+                            "description": "Only inputs in namespaces whose labels match are used. For cluster-scoped parents; cluster-scoped inputs are not affected.",
                             "x-kubernetes-map-type": "atomic",
                             "properties": {
                               "matchLabels": {
                                 "type": "object",
-                                "description": "Labels that must be there with exactly these values.",
+                                "description": "Labels that the object must have with exactly these values.",
                                 "maxProperties": 64,
                                 "additionalProperties": {
                                   "type": "string",
@@ -322,7 +322,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "matchExpressions": {
                                 "type": "array",
-                                "description": "Requirements that must all hold, beside matchLabels.",
+                                "description": "Requirements that must all be met in addition to matchLabels.",
                                 "maxItems": 64,
                                 "x-kubernetes-list-type": "atomic",
                                 "items": {
@@ -346,7 +346,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "operator": {
                                       "type": "string",
-                                      "description": "How the label's value relates to values.",
+                                      "description": "The relation of the label's value to values.",
                                       "enum": [
                                         "In",
                                         "NotIn",
@@ -381,7 +381,7 @@ export const crds: readonly KubeObject[] = [
                             "x-kubernetes-list-type": "set",
                             "items": {
                               "type": "string",
-                              "description": "Names of fields joined by dots; a field of a list cannot be named, the list can.",
+                              "description": "Names of fields joined by dots; a list can be named as a whole, but not the fields of its items.",
                               "maxLength": 256,
                               "pattern": "^[A-Za-z_$][A-Za-z0-9_$-]*(\\.[A-Za-z_$][A-Za-z0-9_$-]*)*$"
                             }
@@ -391,7 +391,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "outputResources": {
                       "type": "array",
-                      "description": "The kinds that hooks may ask for. Every output is owned by its parent. With a namespaced parent they live in its namespace.",
+                      "description": "The kinds that hooks may return. Every output is owned by its parent. Outputs of a namespaced parent are in its namespace.",
                       "minItems": 1,
                       "maxItems": 32,
                       "x-kubernetes-list-type": "map",
@@ -429,11 +429,11 @@ export const crds: readonly KubeObject[] = [
                           },
                           "updateStrategy": {
                             "type": "object",
-                            "description": "What happens to an output that differs from what the hook wants.",
+                            "description": "The update of an output that differs from what the hook wants.",
                             "properties": {
                               "method": {
                                 "type": "string",
-                                "description": "OnDelete leaves it until somebody deletes it, and counts it as drift. Recreate deletes it and makes a new one once it is gone. InPlace applies the fields that the hook sets, and only those.",
+                                "description": "OnDelete leaves it as it is until a client deletes it, and counts it as drift. Recreate deletes it and creates a new one after its removal. InPlace applies the fields that the hook sets, and only those.",
                                 "enum": [
                                   "OnDelete",
                                   "Recreate",
@@ -449,20 +449,20 @@ export const crds: readonly KubeObject[] = [
                     "resyncPeriodSeconds": {
                       "type": "integer",
                       "format": "int32",
-                      "description": "Every group is asked again within each period, spread over it. Left out, only changes and resyncAfterSeconds of the answers call a hook.",
+                      "description": "Every group is reconciled once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook.",
                       "minimum": 1,
                       "maximum": 31536000
                     },
                     "hooks": {
                       "type": "object",
-                      "description": "Who computes.",
+                      "description": "The hooks that compute the outputs.",
                       "required": [
                         "map"
                       ],
                       "properties": {
                         "map": {
                           "type": "object",
-                          "description": "Answers the outputs wanted for one input.",
+                          "description": "Returns the desired outputs for one input.",
                           "x-kubernetes-validations": [
                             {
                               "rule": "has(self.webhook) != has(self.expression)",
@@ -472,7 +472,7 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "version": {
                               "type": "string",
-                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads answers loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
                               "enum": [
                                 "v1",
                                 "v2"
@@ -481,13 +481,13 @@ export const crds: readonly KubeObject[] = [
                             },
                             "expression": {
                               "type": "string",
-                              "description": "A CEL expression instead of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression gives the list of outputs wanted; the tombstone expression, which has no input, the list of outputs to keep.",
+                              "description": "A CEL expression in place of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression returns the list of desired outputs; the tombstone expression, which has no input, the list of outputs to keep.",
                               "minLength": 1,
                               "maxLength": 16384
                             },
                             "trim": {
                               "type": "string",
-                              "description": "What requests leave out: managedFields of all objects, nothing, or (controller) managedFields and the whole controller.",
+                              "description": "The fields that requests leave out: managedFields of all objects, none, or (controller) managedFields and the whole controller.",
                               "enum": [
                                 "managedFields",
                                 "none",
@@ -497,7 +497,7 @@ export const crds: readonly KubeObject[] = [
                             },
                             "relatedResources": {
                               "type": "array",
-                              "description": "Further objects that every call gets in related. A change of one asks the groups of the parents that select it.",
+                              "description": "Further objects that every request has in related. A change of one reconciles the groups of the parents that select it.",
                               "maxItems": 16,
                               "x-kubernetes-list-type": "atomic",
                               "items": {
@@ -550,12 +550,12 @@ export const crds: readonly KubeObject[] = [
                                   },
                                   "labelSelector": {
                                     "type": "object",
-                                    "description": "Only objects whose labels match take part. Left out, all do.",
+                                    "description": "Only objects whose labels match are used. Left out, all are.",
                                     "x-kubernetes-map-type": "atomic",
                                     "properties": {
                                       "matchLabels": {
                                         "type": "object",
-                                        "description": "Labels that must be there with exactly these values.",
+                                        "description": "Labels that the object must have with exactly these values.",
                                         "maxProperties": 64,
                                         "additionalProperties": {
                                           "type": "string",
@@ -564,7 +564,7 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "matchExpressions": {
                                         "type": "array",
-                                        "description": "Requirements that must all hold, beside matchLabels.",
+                                        "description": "Requirements that must all be met in addition to matchLabels.",
                                         "maxItems": 64,
                                         "x-kubernetes-list-type": "atomic",
                                         "items": {
@@ -588,7 +588,7 @@ export const crds: readonly KubeObject[] = [
                                             },
                                             "operator": {
                                               "type": "string",
-                                              "description": "How the label's value relates to values.",
+                                              "description": "The relation of the label's value to values.",
                                               "enum": [
                                                 "In",
                                                 "NotIn",
@@ -618,7 +618,7 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "matchLabels": {
                                         "type": "object",
-                                        "description": "Labels that must be there with exactly these values.",
+                                        "description": "Labels that the object must have with exactly these values.",
                                         "maxProperties": 64,
                                         "additionalProperties": {
                                           "type": "string",
@@ -627,7 +627,7 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "matchExpressions": {
                                         "type": "array",
-                                        "description": "Requirements that must all hold, beside matchLabels.",
+                                        "description": "Requirements that must all be met in addition to matchLabels.",
                                         "maxItems": 64,
                                         "x-kubernetes-list-type": "atomic",
                                         "items": {
@@ -651,7 +651,7 @@ export const crds: readonly KubeObject[] = [
                                             },
                                             "operator": {
                                               "type": "string",
-                                              "description": "How the label's value relates to values.",
+                                              "description": "The relation of the label's value to values.",
                                               "enum": [
                                                 "In",
                                                 "NotIn",
@@ -679,7 +679,7 @@ export const crds: readonly KubeObject[] = [
                             },
                             "webhook": {
                               "type": "object",
-                              "description": "A server that is sent a JSON request by POST and answers 200 with JSON.",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "x-kubernetes-validations": [
                                 {
                                   "rule": "has(self.url) || (has(self.service) && has(self.path))",
@@ -693,7 +693,7 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "url": {
                                   "type": "string",
-                                  "description": "The whole address; wins over service and path. Host names of services resolve outside the cluster too.",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too.",
                                   "minLength": 1,
                                   "maxLength": 2048,
                                   "pattern": "^https?://[^/ ]+.*$"
@@ -728,7 +728,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "protocol": {
                                       "type": "string",
-                                      "description": "How the server is spoken to.",
+                                      "description": "The protocol of the server.",
                                       "enum": [
                                         "http",
                                         "https"
@@ -739,19 +739,19 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "path": {
                                   "type": "string",
-                                  "description": "Path at the Service.",
+                                  "description": "Path of the hook at the Service.",
                                   "maxLength": 1024
                                 },
                                 "timeout": {
                                   "type": "string",
-                                  "description": "How long a call may take, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
                                   "maxLength": 32,
                                   "pattern": "^-?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))*$|^0$",
                                   "default": "10s"
                                 },
                                 "responseUnMarshallMode": {
                                   "type": "string",
-                                  "description": "strict refuses answers with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
                                   "enum": [
                                     "loose",
                                     "strict"
@@ -759,7 +759,7 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "etag": {
                                   "type": "object",
-                                  "description": "Lets the server answer 304 when its last answer for a group still holds.",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
                                   "properties": {
                                     "enabled": {
                                       "type": "boolean",
@@ -768,14 +768,14 @@ export const crds: readonly KubeObject[] = [
                                     "cacheTimeoutSeconds": {
                                       "type": "integer",
                                       "format": "int32",
-                                      "description": "How long an answer is kept.",
+                                      "description": "Time for which a response is cached.",
                                       "minimum": 1,
                                       "default": 300
                                     },
                                     "cacheCleanupSeconds": {
                                       "type": "integer",
                                       "format": "int32",
-                                      "description": "How often answers that are too old are dropped.",
+                                      "description": "Interval at which expired responses are removed.",
                                       "minimum": 1,
                                       "default": 900
                                     }
@@ -783,7 +783,7 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "caBundle": {
                                   "type": "object",
-                                  "description": "Who signs the server's certificate; the system's authorities when left out.",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
                                   "x-kubernetes-validations": [
                                     {
                                       "rule": "(has(self.inline) ? 1 : 0) + (has(self.secretRef) ? 1 : 0) + (has(self.configMapRef) ? 1 : 0) == 1",
@@ -799,7 +799,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "secretRef": {
                                       "type": "object",
-                                      "description": "Where the certificates stand.",
+                                      "description": "The object that holds the certificates.",
                                       "required": [
                                         "name",
                                         "namespace"
@@ -828,7 +828,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "configMapRef": {
                                       "type": "object",
-                                      "description": "Where the certificates stand.",
+                                      "description": "The object that holds the certificates.",
                                       "required": [
                                         "name",
                                         "namespace"
@@ -956,7 +956,7 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "clientTLS": {
                                   "type": "object",
-                                  "description": "The certificate that is shown to the server.",
+                                  "description": "The client certificate.",
                                   "required": [
                                     "secretRef"
                                   ],
@@ -1005,7 +1005,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "tombstone": {
                           "type": "object",
-                          "description": "Answers which outputs of a group stay although its input is gone. Without it they are deleted at once.",
+                          "description": "Returns the outputs of a group to keep although its input is deleted. Without it all are deleted at once.",
                           "x-kubernetes-validations": [
                             {
                               "rule": "has(self.webhook) != has(self.expression)",
@@ -1015,7 +1015,7 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "version": {
                               "type": "string",
-                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads answers loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
                               "enum": [
                                 "v1",
                                 "v2"
@@ -1024,13 +1024,13 @@ export const crds: readonly KubeObject[] = [
                             },
                             "expression": {
                               "type": "string",
-                              "description": "A CEL expression instead of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression gives the list of outputs wanted; the tombstone expression, which has no input, the list of outputs to keep.",
+                              "description": "A CEL expression in place of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression returns the list of desired outputs; the tombstone expression, which has no input, the list of outputs to keep.",
                               "minLength": 1,
                               "maxLength": 16384
                             },
                             "webhook": {
                               "type": "object",
-                              "description": "A server that is sent a JSON request by POST and answers 200 with JSON.",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "x-kubernetes-validations": [
                                 {
                                   "rule": "has(self.url) || (has(self.service) && has(self.path))",
@@ -1044,7 +1044,7 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "url": {
                                   "type": "string",
-                                  "description": "The whole address; wins over service and path. Host names of services resolve outside the cluster too.",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too.",
                                   "minLength": 1,
                                   "maxLength": 2048,
                                   "pattern": "^https?://[^/ ]+.*$"
@@ -1079,7 +1079,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "protocol": {
                                       "type": "string",
-                                      "description": "How the server is spoken to.",
+                                      "description": "The protocol of the server.",
                                       "enum": [
                                         "http",
                                         "https"
@@ -1090,19 +1090,19 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "path": {
                                   "type": "string",
-                                  "description": "Path at the Service.",
+                                  "description": "Path of the hook at the Service.",
                                   "maxLength": 1024
                                 },
                                 "timeout": {
                                   "type": "string",
-                                  "description": "How long a call may take, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
                                   "maxLength": 32,
                                   "pattern": "^-?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))*$|^0$",
                                   "default": "10s"
                                 },
                                 "responseUnMarshallMode": {
                                   "type": "string",
-                                  "description": "strict refuses answers with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
                                   "enum": [
                                     "loose",
                                     "strict"
@@ -1110,7 +1110,7 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "etag": {
                                   "type": "object",
-                                  "description": "Lets the server answer 304 when its last answer for a group still holds.",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
                                   "properties": {
                                     "enabled": {
                                       "type": "boolean",
@@ -1119,14 +1119,14 @@ export const crds: readonly KubeObject[] = [
                                     "cacheTimeoutSeconds": {
                                       "type": "integer",
                                       "format": "int32",
-                                      "description": "How long an answer is kept.",
+                                      "description": "Time for which a response is cached.",
                                       "minimum": 1,
                                       "default": 300
                                     },
                                     "cacheCleanupSeconds": {
                                       "type": "integer",
                                       "format": "int32",
-                                      "description": "How often answers that are too old are dropped.",
+                                      "description": "Interval at which expired responses are removed.",
                                       "minimum": 1,
                                       "default": 900
                                     }
@@ -1134,7 +1134,7 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "caBundle": {
                                   "type": "object",
-                                  "description": "Who signs the server's certificate; the system's authorities when left out.",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
                                   "x-kubernetes-validations": [
                                     {
                                       "rule": "(has(self.inline) ? 1 : 0) + (has(self.secretRef) ? 1 : 0) + (has(self.configMapRef) ? 1 : 0) == 1",
@@ -1150,7 +1150,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "secretRef": {
                                       "type": "object",
-                                      "description": "Where the certificates stand.",
+                                      "description": "The object that holds the certificates.",
                                       "required": [
                                         "name",
                                         "namespace"
@@ -1179,7 +1179,7 @@ export const crds: readonly KubeObject[] = [
                                     },
                                     "configMapRef": {
                                       "type": "object",
-                                      "description": "Where the certificates stand.",
+                                      "description": "The object that holds the certificates.",
                                       "required": [
                                         "name",
                                         "namespace"
@@ -1307,7 +1307,7 @@ export const crds: readonly KubeObject[] = [
                                 },
                                 "clientTLS": {
                                   "type": "object",
-                                  "description": "The certificate that is shown to the server.",
+                                  "description": "The client certificate.",
                                   "required": [
                                     "secretRef"
                                   ],
@@ -1358,7 +1358,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "endpointConfigs": {
                       "type": "array",
-                      "description": "TLS and credentials by host, for webhooks that name none of their own.",
+                      "description": "TLS and credentials by host, for webhooks that have none of their own.",
                       "maxItems": 32,
                       "x-kubernetes-list-type": "map",
                       "x-kubernetes-list-map-keys": [
@@ -1366,7 +1366,7 @@ export const crds: readonly KubeObject[] = [
                       ],
                       "items": {
                         "type": "object",
-                        "description": "What is used for one host.",
+                        "description": "TLS and credentials of one host.",
                         "required": [
                           "host"
                         ],
@@ -1385,7 +1385,7 @@ export const crds: readonly KubeObject[] = [
                           },
                           "caBundle": {
                             "type": "object",
-                            "description": "Who signs the server's certificate; the system's authorities when left out.",
+                            "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
                             "x-kubernetes-validations": [
                               {
                                 "rule": "(has(self.inline) ? 1 : 0) + (has(self.secretRef) ? 1 : 0) + (has(self.configMapRef) ? 1 : 0) == 1",
@@ -1401,7 +1401,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "secretRef": {
                                 "type": "object",
-                                "description": "Where the certificates stand.",
+                                "description": "The object that holds the certificates.",
                                 "required": [
                                   "name",
                                   "namespace"
@@ -1430,7 +1430,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "configMapRef": {
                                 "type": "object",
-                                "description": "Where the certificates stand.",
+                                "description": "The object that holds the certificates.",
                                 "required": [
                                   "name",
                                   "namespace"
@@ -1558,7 +1558,7 @@ export const crds: readonly KubeObject[] = [
                           },
                           "clientTLS": {
                             "type": "object",
-                            "description": "The certificate that is shown to the server.",
+                            "description": "The client certificate.",
                             "required": [
                               "secretRef"
                             ],
@@ -1608,17 +1608,17 @@ export const crds: readonly KubeObject[] = [
                 },
                 "status": {
                   "type": "object",
-                  "description": "How the controller is doing.",
+                  "description": "The observed state of the controller.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation of the spec that this status speaks of."
+                      "description": "The generation of the spec that this status describes."
                     },
                     "parents": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "Parents that are served."
+                      "description": "Number of parents."
                     },
                     "groups": {
                       "type": "integer",
@@ -1632,7 +1632,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "shards": {
                       "type": "array",
-                      "description": "Where several replicas share the work: what fails in the shards that are not in the hands of the replica that writes the rest of this status. Shards in which nothing fails are left out.",
+                      "description": "Where several replicas share the work: the failures in the shards that the replica that writes the rest of this status does not own. Shards without failures are left out.",
                       "x-kubernetes-list-type": "map",
                       "x-kubernetes-list-map-keys": [
                         "shard"
@@ -1668,7 +1668,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "conditions": {
                       "type": "array",
-                      "description": "Accepted says whether the spec can be carried out, Ready whether it is.",
+                      "description": "Accepted says whether the spec is valid and its kinds are served, Ready whether every group is served.",
                       "x-kubernetes-list-type": "map",
                       "x-kubernetes-list-map-keys": [
                         "type"
@@ -1701,23 +1701,23 @@ export const crds: readonly KubeObject[] = [
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation that this condition speaks of.",
+                            "description": "The generation that this condition describes.",
                             "minimum": 0
                           },
                           "lastTransitionTime": {
                             "type": "string",
                             "format": "date-time",
-                            "description": "When the status changed last."
+                            "description": "Time at which the status of the condition changed last."
                           },
                           "reason": {
                             "type": "string",
-                            "description": "Why, in one word.",
+                            "description": "The reason in one CamelCase word.",
                             "minLength": 1,
                             "maxLength": 1024
                           },
                           "message": {
                             "type": "string",
-                            "description": "Why, and what to do.",
+                            "description": "The explanation, and what to do.",
                             "maxLength": 32768
                           }
                         }
@@ -1734,14 +1734,14 @@ export const crds: readonly KubeObject[] = [
   }
 ]
 
-/** A MapController keeps, for every parent object, a collection of outputs: for every input object that the parent selects, a hook says which outputs there should be. One call of the hook carries one input. */
+/** A MapController maintains a collection of outputs for every parent object: for every input object that the parent selects, a hook returns the desired outputs. Each call of the hook is for one input. */
 export interface MapController {
   readonly apiVersion: 'metacontroller.k8s.io/v1alpha1'
   readonly kind: 'MapController'
   readonly metadata: ObjectMeta
-  /** Which kinds take part, and who computes the outputs. */
+  /** The kinds of parents, inputs and outputs, and the hooks that compute the outputs. */
   readonly spec: MapControllerSpec
-  /** How the controller is doing. */
+  /** The observed state of the controller. */
   readonly status?: MapControllerStatus
 }
 
@@ -1749,29 +1749,29 @@ export interface MapController {
 export interface MapControllerSpecParentResourceLabelSelectorMatchExpression {
   /** The label's key. */
   readonly key: string
-  /** How the label's value relates to values. */
+  /** The relation of the label's value to values. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
   /** The values of In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** Only objects whose labels match take part. Left out, all do. */
+/** Only objects whose labels match are used. Left out, all are. */
 export interface MapControllerSpecParentResourceLabelSelector {
-  /** Labels that must be there with exactly these values. */
+  /** Labels that the object must have with exactly these values. */
   readonly matchLabels?: Readonly<Record<string, string>>
-  /** Requirements that must all hold, beside matchLabels. */
+  /** Requirements that must all be met in addition to matchLabels. */
   readonly matchExpressions?: readonly MapControllerSpecParentResourceLabelSelectorMatchExpression[]
 }
 
-/** The kind whose objects hold the parameters and own the outputs. Its field spec.selector, a label selector, picks the inputs; without one every input in reach is taken: those of the parent's namespace, and all for a cluster-scoped parent. */
+/** The kind whose objects hold the parameters and own the outputs. Its field spec.selector, a label selector, selects the inputs; without one a parent selects every input of its namespace, a cluster-scoped parent every input. */
 export interface MapControllerSpecParentResource {
   /** Group and version, such as apps/v1; v1 for the core group. */
   readonly apiVersion: string
   /** Plural name of the resource in lower case, such as configmaps. */
   readonly resource: string
-  /** Only objects whose labels match take part. Left out, all do. */
+  /** Only objects whose labels match are used. Left out, all are. */
   readonly labelSelector?: MapControllerSpecParentResourceLabelSelector
-  /** Accepted for manifests of other controllers of this group. A change of the parent's status alone never calls a hook, whatever stands here. */
+  /** Accepted for manifests of other controllers of this group. A change of the parent's status alone never calls a hook, whatever the value. */
   readonly ignoreStatusChanges?: boolean
 }
 
@@ -1779,17 +1779,17 @@ export interface MapControllerSpecParentResource {
 export interface MapControllerSpecInputResourceLabelSelectorMatchExpression {
   /** The label's key. */
   readonly key: string
-  /** How the label's value relates to values. */
+  /** The relation of the label's value to values. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
   /** The values of In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** Only objects whose labels match take part. Left out, all do. */
+/** Only objects whose labels match are used. Left out, all are. */
 export interface MapControllerSpecInputResourceLabelSelector {
-  /** Labels that must be there with exactly these values. */
+  /** Labels that the object must have with exactly these values. */
   readonly matchLabels?: Readonly<Record<string, string>>
-  /** Requirements that must all hold, beside matchLabels. */
+  /** Requirements that must all be met in addition to matchLabels. */
   readonly matchExpressions?: readonly MapControllerSpecInputResourceLabelSelectorMatchExpression[]
 }
 
@@ -1797,17 +1797,17 @@ export interface MapControllerSpecInputResourceLabelSelector {
 export interface MapControllerSpecInputResourceNamespaceSelectorMatchExpression {
   /** The label's key. */
   readonly key: string
-  /** How the label's value relates to values. */
+  /** The relation of the label's value to values. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
   /** The values of In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** Only inputs in namespaces whose labels match take part. Of use with a cluster-scoped parent; cluster-scoped inputs are not affected. */
+/** Only inputs in namespaces whose labels match are used. For cluster-scoped parents; cluster-scoped inputs are not affected. */
 export interface MapControllerSpecInputResourceNamespaceSelector {
-  /** Labels that must be there with exactly these values. */
+  /** Labels that the object must have with exactly these values. */
   readonly matchLabels?: Readonly<Record<string, string>>
-  /** Requirements that must all hold, beside matchLabels. */
+  /** Requirements that must all be met in addition to matchLabels. */
   readonly matchExpressions?: readonly MapControllerSpecInputResourceNamespaceSelectorMatchExpression[]
 }
 
@@ -1817,9 +1817,9 @@ export interface MapControllerSpecInputResource {
   readonly apiVersion: string
   /** Plural name of the resource in lower case, such as configmaps. */
   readonly resource: string
-  /** Only objects whose labels match take part. Left out, all do. */
+  /** Only objects whose labels match are used. Left out, all are. */
   readonly labelSelector?: MapControllerSpecInputResourceLabelSelector
-  /** Only inputs in namespaces whose labels match take part. Of use with a cluster-scoped parent; cluster-scoped inputs are not affected. */
+  /** Only inputs in namespaces whose labels match are used. For cluster-scoped parents; cluster-scoped inputs are not affected. */
   readonly namespaceSelector?: MapControllerSpecInputResourceNamespaceSelector
   /** A change calls the hook only when generation, labels, annotations or deletionTimestamp of the input changed. For kinds without a generation every change outside status counts. */
   readonly ignoreStatusChanges?: boolean
@@ -1827,9 +1827,9 @@ export interface MapControllerSpecInputResource {
   readonly fieldPaths?: readonly string[]
 }
 
-/** What happens to an output that differs from what the hook wants. */
+/** The update of an output that differs from what the hook wants. */
 export interface MapControllerSpecOutputResourceUpdateStrategy {
-  /** OnDelete leaves it until somebody deletes it, and counts it as drift. Recreate deletes it and makes a new one once it is gone. InPlace applies the fields that the hook sets, and only those. */
+  /** OnDelete leaves it as it is until a client deletes it, and counts it as drift. Recreate deletes it and creates a new one after its removal. InPlace applies the fields that the hook sets, and only those. */
   readonly method: 'OnDelete' | 'Recreate' | 'InPlace'
 }
 
@@ -1839,7 +1839,7 @@ export interface MapControllerSpecOutputResource {
   readonly apiVersion: string
   /** Plural name of the resource in lower case, such as configmaps. */
   readonly resource: string
-  /** What happens to an output that differs from what the hook wants. */
+  /** The update of an output that differs from what the hook wants. */
   readonly updateStrategy?: MapControllerSpecOutputResourceUpdateStrategy
 }
 
@@ -1847,17 +1847,17 @@ export interface MapControllerSpecOutputResource {
 export interface MapControllerSpecHooksMapRelatedResourceLabelSelectorMatchExpression {
   /** The label's key. */
   readonly key: string
-  /** How the label's value relates to values. */
+  /** The relation of the label's value to values. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
   /** The values of In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** Only objects whose labels match take part. Left out, all do. */
+/** Only objects whose labels match are used. Left out, all are. */
 export interface MapControllerSpecHooksMapRelatedResourceLabelSelector {
-  /** Labels that must be there with exactly these values. */
+  /** Labels that the object must have with exactly these values. */
   readonly matchLabels?: Readonly<Record<string, string>>
-  /** Requirements that must all hold, beside matchLabels. */
+  /** Requirements that must all be met in addition to matchLabels. */
   readonly matchExpressions?: readonly MapControllerSpecHooksMapRelatedResourceLabelSelectorMatchExpression[]
 }
 
@@ -1865,7 +1865,7 @@ export interface MapControllerSpecHooksMapRelatedResourceLabelSelector {
 export interface MapControllerSpecHooksMapRelatedResourceNamespaceSelectorMatchExpression {
   /** The label's key. */
   readonly key: string
-  /** How the label's value relates to values. */
+  /** The relation of the label's value to values. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
   /** The values of In and NotIn. */
   readonly values?: readonly string[]
@@ -1873,9 +1873,9 @@ export interface MapControllerSpecHooksMapRelatedResourceNamespaceSelectorMatchE
 
 /** Only objects in namespaces whose labels match. */
 export interface MapControllerSpecHooksMapRelatedResourceNamespaceSelector {
-  /** Labels that must be there with exactly these values. */
+  /** Labels that the object must have with exactly these values. */
   readonly matchLabels?: Readonly<Record<string, string>>
-  /** Requirements that must all hold, beside matchLabels. */
+  /** Requirements that must all be met in addition to matchLabels. */
   readonly matchExpressions?: readonly MapControllerSpecHooksMapRelatedResourceNamespaceSelectorMatchExpression[]
 }
 
@@ -1889,7 +1889,7 @@ export interface MapControllerSpecHooksMapRelatedResource {
   readonly namespace?: string
   /** Only objects of these names. */
   readonly names?: readonly string[]
-  /** Only objects whose labels match take part. Left out, all do. */
+  /** Only objects whose labels match are used. Left out, all are. */
   readonly labelSelector?: MapControllerSpecHooksMapRelatedResourceLabelSelector
   /** Only objects in namespaces whose labels match. */
   readonly namespaceSelector?: MapControllerSpecHooksMapRelatedResourceNamespaceSelector
@@ -1903,21 +1903,21 @@ export interface MapControllerSpecHooksMapWebhookService {
   readonly namespace: string
   /** Port of the Service. */
   readonly port: number
-  /** How the server is spoken to. */
+  /** The protocol of the server. */
   readonly protocol: 'http' | 'https'
 }
 
-/** Lets the server answer 304 when its last answer for a group still holds. */
+/** Lets the server respond 304 when its last response for a group is still valid. */
 export interface MapControllerSpecHooksMapWebhookEtag {
   /** Whether If-None-Match is sent. */
   readonly enabled?: boolean
-  /** How long an answer is kept. */
+  /** Time for which a response is cached. */
   readonly cacheTimeoutSeconds: number
-  /** How often answers that are too old are dropped. */
+  /** Interval at which expired responses are removed. */
   readonly cacheCleanupSeconds: number
 }
 
-/** Where the certificates stand. */
+/** The object that holds the certificates. */
 export interface MapControllerSpecHooksMapWebhookCaBundleSecretRef {
   /** Name of the object. */
   readonly name: string
@@ -1927,7 +1927,7 @@ export interface MapControllerSpecHooksMapWebhookCaBundleSecretRef {
   readonly key: string
 }
 
-/** Where the certificates stand. */
+/** The object that holds the certificates. */
 export interface MapControllerSpecHooksMapWebhookCaBundleConfigMapRef {
   /** Name of the object. */
   readonly name: string
@@ -1937,13 +1937,13 @@ export interface MapControllerSpecHooksMapWebhookCaBundleConfigMapRef {
   readonly key: string
 }
 
-/** Who signs the server's certificate; the system's authorities when left out. */
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
 export interface MapControllerSpecHooksMapWebhookCaBundle {
   /** Certificates in PEM form. */
   readonly inline?: string
-  /** Where the certificates stand. */
+  /** The object that holds the certificates. */
   readonly secretRef?: MapControllerSpecHooksMapWebhookCaBundleSecretRef
-  /** Where the certificates stand. */
+  /** The object that holds the certificates. */
   readonly configMapRef?: MapControllerSpecHooksMapWebhookCaBundleConfigMapRef
 }
 
@@ -1991,7 +1991,7 @@ export interface MapControllerSpecHooksMapWebhookClientTLSSecretRef {
   readonly namespace: string
 }
 
-/** The certificate that is shown to the server. */
+/** The client certificate. */
 export interface MapControllerSpecHooksMapWebhookClientTLS {
   /** The Secret. */
   readonly secretRef: MapControllerSpecHooksMapWebhookClientTLSSecretRef
@@ -2001,41 +2001,41 @@ export interface MapControllerSpecHooksMapWebhookClientTLS {
   readonly privateKeyKey: string
 }
 
-/** A server that is sent a JSON request by POST and answers 200 with JSON. */
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface MapControllerSpecHooksMapWebhook {
-  /** The whole address; wins over service and path. Host names of services resolve outside the cluster too. */
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
   readonly service?: MapControllerSpecHooksMapWebhookService
-  /** Path at the Service. */
+  /** Path of the hook at the Service. */
   readonly path?: string
-  /** How long a call may take, as a Go duration such as 10s. Zero and less mean 10s. */
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
   readonly timeout: string
-  /** strict refuses answers with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
   readonly responseUnMarshallMode?: 'loose' | 'strict'
-  /** Lets the server answer 304 when its last answer for a group still holds. */
+  /** Lets the server respond 304 when its last response for a group is still valid. */
   readonly etag?: MapControllerSpecHooksMapWebhookEtag
-  /** Who signs the server's certificate; the system's authorities when left out. */
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
   readonly caBundle?: MapControllerSpecHooksMapWebhookCaBundle
   /** A header Authorization from a Secret. */
   readonly authorization?: MapControllerSpecHooksMapWebhookAuthorization
   /** User and password from a Secret. */
   readonly basicAuth?: MapControllerSpecHooksMapWebhookBasicAuth
-  /** The certificate that is shown to the server. */
+  /** The client certificate. */
   readonly clientTLS?: MapControllerSpecHooksMapWebhookClientTLS
 }
 
-/** Answers the outputs wanted for one input. */
+/** Returns the desired outputs for one input. */
 export interface MapControllerSpecHooksMap {
-  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads answers loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
   readonly version: 'v1' | 'v2'
-  /** A CEL expression instead of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression gives the list of outputs wanted; the tombstone expression, which has no input, the list of outputs to keep. */
+  /** A CEL expression in place of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression returns the list of desired outputs; the tombstone expression, which has no input, the list of outputs to keep. */
   readonly expression?: string
-  /** What requests leave out: managedFields of all objects, nothing, or (controller) managedFields and the whole controller. */
+  /** The fields that requests leave out: managedFields of all objects, none, or (controller) managedFields and the whole controller. */
   readonly trim: 'managedFields' | 'none' | 'controller'
-  /** Further objects that every call gets in related. A change of one asks the groups of the parents that select it. */
+  /** Further objects that every request has in related. A change of one reconciles the groups of the parents that select it. */
   readonly relatedResources?: readonly MapControllerSpecHooksMapRelatedResource[]
-  /** A server that is sent a JSON request by POST and answers 200 with JSON. */
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
   readonly webhook?: MapControllerSpecHooksMapWebhook
 }
 
@@ -2047,21 +2047,21 @@ export interface MapControllerSpecHooksTombstoneWebhookService {
   readonly namespace: string
   /** Port of the Service. */
   readonly port: number
-  /** How the server is spoken to. */
+  /** The protocol of the server. */
   readonly protocol: 'http' | 'https'
 }
 
-/** Lets the server answer 304 when its last answer for a group still holds. */
+/** Lets the server respond 304 when its last response for a group is still valid. */
 export interface MapControllerSpecHooksTombstoneWebhookEtag {
   /** Whether If-None-Match is sent. */
   readonly enabled?: boolean
-  /** How long an answer is kept. */
+  /** Time for which a response is cached. */
   readonly cacheTimeoutSeconds: number
-  /** How often answers that are too old are dropped. */
+  /** Interval at which expired responses are removed. */
   readonly cacheCleanupSeconds: number
 }
 
-/** Where the certificates stand. */
+/** The object that holds the certificates. */
 export interface MapControllerSpecHooksTombstoneWebhookCaBundleSecretRef {
   /** Name of the object. */
   readonly name: string
@@ -2071,7 +2071,7 @@ export interface MapControllerSpecHooksTombstoneWebhookCaBundleSecretRef {
   readonly key: string
 }
 
-/** Where the certificates stand. */
+/** The object that holds the certificates. */
 export interface MapControllerSpecHooksTombstoneWebhookCaBundleConfigMapRef {
   /** Name of the object. */
   readonly name: string
@@ -2081,13 +2081,13 @@ export interface MapControllerSpecHooksTombstoneWebhookCaBundleConfigMapRef {
   readonly key: string
 }
 
-/** Who signs the server's certificate; the system's authorities when left out. */
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
 export interface MapControllerSpecHooksTombstoneWebhookCaBundle {
   /** Certificates in PEM form. */
   readonly inline?: string
-  /** Where the certificates stand. */
+  /** The object that holds the certificates. */
   readonly secretRef?: MapControllerSpecHooksTombstoneWebhookCaBundleSecretRef
-  /** Where the certificates stand. */
+  /** The object that holds the certificates. */
   readonly configMapRef?: MapControllerSpecHooksTombstoneWebhookCaBundleConfigMapRef
 }
 
@@ -2135,7 +2135,7 @@ export interface MapControllerSpecHooksTombstoneWebhookClientTLSSecretRef {
   readonly namespace: string
 }
 
-/** The certificate that is shown to the server. */
+/** The client certificate. */
 export interface MapControllerSpecHooksTombstoneWebhookClientTLS {
   /** The Secret. */
   readonly secretRef: MapControllerSpecHooksTombstoneWebhookClientTLSSecretRef
@@ -2145,49 +2145,49 @@ export interface MapControllerSpecHooksTombstoneWebhookClientTLS {
   readonly privateKeyKey: string
 }
 
-/** A server that is sent a JSON request by POST and answers 200 with JSON. */
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface MapControllerSpecHooksTombstoneWebhook {
-  /** The whole address; wins over service and path. Host names of services resolve outside the cluster too. */
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
   readonly service?: MapControllerSpecHooksTombstoneWebhookService
-  /** Path at the Service. */
+  /** Path of the hook at the Service. */
   readonly path?: string
-  /** How long a call may take, as a Go duration such as 10s. Zero and less mean 10s. */
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
   readonly timeout: string
-  /** strict refuses answers with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
   readonly responseUnMarshallMode?: 'loose' | 'strict'
-  /** Lets the server answer 304 when its last answer for a group still holds. */
+  /** Lets the server respond 304 when its last response for a group is still valid. */
   readonly etag?: MapControllerSpecHooksTombstoneWebhookEtag
-  /** Who signs the server's certificate; the system's authorities when left out. */
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
   readonly caBundle?: MapControllerSpecHooksTombstoneWebhookCaBundle
   /** A header Authorization from a Secret. */
   readonly authorization?: MapControllerSpecHooksTombstoneWebhookAuthorization
   /** User and password from a Secret. */
   readonly basicAuth?: MapControllerSpecHooksTombstoneWebhookBasicAuth
-  /** The certificate that is shown to the server. */
+  /** The client certificate. */
   readonly clientTLS?: MapControllerSpecHooksTombstoneWebhookClientTLS
 }
 
-/** Answers which outputs of a group stay although its input is gone. Without it they are deleted at once. */
+/** Returns the outputs of a group to keep although its input is deleted. Without it all are deleted at once. */
 export interface MapControllerSpecHooksTombstone {
-  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads answers loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
   readonly version: 'v1' | 'v2'
-  /** A CEL expression instead of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression gives the list of outputs wanted; the tombstone expression, which has no input, the list of outputs to keep. */
+  /** A CEL expression in place of a server. Variables: controller, parent, mapKey, input, outputs, related. The map expression returns the list of desired outputs; the tombstone expression, which has no input, the list of outputs to keep. */
   readonly expression?: string
-  /** A server that is sent a JSON request by POST and answers 200 with JSON. */
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
   readonly webhook?: MapControllerSpecHooksTombstoneWebhook
 }
 
-/** Who computes. */
+/** The hooks that compute the outputs. */
 export interface MapControllerSpecHooks {
-  /** Answers the outputs wanted for one input. */
+  /** Returns the desired outputs for one input. */
   readonly map: MapControllerSpecHooksMap
-  /** Answers which outputs of a group stay although its input is gone. Without it they are deleted at once. */
+  /** Returns the outputs of a group to keep although its input is deleted. Without it all are deleted at once. */
   readonly tombstone?: MapControllerSpecHooksTombstone
 }
 
-/** Where the certificates stand. */
+/** The object that holds the certificates. */
 export interface MapControllerSpecEndpointConfigCaBundleSecretRef {
   /** Name of the object. */
   readonly name: string
@@ -2197,7 +2197,7 @@ export interface MapControllerSpecEndpointConfigCaBundleSecretRef {
   readonly key: string
 }
 
-/** Where the certificates stand. */
+/** The object that holds the certificates. */
 export interface MapControllerSpecEndpointConfigCaBundleConfigMapRef {
   /** Name of the object. */
   readonly name: string
@@ -2207,13 +2207,13 @@ export interface MapControllerSpecEndpointConfigCaBundleConfigMapRef {
   readonly key: string
 }
 
-/** Who signs the server's certificate; the system's authorities when left out. */
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
 export interface MapControllerSpecEndpointConfigCaBundle {
   /** Certificates in PEM form. */
   readonly inline?: string
-  /** Where the certificates stand. */
+  /** The object that holds the certificates. */
   readonly secretRef?: MapControllerSpecEndpointConfigCaBundleSecretRef
-  /** Where the certificates stand. */
+  /** The object that holds the certificates. */
   readonly configMapRef?: MapControllerSpecEndpointConfigCaBundleConfigMapRef
 }
 
@@ -2261,7 +2261,7 @@ export interface MapControllerSpecEndpointConfigClientTLSSecretRef {
   readonly namespace: string
 }
 
-/** The certificate that is shown to the server. */
+/** The client certificate. */
 export interface MapControllerSpecEndpointConfigClientTLS {
   /** The Secret. */
   readonly secretRef: MapControllerSpecEndpointConfigClientTLSSecretRef
@@ -2271,33 +2271,33 @@ export interface MapControllerSpecEndpointConfigClientTLS {
   readonly privateKeyKey: string
 }
 
-/** What is used for one host. */
+/** TLS and credentials of one host. */
 export interface MapControllerSpecEndpointConfig {
   /** Host of the webhook's address, with the port where the address has one. */
   readonly host: string
-  /** Who signs the server's certificate; the system's authorities when left out. */
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
   readonly caBundle?: MapControllerSpecEndpointConfigCaBundle
   /** A header Authorization from a Secret. */
   readonly authorization?: MapControllerSpecEndpointConfigAuthorization
   /** User and password from a Secret. */
   readonly basicAuth?: MapControllerSpecEndpointConfigBasicAuth
-  /** The certificate that is shown to the server. */
+  /** The client certificate. */
   readonly clientTLS?: MapControllerSpecEndpointConfigClientTLS
 }
 
-/** Which kinds take part, and who computes the outputs. */
+/** The kinds of parents, inputs and outputs, and the hooks that compute the outputs. */
 export interface MapControllerSpec {
-  /** The kind whose objects hold the parameters and own the outputs. Its field spec.selector, a label selector, picks the inputs; without one every input in reach is taken: those of the parent's namespace, and all for a cluster-scoped parent. */
+  /** The kind whose objects hold the parameters and own the outputs. Its field spec.selector, a label selector, selects the inputs; without one a parent selects every input of its namespace, a cluster-scoped parent every input. */
   readonly parentResource: MapControllerSpecParentResource
-  /** The kinds that are looked at, never changed. Every object is mapped on its own. An object that the parent itself controls is no input. */
+  /** The kinds that are read and never changed. Every object is mapped on its own. An object that the parent itself controls is not an input. */
   readonly inputResources: readonly MapControllerSpecInputResource[]
-  /** The kinds that hooks may ask for. Every output is owned by its parent. With a namespaced parent they live in its namespace. */
+  /** The kinds that hooks may return. Every output is owned by its parent. Outputs of a namespaced parent are in its namespace. */
   readonly outputResources: readonly MapControllerSpecOutputResource[]
-  /** Every group is asked again within each period, spread over it. Left out, only changes and resyncAfterSeconds of the answers call a hook. */
+  /** Every group is reconciled once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
   readonly resyncPeriodSeconds?: number
-  /** Who computes. */
+  /** The hooks that compute the outputs. */
   readonly hooks: MapControllerSpecHooks
-  /** TLS and credentials by host, for webhooks that name none of their own. */
+  /** TLS and credentials by host, for webhooks that have none of their own. */
   readonly endpointConfigs?: readonly MapControllerSpecEndpointConfig[]
 }
 
@@ -2317,28 +2317,28 @@ export interface MapControllerStatusCondition {
   readonly type: string
   /** True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation that this condition speaks of. */
+  /** The generation that this condition describes. */
   readonly observedGeneration?: number
-  /** When the status changed last. */
+  /** Time at which the status of the condition changed last. */
   readonly lastTransitionTime: string
-  /** Why, in one word. */
+  /** The reason in one CamelCase word. */
   readonly reason: string
-  /** Why, and what to do. */
+  /** The explanation, and what to do. */
   readonly message: string
 }
 
-/** How the controller is doing. */
+/** The observed state of the controller. */
 export interface MapControllerStatus {
-  /** The generation of the spec that this status speaks of. */
+  /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number
-  /** Parents that are served. */
+  /** Number of parents. */
   readonly parents?: number
   /** Inputs and detached groups of all parents. */
   readonly groups?: number
   /** Groups whose last call or write failed. */
   readonly failingGroups?: number
-  /** Where several replicas share the work: what fails in the shards that are not in the hands of the replica that writes the rest of this status. Shards in which nothing fails are left out. */
+  /** Where several replicas share the work: the failures in the shards that the replica that writes the rest of this status does not own. Shards without failures are left out. */
   readonly shards?: readonly MapControllerStatusShard[]
-  /** Accepted says whether the spec can be carried out, Ready whether it is. */
+  /** Accepted says whether the spec is valid and its kinds are served, Ready whether every group is served. */
   readonly conditions?: readonly MapControllerStatusCondition[]
 }

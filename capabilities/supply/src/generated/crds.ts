@@ -33,7 +33,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Lifecycle",
               "type": "string",
-              "description": "Whether changes update the object or make a new one.",
+              "description": "Lifecycle of the stamped object.",
               "jsonPath": ".spec.lifecycle"
             },
             {
@@ -53,7 +53,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -64,36 +64,36 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What a resource of kind ClusterConfigTemplate stamps, and what is read from it.",
+                  "description": "Template, outputs and health rule of the stamped object.",
                   "required": [
                     "configPath"
                   ],
                   "x-kubernetes-validations": [
                     {
                       "rule": "!(has(self.healthRule) && has(self.healthyConditionRule))",
-                      "message": "healthRule and healthyConditionRule are two names of one field; give one of them"
+                      "message": "healthRule and healthyConditionRule are two spellings of one field; set one of them"
                     }
                   ],
                   "properties": {
                     "template": {
                       "type": "object",
-                      "description": "The object to stamp, with `$(path)$` tags. It must not name a namespace.",
+                      "description": "The object to stamp, with `$(path)$` tags. It must not set metadata.namespace.",
                       "x-kubernetes-preserve-unknown-fields": true
                     },
                     "ytt": {
                       "type": "string",
-                      "description": "The object to stamp, as a ytt template. Needs the `ytt` program beside the controller."
+                      "description": "The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs."
                     },
                     "expression": {
                       "type": "string",
-                      "description": "The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program."
+                      "description": "The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited."
                     },
                     "params": {
                       "type": "array",
-                      "description": "Parameters that the template takes.",
+                      "description": "Parameters of the template.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter.",
+                        "description": "A parameter.",
                         "required": [
                           "name",
                           "default"
@@ -104,7 +104,7 @@ export const crds: readonly KubeObject[] = [
                             "description": "Name of the parameter; `$(params.NAME)$` reads it."
                           },
                           "default": {
-                            "description": "The value unless blueprint or owner give one.",
+                            "description": "Value of the parameter unless the blueprint or the owner sets one.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -112,7 +112,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "lifecycle": {
                       "type": "string",
-                      "description": "`mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given.",
+                      "description": "`mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule.",
                       "default": "mutable",
                       "enum": [
                         "mutable",
@@ -122,7 +122,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "retentionPolicy": {
                       "type": "object",
-                      "description": "How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given.",
+                      "description": "Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones.",
                       "required": [
                         "maxFailedRuns",
                         "maxSuccessfulRuns"
@@ -131,39 +131,39 @@ export const crds: readonly KubeObject[] = [
                         "maxFailedRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Failed objects that are kept, the newest.",
+                          "description": "Number of failed objects to keep.",
                           "minimum": 1
                         },
                         "maxSuccessfulRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Successful objects that are kept, the newest.",
+                          "description": "Number of successful objects to keep.",
                           "minimum": 1
                         }
                       }
                     },
                     "healthRule": {
                       "type": "object",
-                      "description": "How the health of the stamped object is told.",
+                      "description": "Health rule of the stamped object.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -171,14 +171,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -186,21 +186,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -208,12 +208,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -223,15 +223,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -240,14 +240,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -255,21 +255,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -277,12 +277,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -292,15 +292,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -311,57 +311,57 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "healthyConditionRule": {
                       "type": "object",
-                      "description": "As healthRule, under the name of the proposal; messages are laid out as it shows them.",
+                      "description": "The spelling of healthRule in the proposal, with the message layout of the proposal.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -369,14 +369,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -384,21 +384,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -406,12 +406,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -421,15 +421,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -438,14 +438,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -453,21 +453,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -475,12 +475,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -490,15 +490,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -509,38 +509,38 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "configPath": {
                       "type": "string",
-                      "description": "Path in the stamped object to the configuration."
+                      "description": "JSONPath of the configuration in the stamped object."
                     }
                   }
                 }
@@ -584,13 +584,13 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Ready",
               "type": "string",
-              "description": "Whether all is well.",
+              "description": "Status of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
             },
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why, or why not.",
+              "description": "Reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
@@ -601,7 +601,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "Message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -609,7 +609,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A ClusterDelivery stamps objects for each Deliverable that it selects, one after another.",
+              "description": "A ClusterDelivery stamps objects for each Deliverable that it selects; outputs of one are inputs of others.",
               "required": [
                 "metadata",
                 "spec"
@@ -617,7 +617,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -628,7 +628,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "Which Deliverables are served, and by what.",
+                  "description": "Selector of Deliverables, and the resources to stamp for them.",
                   "required": [
                     "resources"
                   ],
@@ -638,7 +638,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Labels that a Deliverable must have.",
                       "additionalProperties": {
                         "type": "string",
-                        "description": "The value."
+                        "description": "A label value."
                       }
                     },
                     "selectorMatchExpressions": {
@@ -646,7 +646,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Requirements on the labels of a Deliverable.",
                       "items": {
                         "type": "object",
-                        "description": "One requirement on labels.",
+                        "description": "A requirement on one label.",
                         "required": [
                           "key",
                           "operator"
@@ -654,18 +654,18 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "key": {
                             "type": "string",
-                            "description": "The label."
+                            "description": "Label key."
                           },
                           "operator": {
                             "type": "string",
-                            "description": "In, NotIn, Exists or DoesNotExist."
+                            "description": "Operator: In, NotIn, Exists or DoesNotExist."
                           },
                           "values": {
                             "type": "array",
-                            "description": "The values to compare with, for In and NotIn only.",
+                            "description": "Values to compare with. Only for In and NotIn.",
                             "items": {
                               "type": "string",
-                              "description": "One value."
+                              "description": "A label value."
                             }
                           }
                         }
@@ -676,7 +676,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Requirements on the fields of a Deliverable.",
                       "items": {
                         "type": "object",
-                        "description": "One requirement on a field.",
+                        "description": "A requirement on one field.",
                         "required": [
                           "key",
                           "operator"
@@ -684,12 +684,12 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "key": {
                             "type": "string",
-                            "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                            "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                             "minLength": 1
                           },
                           "operator": {
                             "type": "string",
-                            "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                            "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                             "enum": [
                               "In",
                               "NotIn",
@@ -699,10 +699,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "values": {
                             "type": "array",
-                            "description": "The texts to compare with, for `In` and `NotIn` only.",
+                            "description": "Strings to compare with. Only for `In` and `NotIn`.",
                             "items": {
                               "type": "string",
-                              "description": "One text; values that are no strings are compared by their JSON."
+                              "description": "A string. Values of other types are compared as compact JSON."
                             }
                           }
                         }
@@ -713,7 +713,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Parameters for all resources.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter. `value` cannot be changed by the owner, `default` can.",
+                        "description": "A parameter. The owner can override `default`, but not `value`.",
                         "required": [
                           "name"
                         ],
@@ -723,11 +723,11 @@ export const crds: readonly KubeObject[] = [
                             "description": "Name of the parameter."
                           },
                           "value": {
-                            "description": "The value; owners cannot change it.",
+                            "description": "Value of the parameter; owners cannot override it.",
                             "x-kubernetes-preserve-unknown-fields": true
                           },
                           "default": {
-                            "description": "The value unless the owner gives one.",
+                            "description": "Value of the parameter unless the owner sets one.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -735,10 +735,10 @@ export const crds: readonly KubeObject[] = [
                     },
                     "resources": {
                       "type": "array",
-                      "description": "What is stamped, step by step.",
+                      "description": "Resources to stamp.",
                       "items": {
                         "type": "object",
-                        "description": "One step.",
+                        "description": "A resource of the blueprint.",
                         "required": [
                           "name",
                           "templateRef"
@@ -750,7 +750,7 @@ export const crds: readonly KubeObject[] = [
                           },
                           "templateRef": {
                             "type": "object",
-                            "description": "What it stamps.",
+                            "description": "The template of the stamped object.",
                             "required": [
                               "kind"
                             ],
@@ -767,32 +767,32 @@ export const crds: readonly KubeObject[] = [
                               },
                               "name": {
                                 "type": "string",
-                                "description": "Name of the template, unless options are given.",
+                                "description": "Name of the template; set either this or options.",
                                 "minLength": 1
                               },
                               "options": {
                                 "type": "array",
-                                "description": "Templates of which one is chosen for each owner; at least two.",
+                                "description": "Options, of which one is selected for each owner; at least two.",
                                 "minItems": 2,
                                 "items": {
                                   "type": "object",
-                                  "description": "One choice.",
+                                  "description": "An option.",
                                   "required": [
                                     "selector"
                                   ],
                                   "properties": {
                                     "name": {
                                       "type": "string",
-                                      "description": "The template, unless passThrough is given.",
+                                      "description": "Name of the template; set either this or passThrough.",
                                       "minLength": 1
                                     },
                                     "passThrough": {
                                       "type": "string",
-                                      "description": "Name of an input whose value becomes the output; nothing is stamped."
+                                      "description": "Name of an input to pass through as the output; no object is stamped."
                                     },
                                     "selector": {
                                       "type": "object",
-                                      "description": "Which owners take this choice. The one with most requirements wins.",
+                                      "description": "Owners that this option applies to. Of several matching options, the one with the most requirements wins.",
                                       "x-kubernetes-map-type": "atomic",
                                       "properties": {
                                         "matchLabels": {
@@ -800,7 +800,7 @@ export const crds: readonly KubeObject[] = [
                                           "description": "Labels that the owner must have.",
                                           "additionalProperties": {
                                             "type": "string",
-                                            "description": "The value."
+                                            "description": "A label value."
                                           }
                                         },
                                         "matchExpressions": {
@@ -808,7 +808,7 @@ export const crds: readonly KubeObject[] = [
                                           "description": "Requirements on labels.",
                                           "items": {
                                             "type": "object",
-                                            "description": "One requirement on labels.",
+                                            "description": "A requirement on one label.",
                                             "required": [
                                               "key",
                                               "operator"
@@ -816,18 +816,18 @@ export const crds: readonly KubeObject[] = [
                                             "properties": {
                                               "key": {
                                                 "type": "string",
-                                                "description": "The label."
+                                                "description": "Label key."
                                               },
                                               "operator": {
                                                 "type": "string",
-                                                "description": "In, NotIn, Exists or DoesNotExist."
+                                                "description": "Operator: In, NotIn, Exists or DoesNotExist."
                                               },
                                               "values": {
                                                 "type": "array",
-                                                "description": "The values to compare with, for In and NotIn only.",
+                                                "description": "Values to compare with. Only for In and NotIn.",
                                                 "items": {
                                                   "type": "string",
-                                                  "description": "One value."
+                                                  "description": "A label value."
                                                 }
                                               }
                                             }
@@ -838,7 +838,7 @@ export const crds: readonly KubeObject[] = [
                                           "description": "Requirements on fields of the owner.",
                                           "items": {
                                             "type": "object",
-                                            "description": "One requirement on a field.",
+                                            "description": "A requirement on one field.",
                                             "required": [
                                               "key",
                                               "operator"
@@ -846,12 +846,12 @@ export const crds: readonly KubeObject[] = [
                                             "properties": {
                                               "key": {
                                                 "type": "string",
-                                                "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                                "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                                 "minLength": 1
                                               },
                                               "operator": {
                                                 "type": "string",
-                                                "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                                "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                                 "enum": [
                                                   "In",
                                                   "NotIn",
@@ -861,10 +861,10 @@ export const crds: readonly KubeObject[] = [
                                               },
                                               "values": {
                                                 "type": "array",
-                                                "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                                "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                                 "items": {
                                                   "type": "string",
-                                                  "description": "One text; values that are no strings are compared by their JSON."
+                                                  "description": "A string. Values of other types are compared as compact JSON."
                                                 }
                                               }
                                             }
@@ -879,10 +879,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "params": {
                             "type": "array",
-                            "description": "Parameters for this resource alone.",
+                            "description": "Parameters for this resource.",
                             "items": {
                               "type": "object",
-                              "description": "One parameter. `value` cannot be changed by the owner, `default` can.",
+                              "description": "A parameter. The owner can override `default`, but not `value`.",
                               "required": [
                                 "name"
                               ],
@@ -892,11 +892,11 @@ export const crds: readonly KubeObject[] = [
                                   "description": "Name of the parameter."
                                 },
                                 "value": {
-                                  "description": "The value; owners cannot change it.",
+                                  "description": "Value of the parameter; owners cannot override it.",
                                   "x-kubernetes-preserve-unknown-fields": true
                                 },
                                 "default": {
-                                  "description": "The value unless the owner gives one.",
+                                  "description": "Value of the parameter unless the owner sets one.",
                                   "x-kubernetes-preserve-unknown-fields": true
                                 }
                               }
@@ -904,10 +904,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "sources": {
                             "type": "array",
-                            "description": "Sources that it takes from other resources.",
+                            "description": "Sources that other resources provide.",
                             "items": {
                               "type": "object",
-                              "description": "One input.",
+                              "description": "An input.",
                               "required": [
                                 "name",
                                 "resource"
@@ -915,21 +915,21 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "Its name in the template."
+                                  "description": "Name of the input in the template."
                                 },
                                 "resource": {
                                   "type": "string",
-                                  "description": "The resource that provides it."
+                                  "description": "Name of the resource that provides the input."
                                 }
                               }
                             }
                           },
                           "configs": {
                             "type": "array",
-                            "description": "Configurations that it takes from other resources.",
+                            "description": "Configurations that other resources provide.",
                             "items": {
                               "type": "object",
-                              "description": "One input.",
+                              "description": "An input.",
                               "required": [
                                 "name",
                                 "resource"
@@ -937,31 +937,31 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "Its name in the template."
+                                  "description": "Name of the input in the template."
                                 },
                                 "resource": {
                                   "type": "string",
-                                  "description": "The resource that provides it."
+                                  "description": "Name of the resource that provides the input."
                                 }
                               }
                             }
                           },
                           "deployment": {
                             "type": "object",
-                            "description": "The source that a ClusterDeploymentTemplate deploys and passes on.",
+                            "description": "Source to deploy with a ClusterDeploymentTemplate and to provide once the deployment is complete.",
                             "required": [
                               "resource"
                             ],
                             "properties": {
                               "resource": {
                                 "type": "string",
-                                "description": "The resource that provides it."
+                                "description": "Name of the resource that provides the input."
                               }
                             }
                           },
                           "gate": {
                             "type": "string",
-                            "description": "`healthy`: its outputs are passed on only while it is healthy. Without it they are passed on as soon as they can be read.",
+                            "description": "`healthy`: other resources get the outputs only while this resource is healthy. Otherwise they get them as soon as they can be read.",
                             "enum": [
                               "healthy"
                             ]
@@ -971,18 +971,18 @@ export const crds: readonly KubeObject[] = [
                     },
                     "serviceAccountRef": {
                       "type": "object",
-                      "description": "The service account that stamps, unless the Deliverable names one.",
+                      "description": "Service account to stamp objects with, unless the Deliverable names one.",
                       "required": [
                         "name"
                       ],
                       "properties": {
                         "name": {
                           "type": "string",
-                          "description": "Its name."
+                          "description": "Name of the service account."
                         },
                         "namespace": {
                           "type": "string",
-                          "description": "Its namespace; that of the Deliverable unless given."
+                          "description": "Namespace of the service account; defaults to the namespace of the Deliverable."
                         }
                       }
                     }
@@ -990,19 +990,19 @@ export const crds: readonly KubeObject[] = [
                 },
                 "status": {
                   "type": "object",
-                  "description": "What became of the delivery.",
+                  "description": "Observed state of the delivery.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation of the spec that this status is about."
+                      "description": "metadata.generation that this status was reported for."
                     },
                     "conditions": {
                       "type": "array",
-                      "description": "The state of the delivery, one entry per aspect.",
+                      "description": "Conditions of the delivery.",
                       "items": {
                         "type": "object",
-                        "description": "One aspect of the state of the delivery.",
+                        "description": "A condition of the delivery.",
                         "required": [
                           "type",
                           "status",
@@ -1013,13 +1013,13 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "type": {
                             "type": "string",
-                            "description": "What is said: one of the types that the kind documents.",
+                            "description": "Type of the condition.",
                             "maxLength": 316,
                             "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                           },
                           "status": {
                             "type": "string",
-                            "description": "Whether it holds: True, False, or Unknown while that cannot be told.",
+                            "description": "Status of the condition: True, False or Unknown.",
                             "enum": [
                               "True",
                               "False",
@@ -1029,24 +1029,24 @@ export const crds: readonly KubeObject[] = [
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation of the spec that was looked at.",
+                            "description": "metadata.generation that the condition was set for.",
                             "minimum": 0
                           },
                           "lastTransitionTime": {
                             "type": "string",
-                            "description": "When the status last became another one.",
+                            "description": "Time of the last transition from one status to another.",
                             "format": "date-time"
                           },
                           "reason": {
                             "type": "string",
-                            "description": "Why, as one word for programs.",
+                            "description": "Reason for the last transition, in CamelCase.",
                             "minLength": 1,
                             "maxLength": 1024,
                             "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                           },
                           "message": {
                             "type": "string",
-                            "description": "Why, as a sentence for people.",
+                            "description": "Details about the last transition.",
                             "maxLength": 32768
                           }
                         }
@@ -1091,7 +1091,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Lifecycle",
               "type": "string",
-              "description": "Whether changes update the object or make a new one.",
+              "description": "Lifecycle of the stamped object.",
               "jsonPath": ".spec.lifecycle"
             },
             {
@@ -1103,7 +1103,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "Stamps an object that deploys a source, and passes the source on once that is done.",
+              "description": "Stamps an object that deploys a source, and provides the source once the deployment is complete.",
               "required": [
                 "metadata",
                 "spec"
@@ -1111,7 +1111,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -1122,33 +1122,33 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What a resource of kind ClusterDeploymentTemplate stamps, and what is read from it.",
+                  "description": "Template, completion criteria and health rule of the stamped object.",
                   "x-kubernetes-validations": [
                     {
                       "rule": "!(has(self.healthRule) && has(self.healthyConditionRule))",
-                      "message": "healthRule and healthyConditionRule are two names of one field; give one of them"
+                      "message": "healthRule and healthyConditionRule are two spellings of one field; set one of them"
                     }
                   ],
                   "properties": {
                     "template": {
                       "type": "object",
-                      "description": "The object to stamp, with `$(path)$` tags. It must not name a namespace.",
+                      "description": "The object to stamp, with `$(path)$` tags. It must not set metadata.namespace.",
                       "x-kubernetes-preserve-unknown-fields": true
                     },
                     "ytt": {
                       "type": "string",
-                      "description": "The object to stamp, as a ytt template. Needs the `ytt` program beside the controller."
+                      "description": "The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs."
                     },
                     "expression": {
                       "type": "string",
-                      "description": "The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program."
+                      "description": "The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited."
                     },
                     "params": {
                       "type": "array",
-                      "description": "Parameters that the template takes.",
+                      "description": "Parameters of the template.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter.",
+                        "description": "A parameter.",
                         "required": [
                           "name",
                           "default"
@@ -1159,7 +1159,7 @@ export const crds: readonly KubeObject[] = [
                             "description": "Name of the parameter; `$(params.NAME)$` reads it."
                           },
                           "default": {
-                            "description": "The value unless blueprint or owner give one.",
+                            "description": "Value of the parameter unless the blueprint or the owner sets one.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -1167,7 +1167,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "lifecycle": {
                       "type": "string",
-                      "description": "`mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given.",
+                      "description": "`mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule.",
                       "default": "mutable",
                       "enum": [
                         "mutable",
@@ -1177,7 +1177,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "retentionPolicy": {
                       "type": "object",
-                      "description": "How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given.",
+                      "description": "Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones.",
                       "required": [
                         "maxFailedRuns",
                         "maxSuccessfulRuns"
@@ -1186,39 +1186,39 @@ export const crds: readonly KubeObject[] = [
                         "maxFailedRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Failed objects that are kept, the newest.",
+                          "description": "Number of failed objects to keep.",
                           "minimum": 1
                         },
                         "maxSuccessfulRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Successful objects that are kept, the newest.",
+                          "description": "Number of successful objects to keep.",
                           "minimum": 1
                         }
                       }
                     },
                     "healthRule": {
                       "type": "object",
-                      "description": "How the health of the stamped object is told.",
+                      "description": "Health rule of the stamped object.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -1226,14 +1226,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -1241,21 +1241,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -1263,12 +1263,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -1278,15 +1278,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -1295,14 +1295,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -1310,21 +1310,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -1332,12 +1332,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -1347,15 +1347,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -1366,57 +1366,57 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "healthyConditionRule": {
                       "type": "object",
-                      "description": "As healthRule, under the name of the proposal; messages are laid out as it shows them.",
+                      "description": "The spelling of healthRule in the proposal, with the message layout of the proposal.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -1424,14 +1424,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -1439,21 +1439,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -1461,12 +1461,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -1476,15 +1476,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -1493,14 +1493,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -1508,21 +1508,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -1530,12 +1530,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -1545,15 +1545,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -1564,41 +1564,41 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "observedMatches": {
                       "type": "array",
-                      "description": "The deployment is done when each pair of values is equal.",
+                      "description": "Completion criteria: the deployment is complete when the values of each pair are equal.",
                       "items": {
                         "type": "object",
-                        "description": "Two paths in the stamped object.",
+                        "description": "Two paths in the stamped object whose values must be equal.",
                         "required": [
                           "input",
                           "output"
@@ -1606,25 +1606,25 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "input": {
                             "type": "string",
-                            "description": "Path to what was asked for."
+                            "description": "JSONPath of the desired value."
                           },
                           "output": {
                             "type": "string",
-                            "description": "Path to what was done."
+                            "description": "JSONPath of the observed value."
                           }
                         }
                       }
                     },
                     "observedCompletion": {
                       "type": "object",
-                      "description": "The deployment is done when a field of the stamped object says so.",
+                      "description": "Completion criteria: the deployment is complete when a field of the stamped object has a value.",
                       "required": [
                         "succeeded"
                       ],
                       "properties": {
                         "succeeded": {
                           "type": "object",
-                          "description": "What says that it succeeded.",
+                          "description": "Field value that completes the deployment.",
                           "required": [
                             "key",
                             "value"
@@ -1632,17 +1632,17 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "key": {
                               "type": "string",
-                              "description": "Path in the stamped object."
+                              "description": "JSONPath of the field in the stamped object."
                             },
                             "value": {
                               "type": "string",
-                              "description": "The text that must stand there."
+                              "description": "Value that the field must have."
                             }
                           }
                         },
                         "failed": {
                           "type": "object",
-                          "description": "What says that it failed; looked at first.",
+                          "description": "Field value that fails the deployment; evaluated first.",
                           "required": [
                             "key",
                             "value"
@@ -1650,11 +1650,11 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "key": {
                               "type": "string",
-                              "description": "Path in the stamped object."
+                              "description": "JSONPath of the field in the stamped object."
                             },
                             "value": {
                               "type": "string",
-                              "description": "The text that must stand there."
+                              "description": "Value that the field must have."
                             }
                           }
                         }
@@ -1699,13 +1699,13 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Target",
               "type": "string",
-              "description": "The kind that the rule is about.",
+              "description": "Kind that the rule applies to.",
               "jsonPath": ".spec.target.kind"
             },
             {
               "name": "Version",
               "type": "string",
-              "description": "Its apiVersion.",
+              "description": "API version of the target kind.",
               "jsonPath": ".spec.target.apiVersion"
             },
             {
@@ -1725,7 +1725,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -1736,7 +1736,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "Which kind, and how its health is told.",
+                  "description": "Target kind and health rule.",
                   "required": [
                     "target",
                     "healthRule"
@@ -1744,7 +1744,7 @@ export const crds: readonly KubeObject[] = [
                   "properties": {
                     "target": {
                       "type": "object",
-                      "description": "The kind that the rule is about.",
+                      "description": "Kind that the rule applies to.",
                       "required": [
                         "apiVersion",
                         "kind"
@@ -1752,38 +1752,38 @@ export const crds: readonly KubeObject[] = [
                       "properties": {
                         "apiVersion": {
                           "type": "string",
-                          "description": "Its apiVersion; `group/*` for every version of a group.",
+                          "description": "API version of the kind; `group/*` for every version of the group.",
                           "minLength": 1
                         },
                         "kind": {
                           "type": "string",
-                          "description": "Its kind.",
+                          "description": "The kind.",
                           "minLength": 1
                         }
                       }
                     },
                     "healthRule": {
                       "type": "object",
-                      "description": "How the health of such an object is told.",
+                      "description": "Health rule of objects of the kind.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -1791,14 +1791,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -1806,21 +1806,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -1828,12 +1828,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -1843,15 +1843,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -1860,14 +1860,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -1875,21 +1875,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -1897,12 +1897,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -1912,15 +1912,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -1931,24 +1931,24 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
@@ -1994,7 +1994,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Lifecycle",
               "type": "string",
-              "description": "Whether changes update the object or make a new one.",
+              "description": "Lifecycle of the stamped object.",
               "jsonPath": ".spec.lifecycle"
             },
             {
@@ -2014,7 +2014,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -2025,36 +2025,36 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What a resource of kind ClusterImageTemplate stamps, and what is read from it.",
+                  "description": "Template, outputs and health rule of the stamped object.",
                   "required": [
                     "imagePath"
                   ],
                   "x-kubernetes-validations": [
                     {
                       "rule": "!(has(self.healthRule) && has(self.healthyConditionRule))",
-                      "message": "healthRule and healthyConditionRule are two names of one field; give one of them"
+                      "message": "healthRule and healthyConditionRule are two spellings of one field; set one of them"
                     }
                   ],
                   "properties": {
                     "template": {
                       "type": "object",
-                      "description": "The object to stamp, with `$(path)$` tags. It must not name a namespace.",
+                      "description": "The object to stamp, with `$(path)$` tags. It must not set metadata.namespace.",
                       "x-kubernetes-preserve-unknown-fields": true
                     },
                     "ytt": {
                       "type": "string",
-                      "description": "The object to stamp, as a ytt template. Needs the `ytt` program beside the controller."
+                      "description": "The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs."
                     },
                     "expression": {
                       "type": "string",
-                      "description": "The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program."
+                      "description": "The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited."
                     },
                     "params": {
                       "type": "array",
-                      "description": "Parameters that the template takes.",
+                      "description": "Parameters of the template.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter.",
+                        "description": "A parameter.",
                         "required": [
                           "name",
                           "default"
@@ -2065,7 +2065,7 @@ export const crds: readonly KubeObject[] = [
                             "description": "Name of the parameter; `$(params.NAME)$` reads it."
                           },
                           "default": {
-                            "description": "The value unless blueprint or owner give one.",
+                            "description": "Value of the parameter unless the blueprint or the owner sets one.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -2073,7 +2073,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "lifecycle": {
                       "type": "string",
-                      "description": "`mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given.",
+                      "description": "`mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule.",
                       "default": "mutable",
                       "enum": [
                         "mutable",
@@ -2083,7 +2083,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "retentionPolicy": {
                       "type": "object",
-                      "description": "How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given.",
+                      "description": "Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones.",
                       "required": [
                         "maxFailedRuns",
                         "maxSuccessfulRuns"
@@ -2092,39 +2092,39 @@ export const crds: readonly KubeObject[] = [
                         "maxFailedRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Failed objects that are kept, the newest.",
+                          "description": "Number of failed objects to keep.",
                           "minimum": 1
                         },
                         "maxSuccessfulRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Successful objects that are kept, the newest.",
+                          "description": "Number of successful objects to keep.",
                           "minimum": 1
                         }
                       }
                     },
                     "healthRule": {
                       "type": "object",
-                      "description": "How the health of the stamped object is told.",
+                      "description": "Health rule of the stamped object.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -2132,14 +2132,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -2147,21 +2147,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -2169,12 +2169,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -2184,15 +2184,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -2201,14 +2201,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -2216,21 +2216,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -2238,12 +2238,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -2253,15 +2253,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -2272,57 +2272,57 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "healthyConditionRule": {
                       "type": "object",
-                      "description": "As healthRule, under the name of the proposal; messages are laid out as it shows them.",
+                      "description": "The spelling of healthRule in the proposal, with the message layout of the proposal.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -2330,14 +2330,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -2345,21 +2345,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -2367,12 +2367,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -2382,15 +2382,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -2399,14 +2399,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -2414,21 +2414,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -2436,12 +2436,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -2451,15 +2451,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -2470,38 +2470,38 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "imagePath": {
                       "type": "string",
-                      "description": "Path in the stamped object to the image."
+                      "description": "JSONPath of the image in the stamped object."
                     }
                   }
                 }
@@ -2556,7 +2556,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -2567,7 +2567,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What a run is, and what is read from it.",
+                  "description": "Template of runs, and the outputs to read from them.",
                   "required": [
                     "template"
                   ],
@@ -2579,10 +2579,10 @@ export const crds: readonly KubeObject[] = [
                     },
                     "outputs": {
                       "type": "object",
-                      "description": "Outputs by name: paths in the newest run that succeeded.",
+                      "description": "Outputs by name: JSONPaths in the newest run that succeeded.",
                       "additionalProperties": {
                         "type": "string",
-                        "description": "The path."
+                        "description": "Path of the field."
                       }
                     }
                   }
@@ -2624,7 +2624,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Lifecycle",
               "type": "string",
-              "description": "Whether changes update the object or make a new one.",
+              "description": "Lifecycle of the stamped object.",
               "jsonPath": ".spec.lifecycle"
             },
             {
@@ -2644,7 +2644,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -2655,7 +2655,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What a resource of kind ClusterSourceTemplate stamps, and what is read from it.",
+                  "description": "Template, outputs and health rule of the stamped object.",
                   "required": [
                     "urlPath",
                     "revisionPath"
@@ -2663,29 +2663,29 @@ export const crds: readonly KubeObject[] = [
                   "x-kubernetes-validations": [
                     {
                       "rule": "!(has(self.healthRule) && has(self.healthyConditionRule))",
-                      "message": "healthRule and healthyConditionRule are two names of one field; give one of them"
+                      "message": "healthRule and healthyConditionRule are two spellings of one field; set one of them"
                     }
                   ],
                   "properties": {
                     "template": {
                       "type": "object",
-                      "description": "The object to stamp, with `$(path)$` tags. It must not name a namespace.",
+                      "description": "The object to stamp, with `$(path)$` tags. It must not set metadata.namespace.",
                       "x-kubernetes-preserve-unknown-fields": true
                     },
                     "ytt": {
                       "type": "string",
-                      "description": "The object to stamp, as a ytt template. Needs the `ytt` program beside the controller."
+                      "description": "The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs."
                     },
                     "expression": {
                       "type": "string",
-                      "description": "The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program."
+                      "description": "The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited."
                     },
                     "params": {
                       "type": "array",
-                      "description": "Parameters that the template takes.",
+                      "description": "Parameters of the template.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter.",
+                        "description": "A parameter.",
                         "required": [
                           "name",
                           "default"
@@ -2696,7 +2696,7 @@ export const crds: readonly KubeObject[] = [
                             "description": "Name of the parameter; `$(params.NAME)$` reads it."
                           },
                           "default": {
-                            "description": "The value unless blueprint or owner give one.",
+                            "description": "Value of the parameter unless the blueprint or the owner sets one.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -2704,7 +2704,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "lifecycle": {
                       "type": "string",
-                      "description": "`mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given.",
+                      "description": "`mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule.",
                       "default": "mutable",
                       "enum": [
                         "mutable",
@@ -2714,7 +2714,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "retentionPolicy": {
                       "type": "object",
-                      "description": "How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given.",
+                      "description": "Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones.",
                       "required": [
                         "maxFailedRuns",
                         "maxSuccessfulRuns"
@@ -2723,39 +2723,39 @@ export const crds: readonly KubeObject[] = [
                         "maxFailedRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Failed objects that are kept, the newest.",
+                          "description": "Number of failed objects to keep.",
                           "minimum": 1
                         },
                         "maxSuccessfulRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Successful objects that are kept, the newest.",
+                          "description": "Number of successful objects to keep.",
                           "minimum": 1
                         }
                       }
                     },
                     "healthRule": {
                       "type": "object",
-                      "description": "How the health of the stamped object is told.",
+                      "description": "Health rule of the stamped object.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -2763,14 +2763,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -2778,21 +2778,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -2800,12 +2800,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -2815,15 +2815,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -2832,14 +2832,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -2847,21 +2847,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -2869,12 +2869,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -2884,15 +2884,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -2903,57 +2903,57 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "healthyConditionRule": {
                       "type": "object",
-                      "description": "As healthRule, under the name of the proposal; messages are laid out as it shows them.",
+                      "description": "The spelling of healthRule in the proposal, with the message layout of the proposal.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -2961,14 +2961,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -2976,21 +2976,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -2998,12 +2998,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -3013,15 +3013,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -3030,14 +3030,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -3045,21 +3045,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -3067,12 +3067,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -3082,15 +3082,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -3101,42 +3101,42 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "urlPath": {
                       "type": "string",
-                      "description": "Path in the stamped object to the URL."
+                      "description": "JSONPath of the URL in the stamped object."
                     },
                     "revisionPath": {
                       "type": "string",
-                      "description": "Path in the stamped object to the revision."
+                      "description": "JSONPath of the revision in the stamped object."
                     }
                   }
                 }
@@ -3180,13 +3180,13 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Ready",
               "type": "string",
-              "description": "Whether all is well.",
+              "description": "Status of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
             },
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why, or why not.",
+              "description": "Reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
@@ -3197,7 +3197,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "Message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -3205,7 +3205,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A ClusterSupplyChain stamps objects for each Workload that it selects, one after another.",
+              "description": "A ClusterSupplyChain stamps objects for each Workload that it selects; outputs of one are inputs of others.",
               "required": [
                 "metadata",
                 "spec"
@@ -3213,7 +3213,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -3224,7 +3224,7 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "Which Workloads are served, and by what.",
+                  "description": "Selector of Workloads, and the resources to stamp for them.",
                   "required": [
                     "resources"
                   ],
@@ -3234,7 +3234,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Labels that a Workload must have.",
                       "additionalProperties": {
                         "type": "string",
-                        "description": "The value."
+                        "description": "A label value."
                       }
                     },
                     "selectorMatchExpressions": {
@@ -3242,7 +3242,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Requirements on the labels of a Workload.",
                       "items": {
                         "type": "object",
-                        "description": "One requirement on labels.",
+                        "description": "A requirement on one label.",
                         "required": [
                           "key",
                           "operator"
@@ -3250,18 +3250,18 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "key": {
                             "type": "string",
-                            "description": "The label."
+                            "description": "Label key."
                           },
                           "operator": {
                             "type": "string",
-                            "description": "In, NotIn, Exists or DoesNotExist."
+                            "description": "Operator: In, NotIn, Exists or DoesNotExist."
                           },
                           "values": {
                             "type": "array",
-                            "description": "The values to compare with, for In and NotIn only.",
+                            "description": "Values to compare with. Only for In and NotIn.",
                             "items": {
                               "type": "string",
-                              "description": "One value."
+                              "description": "A label value."
                             }
                           }
                         }
@@ -3272,7 +3272,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Requirements on the fields of a Workload.",
                       "items": {
                         "type": "object",
-                        "description": "One requirement on a field.",
+                        "description": "A requirement on one field.",
                         "required": [
                           "key",
                           "operator"
@@ -3280,12 +3280,12 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "key": {
                             "type": "string",
-                            "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                            "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                             "minLength": 1
                           },
                           "operator": {
                             "type": "string",
-                            "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                            "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                             "enum": [
                               "In",
                               "NotIn",
@@ -3295,10 +3295,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "values": {
                             "type": "array",
-                            "description": "The texts to compare with, for `In` and `NotIn` only.",
+                            "description": "Strings to compare with. Only for `In` and `NotIn`.",
                             "items": {
                               "type": "string",
-                              "description": "One text; values that are no strings are compared by their JSON."
+                              "description": "A string. Values of other types are compared as compact JSON."
                             }
                           }
                         }
@@ -3309,7 +3309,7 @@ export const crds: readonly KubeObject[] = [
                       "description": "Parameters for all resources.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter. `value` cannot be changed by the owner, `default` can.",
+                        "description": "A parameter. The owner can override `default`, but not `value`.",
                         "required": [
                           "name"
                         ],
@@ -3319,11 +3319,11 @@ export const crds: readonly KubeObject[] = [
                             "description": "Name of the parameter."
                           },
                           "value": {
-                            "description": "The value; owners cannot change it.",
+                            "description": "Value of the parameter; owners cannot override it.",
                             "x-kubernetes-preserve-unknown-fields": true
                           },
                           "default": {
-                            "description": "The value unless the owner gives one.",
+                            "description": "Value of the parameter unless the owner sets one.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -3331,10 +3331,10 @@ export const crds: readonly KubeObject[] = [
                     },
                     "resources": {
                       "type": "array",
-                      "description": "What is stamped, step by step.",
+                      "description": "Resources to stamp.",
                       "items": {
                         "type": "object",
-                        "description": "One step.",
+                        "description": "A resource of the blueprint.",
                         "required": [
                           "name",
                           "templateRef"
@@ -3346,7 +3346,7 @@ export const crds: readonly KubeObject[] = [
                           },
                           "templateRef": {
                             "type": "object",
-                            "description": "What it stamps.",
+                            "description": "The template of the stamped object.",
                             "required": [
                               "kind"
                             ],
@@ -3363,32 +3363,32 @@ export const crds: readonly KubeObject[] = [
                               },
                               "name": {
                                 "type": "string",
-                                "description": "Name of the template, unless options are given.",
+                                "description": "Name of the template; set either this or options.",
                                 "minLength": 1
                               },
                               "options": {
                                 "type": "array",
-                                "description": "Templates of which one is chosen for each owner; at least two.",
+                                "description": "Options, of which one is selected for each owner; at least two.",
                                 "minItems": 2,
                                 "items": {
                                   "type": "object",
-                                  "description": "One choice.",
+                                  "description": "An option.",
                                   "required": [
                                     "selector"
                                   ],
                                   "properties": {
                                     "name": {
                                       "type": "string",
-                                      "description": "The template, unless passThrough is given.",
+                                      "description": "Name of the template; set either this or passThrough.",
                                       "minLength": 1
                                     },
                                     "passThrough": {
                                       "type": "string",
-                                      "description": "Name of an input whose value becomes the output; nothing is stamped."
+                                      "description": "Name of an input to pass through as the output; no object is stamped."
                                     },
                                     "selector": {
                                       "type": "object",
-                                      "description": "Which owners take this choice. The one with most requirements wins.",
+                                      "description": "Owners that this option applies to. Of several matching options, the one with the most requirements wins.",
                                       "x-kubernetes-map-type": "atomic",
                                       "properties": {
                                         "matchLabels": {
@@ -3396,7 +3396,7 @@ export const crds: readonly KubeObject[] = [
                                           "description": "Labels that the owner must have.",
                                           "additionalProperties": {
                                             "type": "string",
-                                            "description": "The value."
+                                            "description": "A label value."
                                           }
                                         },
                                         "matchExpressions": {
@@ -3404,7 +3404,7 @@ export const crds: readonly KubeObject[] = [
                                           "description": "Requirements on labels.",
                                           "items": {
                                             "type": "object",
-                                            "description": "One requirement on labels.",
+                                            "description": "A requirement on one label.",
                                             "required": [
                                               "key",
                                               "operator"
@@ -3412,18 +3412,18 @@ export const crds: readonly KubeObject[] = [
                                             "properties": {
                                               "key": {
                                                 "type": "string",
-                                                "description": "The label."
+                                                "description": "Label key."
                                               },
                                               "operator": {
                                                 "type": "string",
-                                                "description": "In, NotIn, Exists or DoesNotExist."
+                                                "description": "Operator: In, NotIn, Exists or DoesNotExist."
                                               },
                                               "values": {
                                                 "type": "array",
-                                                "description": "The values to compare with, for In and NotIn only.",
+                                                "description": "Values to compare with. Only for In and NotIn.",
                                                 "items": {
                                                   "type": "string",
-                                                  "description": "One value."
+                                                  "description": "A label value."
                                                 }
                                               }
                                             }
@@ -3434,7 +3434,7 @@ export const crds: readonly KubeObject[] = [
                                           "description": "Requirements on fields of the owner.",
                                           "items": {
                                             "type": "object",
-                                            "description": "One requirement on a field.",
+                                            "description": "A requirement on one field.",
                                             "required": [
                                               "key",
                                               "operator"
@@ -3442,12 +3442,12 @@ export const crds: readonly KubeObject[] = [
                                             "properties": {
                                               "key": {
                                                 "type": "string",
-                                                "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                                "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                                 "minLength": 1
                                               },
                                               "operator": {
                                                 "type": "string",
-                                                "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                                "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                                 "enum": [
                                                   "In",
                                                   "NotIn",
@@ -3457,10 +3457,10 @@ export const crds: readonly KubeObject[] = [
                                               },
                                               "values": {
                                                 "type": "array",
-                                                "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                                "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                                 "items": {
                                                   "type": "string",
-                                                  "description": "One text; values that are no strings are compared by their JSON."
+                                                  "description": "A string. Values of other types are compared as compact JSON."
                                                 }
                                               }
                                             }
@@ -3475,10 +3475,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "params": {
                             "type": "array",
-                            "description": "Parameters for this resource alone.",
+                            "description": "Parameters for this resource.",
                             "items": {
                               "type": "object",
-                              "description": "One parameter. `value` cannot be changed by the owner, `default` can.",
+                              "description": "A parameter. The owner can override `default`, but not `value`.",
                               "required": [
                                 "name"
                               ],
@@ -3488,11 +3488,11 @@ export const crds: readonly KubeObject[] = [
                                   "description": "Name of the parameter."
                                 },
                                 "value": {
-                                  "description": "The value; owners cannot change it.",
+                                  "description": "Value of the parameter; owners cannot override it.",
                                   "x-kubernetes-preserve-unknown-fields": true
                                 },
                                 "default": {
-                                  "description": "The value unless the owner gives one.",
+                                  "description": "Value of the parameter unless the owner sets one.",
                                   "x-kubernetes-preserve-unknown-fields": true
                                 }
                               }
@@ -3500,10 +3500,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "sources": {
                             "type": "array",
-                            "description": "Sources that it takes from other resources.",
+                            "description": "Sources that other resources provide.",
                             "items": {
                               "type": "object",
-                              "description": "One input.",
+                              "description": "An input.",
                               "required": [
                                 "name",
                                 "resource"
@@ -3511,21 +3511,21 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "Its name in the template."
+                                  "description": "Name of the input in the template."
                                 },
                                 "resource": {
                                   "type": "string",
-                                  "description": "The resource that provides it."
+                                  "description": "Name of the resource that provides the input."
                                 }
                               }
                             }
                           },
                           "images": {
                             "type": "array",
-                            "description": "Images that it takes from other resources.",
+                            "description": "Images that other resources provide.",
                             "items": {
                               "type": "object",
-                              "description": "One input.",
+                              "description": "An input.",
                               "required": [
                                 "name",
                                 "resource"
@@ -3533,21 +3533,21 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "Its name in the template."
+                                  "description": "Name of the input in the template."
                                 },
                                 "resource": {
                                   "type": "string",
-                                  "description": "The resource that provides it."
+                                  "description": "Name of the resource that provides the input."
                                 }
                               }
                             }
                           },
                           "configs": {
                             "type": "array",
-                            "description": "Configurations that it takes from other resources.",
+                            "description": "Configurations that other resources provide.",
                             "items": {
                               "type": "object",
-                              "description": "One input.",
+                              "description": "An input.",
                               "required": [
                                 "name",
                                 "resource"
@@ -3555,18 +3555,18 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "Its name in the template."
+                                  "description": "Name of the input in the template."
                                 },
                                 "resource": {
                                   "type": "string",
-                                  "description": "The resource that provides it."
+                                  "description": "Name of the resource that provides the input."
                                 }
                               }
                             }
                           },
                           "gate": {
                             "type": "string",
-                            "description": "`healthy`: its outputs are passed on only while it is healthy. Without it they are passed on as soon as they can be read.",
+                            "description": "`healthy`: other resources get the outputs only while this resource is healthy. Otherwise they get them as soon as they can be read.",
                             "enum": [
                               "healthy"
                             ]
@@ -3576,18 +3576,18 @@ export const crds: readonly KubeObject[] = [
                     },
                     "serviceAccountRef": {
                       "type": "object",
-                      "description": "The service account that stamps, unless the Workload names one.",
+                      "description": "Service account to stamp objects with, unless the Workload names one.",
                       "required": [
                         "name"
                       ],
                       "properties": {
                         "name": {
                           "type": "string",
-                          "description": "Its name."
+                          "description": "Name of the service account."
                         },
                         "namespace": {
                           "type": "string",
-                          "description": "Its namespace; that of the Workload unless given."
+                          "description": "Namespace of the service account; defaults to the namespace of the Workload."
                         }
                       }
                     }
@@ -3595,19 +3595,19 @@ export const crds: readonly KubeObject[] = [
                 },
                 "status": {
                   "type": "object",
-                  "description": "What became of the supply chain.",
+                  "description": "Observed state of the supply chain.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation of the spec that this status is about."
+                      "description": "metadata.generation that this status was reported for."
                     },
                     "conditions": {
                       "type": "array",
-                      "description": "The state of the supply chain, one entry per aspect.",
+                      "description": "Conditions of the supply chain.",
                       "items": {
                         "type": "object",
-                        "description": "One aspect of the state of the supply chain.",
+                        "description": "A condition of the supply chain.",
                         "required": [
                           "type",
                           "status",
@@ -3618,13 +3618,13 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "type": {
                             "type": "string",
-                            "description": "What is said: one of the types that the kind documents.",
+                            "description": "Type of the condition.",
                             "maxLength": 316,
                             "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                           },
                           "status": {
                             "type": "string",
-                            "description": "Whether it holds: True, False, or Unknown while that cannot be told.",
+                            "description": "Status of the condition: True, False or Unknown.",
                             "enum": [
                               "True",
                               "False",
@@ -3634,24 +3634,24 @@ export const crds: readonly KubeObject[] = [
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation of the spec that was looked at.",
+                            "description": "metadata.generation that the condition was set for.",
                             "minimum": 0
                           },
                           "lastTransitionTime": {
                             "type": "string",
-                            "description": "When the status last became another one.",
+                            "description": "Time of the last transition from one status to another.",
                             "format": "date-time"
                           },
                           "reason": {
                             "type": "string",
-                            "description": "Why, as one word for programs.",
+                            "description": "Reason for the last transition, in CamelCase.",
                             "minLength": 1,
                             "maxLength": 1024,
                             "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                           },
                           "message": {
                             "type": "string",
-                            "description": "Why, as a sentence for people.",
+                            "description": "Details about the last transition.",
                             "maxLength": 32768
                           }
                         }
@@ -3696,7 +3696,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Lifecycle",
               "type": "string",
-              "description": "Whether changes update the object or make a new one.",
+              "description": "Lifecycle of the stamped object.",
               "jsonPath": ".spec.lifecycle"
             },
             {
@@ -3708,7 +3708,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "Stamps an object that provides nothing.",
+              "description": "Stamps an object without outputs.",
               "required": [
                 "metadata",
                 "spec"
@@ -3716,7 +3716,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -3727,33 +3727,33 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What a resource of kind ClusterTemplate stamps, and what is read from it.",
+                  "description": "Template and health rule of the stamped object.",
                   "x-kubernetes-validations": [
                     {
                       "rule": "!(has(self.healthRule) && has(self.healthyConditionRule))",
-                      "message": "healthRule and healthyConditionRule are two names of one field; give one of them"
+                      "message": "healthRule and healthyConditionRule are two spellings of one field; set one of them"
                     }
                   ],
                   "properties": {
                     "template": {
                       "type": "object",
-                      "description": "The object to stamp, with `$(path)$` tags. It must not name a namespace.",
+                      "description": "The object to stamp, with `$(path)$` tags. It must not set metadata.namespace.",
                       "x-kubernetes-preserve-unknown-fields": true
                     },
                     "ytt": {
                       "type": "string",
-                      "description": "The object to stamp, as a ytt template. Needs the `ytt` program beside the controller."
+                      "description": "The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs."
                     },
                     "expression": {
                       "type": "string",
-                      "description": "The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program."
+                      "description": "The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited."
                     },
                     "params": {
                       "type": "array",
-                      "description": "Parameters that the template takes.",
+                      "description": "Parameters of the template.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter.",
+                        "description": "A parameter.",
                         "required": [
                           "name",
                           "default"
@@ -3764,7 +3764,7 @@ export const crds: readonly KubeObject[] = [
                             "description": "Name of the parameter; `$(params.NAME)$` reads it."
                           },
                           "default": {
-                            "description": "The value unless blueprint or owner give one.",
+                            "description": "Value of the parameter unless the blueprint or the owner sets one.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -3772,7 +3772,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "lifecycle": {
                       "type": "string",
-                      "description": "`mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given.",
+                      "description": "`mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule.",
                       "default": "mutable",
                       "enum": [
                         "mutable",
@@ -3782,7 +3782,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "retentionPolicy": {
                       "type": "object",
-                      "description": "How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given.",
+                      "description": "Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones.",
                       "required": [
                         "maxFailedRuns",
                         "maxSuccessfulRuns"
@@ -3791,39 +3791,39 @@ export const crds: readonly KubeObject[] = [
                         "maxFailedRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Failed objects that are kept, the newest.",
+                          "description": "Number of failed objects to keep.",
                           "minimum": 1
                         },
                         "maxSuccessfulRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Successful objects that are kept, the newest.",
+                          "description": "Number of successful objects to keep.",
                           "minimum": 1
                         }
                       }
                     },
                     "healthRule": {
                       "type": "object",
-                      "description": "How the health of the stamped object is told.",
+                      "description": "Health rule of the stamped object.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -3831,14 +3831,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -3846,21 +3846,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -3868,12 +3868,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -3883,15 +3883,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -3900,14 +3900,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -3915,21 +3915,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -3937,12 +3937,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -3952,15 +3952,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -3971,57 +3971,57 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
                     },
                     "healthyConditionRule": {
                       "type": "object",
-                      "description": "As healthRule, under the name of the proposal; messages are laid out as it shows them.",
+                      "description": "The spelling of healthRule in the proposal, with the message layout of the proposal.",
                       "x-kubernetes-validations": [
                         {
                           "rule": "[has(self.alwaysHealthy), has(self.singleConditionType), has(self.multiMatch), has(self.expression), has(self.auto)].filter(x, x).size() == 1",
-                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be given"
+                          "message": "exactly one of alwaysHealthy, singleConditionType, multiMatch, expression, auto must be set"
                         }
                       ],
                       "properties": {
                         "alwaysHealthy": {
                           "type": "object",
-                          "description": "The object is healthy as soon as it exists.",
+                          "description": "The object is healthy once it exists.",
                           "x-kubernetes-preserve-unknown-fields": true
                         },
                         "singleConditionType": {
                           "type": "string",
-                          "description": "The object is as healthy as its condition of this type says: True, False, or anything else for Unknown."
+                          "description": "Type of a condition of the object; health is its status: True, False, or Unknown for any other status."
                         },
                         "multiMatch": {
                           "type": "object",
-                          "description": "Matchers of conditions and fields. Unhealthy is tried first.",
+                          "description": "Requirements on conditions and fields. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy",
                             "unhealthy"
@@ -4029,14 +4029,14 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "healthy": {
                               "type": "object",
-                              "description": "All of these must hold for the object to be healthy.",
+                              "description": "The object is healthy when all requirements match.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -4044,21 +4044,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -4066,12 +4066,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -4081,15 +4081,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -4098,14 +4098,14 @@ export const crds: readonly KubeObject[] = [
                             },
                             "unhealthy": {
                               "type": "object",
-                              "description": "Any one of these makes the object unhealthy.",
+                              "description": "The object is unhealthy when any requirement matches.",
                               "properties": {
                                 "matchConditions": {
                                   "type": "array",
-                                  "description": "Conditions of the stamped object.",
+                                  "description": "Requirements on conditions of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One condition that must have a status.",
+                                    "description": "A requirement on one condition.",
                                     "required": [
                                       "type",
                                       "status"
@@ -4113,21 +4113,21 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "type": {
                                         "type": "string",
-                                        "description": "Type of the condition."
+                                        "description": "Condition type."
                                       },
                                       "status": {
                                         "type": "string",
-                                        "description": "The status that it must have."
+                                        "description": "Status that the condition must have."
                                       }
                                     }
                                   }
                                 },
                                 "matchFields": {
                                   "type": "array",
-                                  "description": "Fields of the stamped object.",
+                                  "description": "Requirements on fields of the stamped object.",
                                   "items": {
                                     "type": "object",
-                                    "description": "One field that must hold a value, or none.",
+                                    "description": "A requirement on one field.",
                                     "required": [
                                       "key",
                                       "operator"
@@ -4135,12 +4135,12 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
+                                        "description": "JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type==\"Ready\")].status`.",
                                         "minLength": 1
                                       },
                                       "operator": {
                                         "type": "string",
-                                        "description": "How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there.",
+                                        "description": "Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value.",
                                         "enum": [
                                           "In",
                                           "NotIn",
@@ -4150,15 +4150,15 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "values": {
                                         "type": "array",
-                                        "description": "The texts to compare with, for `In` and `NotIn` only.",
+                                        "description": "Strings to compare with. Only for `In` and `NotIn`.",
                                         "items": {
                                           "type": "string",
-                                          "description": "One text; values that are no strings are compared by their JSON."
+                                          "description": "A string. Values of other types are compared as compact JSON."
                                         }
                                       },
                                       "messagePath": {
                                         "type": "string",
-                                        "description": "Path in the stamped object to a text that is shown when this field decides."
+                                        "description": "JSONPath of the message to report when this field matches, in the stamped object."
                                       }
                                     }
                                   }
@@ -4169,31 +4169,31 @@ export const crds: readonly KubeObject[] = [
                         },
                         "expression": {
                           "type": "object",
-                          "description": "CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first.",
+                          "description": "CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first.",
                           "required": [
                             "healthy"
                           ],
                           "properties": {
                             "healthy": {
                               "type": "string",
-                              "description": "True when the object is healthy.",
+                              "description": "CEL expression that is true when the object is healthy.",
                               "minLength": 1
                             },
                             "unhealthy": {
                               "type": "string",
-                              "description": "True when the object is unhealthy.",
+                              "description": "CEL expression that is true when the object is unhealthy.",
                               "minLength": 1
                             },
                             "message": {
                               "type": "string",
-                              "description": "A text about the state; evaluated last.",
+                              "description": "CEL expression that returns the message of the health condition. It is evaluated last.",
                               "minLength": 1
                             }
                           }
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds.",
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
                           "properties": {}
                         }
                       }
@@ -4241,37 +4241,37 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Source",
               "type": "string",
-              "description": "Where the source is.",
+              "description": "Location of the source code.",
               "jsonPath": ".spec.source['git.url','image']"
             },
             {
               "name": "Delivery",
               "type": "string",
-              "description": "The delivery that serves it.",
+              "description": "Name of the delivery that selects the Deliverable.",
               "jsonPath": ".status.deliveryRef.name"
             },
             {
               "name": "Ready",
               "type": "string",
-              "description": "Whether all is well.",
+              "description": "Status of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
             },
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why, or why not.",
+              "description": "Reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
               "name": "Healthy",
               "type": "string",
-              "description": "Whether every resource is healthy.",
+              "description": "Status of the ResourcesHealthy condition.",
               "jsonPath": ".status.conditions[?(@.type==\"ResourcesHealthy\")].status"
             },
             {
               "name": "Unhealthy",
               "type": "string",
-              "description": "The first resource that is not healthy.",
+              "description": "Name of the first resource that is not healthy.",
               "jsonPath": ".status.unhealthyResource"
             },
             {
@@ -4282,7 +4282,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "Message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -4290,7 +4290,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A Deliverable is what is to be deployed. A ClusterDelivery that selects it says how.",
+              "description": "A Deliverable describes an application to deploy. The ClusterDelivery that selects it defines how.",
               "required": [
                 "metadata",
                 "spec"
@@ -4298,7 +4298,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -4309,14 +4309,14 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What is to be deployed.",
+                  "description": "Desired state of the Deliverable.",
                   "properties": {
                     "params": {
                       "type": "array",
-                      "description": "Values for the parameters of templates.",
+                      "description": "Values of template parameters.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter.",
+                        "description": "A parameter.",
                         "required": [
                           "name",
                           "value"
@@ -4324,10 +4324,10 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "name": {
                             "type": "string",
-                            "description": "Its name."
+                            "description": "Name of the parameter."
                           },
                           "value": {
-                            "description": "Its value.",
+                            "description": "Value of the parameter.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -4335,11 +4335,11 @@ export const crds: readonly KubeObject[] = [
                     },
                     "source": {
                       "type": "object",
-                      "description": "Where the source is.",
+                      "description": "Location of the source code.",
                       "properties": {
                         "git": {
                           "type": "object",
-                          "description": "A git repository.",
+                          "description": "Git repository.",
                           "properties": {
                             "url": {
                               "type": "string",
@@ -4347,19 +4347,19 @@ export const crds: readonly KubeObject[] = [
                             },
                             "ref": {
                               "type": "object",
-                              "description": "What of it.",
+                              "description": "Branch, tag or commit.",
                               "properties": {
                                 "branch": {
                                   "type": "string",
-                                  "description": "A branch."
+                                  "description": "Branch."
                                 },
                                 "tag": {
                                   "type": "string",
-                                  "description": "A tag."
+                                  "description": "Tag."
                                 },
                                 "commit": {
                                   "type": "string",
-                                  "description": "A commit."
+                                  "description": "Commit."
                                 }
                               }
                             }
@@ -4367,35 +4367,35 @@ export const crds: readonly KubeObject[] = [
                         },
                         "image": {
                           "type": "string",
-                          "description": "An OCI image that holds source."
+                          "description": "OCI image that contains the source code."
                         },
                         "subPath": {
                           "type": "string",
-                          "description": "The folder within it."
+                          "description": "Folder within the source."
                         }
                       }
                     },
                     "serviceAccountName": {
                       "type": "string",
-                      "description": "The service account that stamps objects; its rights are all that the delivery has."
+                      "description": "Service account to stamp objects with. The delivery has its rights and no others."
                     }
                   }
                 },
                 "status": {
                   "type": "object",
-                  "description": "What became of the Deliverable.",
+                  "description": "Observed state of the Deliverable.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation of the spec that this status is about."
+                      "description": "metadata.generation that this status was reported for."
                     },
                     "conditions": {
                       "type": "array",
-                      "description": "The state of the Deliverable, one entry per aspect.",
+                      "description": "Conditions of the Deliverable.",
                       "items": {
                         "type": "object",
-                        "description": "One aspect of the state of the Deliverable.",
+                        "description": "A condition of the Deliverable.",
                         "required": [
                           "type",
                           "status",
@@ -4406,13 +4406,13 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "type": {
                             "type": "string",
-                            "description": "What is said: one of the types that the kind documents.",
+                            "description": "Type of the condition.",
                             "maxLength": 316,
                             "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                           },
                           "status": {
                             "type": "string",
-                            "description": "Whether it holds: True, False, or Unknown while that cannot be told.",
+                            "description": "Status of the condition: True, False or Unknown.",
                             "enum": [
                               "True",
                               "False",
@@ -4422,24 +4422,24 @@ export const crds: readonly KubeObject[] = [
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation of the spec that was looked at.",
+                            "description": "metadata.generation that the condition was set for.",
                             "minimum": 0
                           },
                           "lastTransitionTime": {
                             "type": "string",
-                            "description": "When the status last became another one.",
+                            "description": "Time of the last transition from one status to another.",
                             "format": "date-time"
                           },
                           "reason": {
                             "type": "string",
-                            "description": "Why, as one word for programs.",
+                            "description": "Reason for the last transition, in CamelCase.",
                             "minLength": 1,
                             "maxLength": 1024,
                             "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                           },
                           "message": {
                             "type": "string",
-                            "description": "Why, as a sentence for people.",
+                            "description": "Details about the last transition.",
                             "maxLength": 32768
                           }
                         }
@@ -4451,7 +4451,7 @@ export const crds: readonly KubeObject[] = [
                       "properties": {
                         "apiVersion": {
                           "type": "string",
-                          "description": "apiVersion of the object."
+                          "description": "API version of the object."
                         },
                         "kind": {
                           "type": "string",
@@ -4459,7 +4459,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "namespace": {
                           "type": "string",
-                          "description": "Namespace of the object, if it has one."
+                          "description": "Namespace of the object; not set for cluster-scoped objects."
                         },
                         "name": {
                           "type": "string",
@@ -4469,14 +4469,14 @@ export const crds: readonly KubeObject[] = [
                     },
                     "unhealthyResource": {
                       "type": "string",
-                      "description": "Name of the first resource that is not healthy; absent when all are."
+                      "description": "Name of the first resource that is not healthy; not set when all are healthy."
                     },
                     "resources": {
                       "type": "array",
-                      "description": "One entry per resource of the blueprint, in its order.",
+                      "description": "Status of each resource, in the order of the blueprint.",
                       "items": {
                         "type": "object",
-                        "description": "What became of one resource.",
+                        "description": "Status of one resource.",
                         "required": [
                           "name"
                         ],
@@ -4487,11 +4487,11 @@ export const crds: readonly KubeObject[] = [
                           },
                           "stampedRef": {
                             "type": "object",
-                            "description": "The object that was stamped.",
+                            "description": "The stamped object.",
                             "properties": {
                               "apiVersion": {
                                 "type": "string",
-                                "description": "apiVersion of the object."
+                                "description": "API version of the object."
                               },
                               "kind": {
                                 "type": "string",
@@ -4499,7 +4499,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "namespace": {
                                 "type": "string",
-                                "description": "Namespace of the object, if it has one."
+                                "description": "Namespace of the object; not set for cluster-scoped objects."
                               },
                               "name": {
                                 "type": "string",
@@ -4507,11 +4507,11 @@ export const crds: readonly KubeObject[] = [
                               },
                               "resource": {
                                 "type": "string",
-                                "description": "Its resource, `plural.group`."
+                                "description": "Resource of the object, `plural.group`."
                               },
                               "uid": {
                                 "type": "string",
-                                "description": "Its uid."
+                                "description": "UID of the object."
                               },
                               "fieldPath": {
                                 "type": "string",
@@ -4525,11 +4525,11 @@ export const crds: readonly KubeObject[] = [
                           },
                           "templateRef": {
                             "type": "object",
-                            "description": "The template that it was stamped from.",
+                            "description": "Template of the stamped object.",
                             "properties": {
                               "apiVersion": {
                                 "type": "string",
-                                "description": "apiVersion of the object."
+                                "description": "API version of the object."
                               },
                               "kind": {
                                 "type": "string",
@@ -4537,7 +4537,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "namespace": {
                                 "type": "string",
-                                "description": "Namespace of the object, if it has one."
+                                "description": "Namespace of the object; not set for cluster-scoped objects."
                               },
                               "name": {
                                 "type": "string",
@@ -4559,27 +4559,27 @@ export const crds: readonly KubeObject[] = [
                           },
                           "inputs": {
                             "type": "array",
-                            "description": "Resources whose outputs it takes.",
+                            "description": "Resources that provide the inputs.",
                             "items": {
                               "type": "object",
-                              "description": "One input.",
+                              "description": "An input.",
                               "required": [
                                 "name"
                               ],
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "Name of the resource that provides it."
+                                  "description": "Name of the resource that provides the input."
                                 }
                               }
                             }
                           },
                           "outputs": {
                             "type": "array",
-                            "description": "What was read from the object.",
+                            "description": "Outputs that were read from the stamped object.",
                             "items": {
                               "type": "object",
-                              "description": "One output.",
+                              "description": "An output.",
                               "required": [
                                 "name",
                                 "preview",
@@ -4589,19 +4589,19 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "url, revision, image or config."
+                                  "description": "Name of the output: url, revision, image or config."
                                 },
                                 "preview": {
                                   "type": "string",
-                                  "description": "The value as YAML, its first 1024 bytes."
+                                  "description": "First 1024 bytes of the value as YAML."
                                 },
                                 "digest": {
                                   "type": "string",
-                                  "description": "SHA-256 of the value as YAML."
+                                  "description": "SHA-256 digest of the value as YAML."
                                 },
                                 "lastTransitionTime": {
                                   "type": "string",
-                                  "description": "When the value last became another one.",
+                                  "description": "Time of the last change of the value.",
                                   "format": "date-time"
                                 }
                               }
@@ -4609,10 +4609,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "conditions": {
                             "type": "array",
-                            "description": "The state of the resource, one entry per aspect.",
+                            "description": "Conditions of the resource.",
                             "items": {
                               "type": "object",
-                              "description": "One aspect of the state of the resource.",
+                              "description": "A condition of the resource.",
                               "required": [
                                 "type",
                                 "status",
@@ -4623,13 +4623,13 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "type": {
                                   "type": "string",
-                                  "description": "What is said: one of the types that the kind documents.",
+                                  "description": "Type of the condition.",
                                   "maxLength": 316,
                                   "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                                 },
                                 "status": {
                                   "type": "string",
-                                  "description": "Whether it holds: True, False, or Unknown while that cannot be told.",
+                                  "description": "Status of the condition: True, False or Unknown.",
                                   "enum": [
                                     "True",
                                     "False",
@@ -4639,24 +4639,24 @@ export const crds: readonly KubeObject[] = [
                                 "observedGeneration": {
                                   "type": "integer",
                                   "format": "int64",
-                                  "description": "The generation of the spec that was looked at.",
+                                  "description": "metadata.generation that the condition was set for.",
                                   "minimum": 0
                                 },
                                 "lastTransitionTime": {
                                   "type": "string",
-                                  "description": "When the status last became another one.",
+                                  "description": "Time of the last transition from one status to another.",
                                   "format": "date-time"
                                 },
                                 "reason": {
                                   "type": "string",
-                                  "description": "Why, as one word for programs.",
+                                  "description": "Reason for the last transition, in CamelCase.",
                                   "minLength": 1,
                                   "maxLength": 1024,
                                   "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                                 },
                                 "message": {
                                   "type": "string",
-                                  "description": "Why, as a sentence for people.",
+                                  "description": "Details about the last transition.",
                                   "maxLength": 32768
                                 }
                               }
@@ -4707,13 +4707,13 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Ready",
               "type": "string",
-              "description": "Whether all is well.",
+              "description": "Status of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
             },
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why, or why not.",
+              "description": "Reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
@@ -4724,7 +4724,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "Message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -4732,7 +4732,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A Runnable makes a run of a ClusterRunTemplate, and another one whenever its inputs change.",
+              "description": "A Runnable creates a run of a ClusterRunTemplate, and another one whenever its inputs change.",
               "required": [
                 "metadata",
                 "spec"
@@ -4740,7 +4740,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -4751,14 +4751,14 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What is run.",
+                  "description": "Desired state of the Runnable.",
                   "required": [
                     "runTemplateRef"
                   ],
                   "properties": {
                     "runTemplateRef": {
                       "type": "object",
-                      "description": "The template of the runs.",
+                      "description": "Reference to the template of the runs.",
                       "required": [
                         "name"
                       ],
@@ -4776,7 +4776,7 @@ export const crds: readonly KubeObject[] = [
                     },
                     "selector": {
                       "type": "object",
-                      "description": "An object that the template can read as `selected`; it must be exactly one.",
+                      "description": "Selector of an object that the template reads as `selected`. It must match exactly one object.",
                       "required": [
                         "resource",
                         "matchingLabels"
@@ -4784,24 +4784,24 @@ export const crds: readonly KubeObject[] = [
                       "properties": {
                         "resource": {
                           "type": "object",
-                          "description": "Its kind.",
+                          "description": "Kind of the referenced object.",
                           "properties": {
                             "apiVersion": {
                               "type": "string",
-                              "description": "Its apiVersion."
+                              "description": "API version of the referenced object."
                             },
                             "kind": {
                               "type": "string",
-                              "description": "Its kind."
+                              "description": "Kind of the referenced object."
                             }
                           }
                         },
                         "matchingLabels": {
                           "type": "object",
-                          "description": "Labels that it must have.",
+                          "description": "Labels that the object must have.",
                           "additionalProperties": {
                             "type": "string",
-                            "description": "The value."
+                            "description": "A label value."
                           }
                         }
                       }
@@ -4815,11 +4815,11 @@ export const crds: readonly KubeObject[] = [
                     },
                     "serviceAccountName": {
                       "type": "string",
-                      "description": "The service account that makes the runs; `default` unless given."
+                      "description": "Service account to create runs with; defaults to `default`."
                     },
                     "retentionPolicy": {
                       "type": "object",
-                      "description": "How many runs are kept.",
+                      "description": "Numbers of runs to keep.",
                       "required": [
                         "maxFailedRuns",
                         "maxSuccessfulRuns"
@@ -4832,13 +4832,13 @@ export const crds: readonly KubeObject[] = [
                         "maxFailedRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Failed objects that are kept, the newest.",
+                          "description": "Number of failed objects to keep.",
                           "minimum": 1
                         },
                         "maxSuccessfulRuns": {
                           "type": "integer",
                           "format": "int64",
-                          "description": "Successful objects that are kept, the newest.",
+                          "description": "Number of successful objects to keep.",
                           "minimum": 1
                         }
                       }
@@ -4847,19 +4847,19 @@ export const crds: readonly KubeObject[] = [
                 },
                 "status": {
                   "type": "object",
-                  "description": "What became of the runs.",
+                  "description": "Observed state of the runs.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation of the spec that this status is about."
+                      "description": "metadata.generation that this status was reported for."
                     },
                     "conditions": {
                       "type": "array",
-                      "description": "The state of the Runnable, one entry per aspect.",
+                      "description": "Conditions of the Runnable.",
                       "items": {
                         "type": "object",
-                        "description": "One aspect of the state of the Runnable.",
+                        "description": "A condition of the Runnable.",
                         "required": [
                           "type",
                           "status",
@@ -4870,13 +4870,13 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "type": {
                             "type": "string",
-                            "description": "What is said: one of the types that the kind documents.",
+                            "description": "Type of the condition.",
                             "maxLength": 316,
                             "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                           },
                           "status": {
                             "type": "string",
-                            "description": "Whether it holds: True, False, or Unknown while that cannot be told.",
+                            "description": "Status of the condition: True, False or Unknown.",
                             "enum": [
                               "True",
                               "False",
@@ -4886,24 +4886,24 @@ export const crds: readonly KubeObject[] = [
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation of the spec that was looked at.",
+                            "description": "metadata.generation that the condition was set for.",
                             "minimum": 0
                           },
                           "lastTransitionTime": {
                             "type": "string",
-                            "description": "When the status last became another one.",
+                            "description": "Time of the last transition from one status to another.",
                             "format": "date-time"
                           },
                           "reason": {
                             "type": "string",
-                            "description": "Why, as one word for programs.",
+                            "description": "Reason for the last transition, in CamelCase.",
                             "minLength": 1,
                             "maxLength": 1024,
                             "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                           },
                           "message": {
                             "type": "string",
-                            "description": "Why, as a sentence for people.",
+                            "description": "Details about the last transition.",
                             "maxLength": 32768
                           }
                         }
@@ -4959,37 +4959,37 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Source",
               "type": "string",
-              "description": "Where the source is.",
+              "description": "Location of the source code.",
               "jsonPath": ".spec.source['git.url','image']"
             },
             {
               "name": "SupplyChain",
               "type": "string",
-              "description": "The supply chain that serves it.",
+              "description": "Name of the supply chain that selects the Workload.",
               "jsonPath": ".status.supplyChainRef.name"
             },
             {
               "name": "Ready",
               "type": "string",
-              "description": "Whether all is well.",
+              "description": "Status of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
             },
             {
               "name": "Reason",
               "type": "string",
-              "description": "Why, or why not.",
+              "description": "Reason of the Ready condition.",
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
             },
             {
               "name": "Healthy",
               "type": "string",
-              "description": "Whether every resource is healthy.",
+              "description": "Status of the ResourcesHealthy condition.",
               "jsonPath": ".status.conditions[?(@.type==\"ResourcesHealthy\")].status"
             },
             {
               "name": "Unhealthy",
               "type": "string",
-              "description": "The first resource that is not healthy.",
+              "description": "Name of the first resource that is not healthy.",
               "jsonPath": ".status.unhealthyResource"
             },
             {
@@ -5000,7 +5000,7 @@ export const crds: readonly KubeObject[] = [
             {
               "name": "Status",
               "type": "string",
-              "description": "What the Ready condition says.",
+              "description": "Message of the Ready condition.",
               "priority": 1,
               "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
             }
@@ -5008,7 +5008,7 @@ export const crds: readonly KubeObject[] = [
           "schema": {
             "openAPIV3Schema": {
               "type": "object",
-              "description": "A Workload is what a developer wants built and run. A ClusterSupplyChain that selects it says how.",
+              "description": "A Workload describes an application to build and run. The ClusterSupplyChain that selects it defines how.",
               "required": [
                 "metadata",
                 "spec"
@@ -5016,7 +5016,7 @@ export const crds: readonly KubeObject[] = [
               "properties": {
                 "apiVersion": {
                   "type": "string",
-                  "description": "The version of the API that this object is written in."
+                  "description": "Version of the schema of this object."
                 },
                 "kind": {
                   "type": "string",
@@ -5027,14 +5027,14 @@ export const crds: readonly KubeObject[] = [
                 },
                 "spec": {
                   "type": "object",
-                  "description": "What is to be built.",
+                  "description": "Desired state of the Workload.",
                   "properties": {
                     "params": {
                       "type": "array",
-                      "description": "Values for the parameters of templates.",
+                      "description": "Values of template parameters.",
                       "items": {
                         "type": "object",
-                        "description": "One parameter.",
+                        "description": "A parameter.",
                         "required": [
                           "name",
                           "value"
@@ -5042,10 +5042,10 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "name": {
                             "type": "string",
-                            "description": "Its name."
+                            "description": "Name of the parameter."
                           },
                           "value": {
-                            "description": "Its value.",
+                            "description": "Value of the parameter.",
                             "x-kubernetes-preserve-unknown-fields": true
                           }
                         }
@@ -5053,11 +5053,11 @@ export const crds: readonly KubeObject[] = [
                     },
                     "source": {
                       "type": "object",
-                      "description": "Where the source is.",
+                      "description": "Location of the source code.",
                       "properties": {
                         "git": {
                           "type": "object",
-                          "description": "A git repository.",
+                          "description": "Git repository.",
                           "properties": {
                             "url": {
                               "type": "string",
@@ -5065,19 +5065,19 @@ export const crds: readonly KubeObject[] = [
                             },
                             "ref": {
                               "type": "object",
-                              "description": "What of it.",
+                              "description": "Branch, tag or commit.",
                               "properties": {
                                 "branch": {
                                   "type": "string",
-                                  "description": "A branch."
+                                  "description": "Branch."
                                 },
                                 "tag": {
                                   "type": "string",
-                                  "description": "A tag."
+                                  "description": "Tag."
                                 },
                                 "commit": {
                                   "type": "string",
-                                  "description": "A commit."
+                                  "description": "Commit."
                                 }
                               }
                             }
@@ -5085,39 +5085,39 @@ export const crds: readonly KubeObject[] = [
                         },
                         "image": {
                           "type": "string",
-                          "description": "An OCI image that holds source."
+                          "description": "OCI image that contains the source code."
                         },
                         "subPath": {
                           "type": "string",
-                          "description": "The folder within it."
+                          "description": "Folder within the source."
                         }
                       }
                     },
                     "build": {
                       "type": "object",
-                      "description": "How it is built.",
+                      "description": "Build configuration.",
                       "properties": {
                         "env": {
                           "type": "array",
                           "description": "Environment of the build.",
                           "items": {
                             "type": "object",
-                            "description": "One environment variable.",
+                            "description": "An environment variable.",
                             "required": [
                               "name"
                             ],
                             "properties": {
                               "name": {
                                 "type": "string",
-                                "description": "Its name."
+                                "description": "Name of the variable."
                               },
                               "value": {
                                 "type": "string",
-                                "description": "Its value."
+                                "description": "Value of the variable."
                               },
                               "valueFrom": {
                                 "type": "object",
-                                "description": "Where its value comes from.",
+                                "description": "Source of the value.",
                                 "properties": {
                                   "configMapKeyRef": {
                                     "type": "object",
@@ -5129,15 +5129,15 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "The key."
+                                        "description": "Key in the object."
                                       },
                                       "name": {
                                         "type": "string",
-                                        "description": "The ConfigMap."
+                                        "description": "Name of the ConfigMap."
                                       },
                                       "optional": {
                                         "type": "boolean",
-                                        "description": "Whether it may be missing."
+                                        "description": "If true, the object or its key may be missing."
                                       }
                                     }
                                   },
@@ -5151,15 +5151,15 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "key": {
                                         "type": "string",
-                                        "description": "The key."
+                                        "description": "Key in the object."
                                       },
                                       "name": {
                                         "type": "string",
-                                        "description": "The Secret."
+                                        "description": "Name of the Secret."
                                       },
                                       "optional": {
                                         "type": "boolean",
-                                        "description": "Whether it may be missing."
+                                        "description": "If true, the object or its key may be missing."
                                       }
                                     }
                                   },
@@ -5173,11 +5173,11 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "apiVersion": {
                                         "type": "string",
-                                        "description": "Version of the path."
+                                        "description": "API version of the field path."
                                       },
                                       "fieldPath": {
                                         "type": "string",
-                                        "description": "The path."
+                                        "description": "Path of the field."
                                       }
                                     }
                                   },
@@ -5191,10 +5191,10 @@ export const crds: readonly KubeObject[] = [
                                     "properties": {
                                       "containerName": {
                                         "type": "string",
-                                        "description": "The container."
+                                        "description": "Name of the container."
                                       },
                                       "divisor": {
-                                        "description": "What it is divided by.",
+                                        "description": "Divisor of the value.",
                                         "anyOf": [
                                           {
                                             "type": "integer"
@@ -5208,7 +5208,7 @@ export const crds: readonly KubeObject[] = [
                                       },
                                       "resource": {
                                         "type": "string",
-                                        "description": "The resource."
+                                        "description": "Name of the resource."
                                       }
                                     }
                                   }
@@ -5221,25 +5221,25 @@ export const crds: readonly KubeObject[] = [
                     },
                     "env": {
                       "type": "array",
-                      "description": "Environment of the running program.",
+                      "description": "Environment of the running container.",
                       "items": {
                         "type": "object",
-                        "description": "One environment variable.",
+                        "description": "An environment variable.",
                         "required": [
                           "name"
                         ],
                         "properties": {
                           "name": {
                             "type": "string",
-                            "description": "Its name."
+                            "description": "Name of the variable."
                           },
                           "value": {
                             "type": "string",
-                            "description": "Its value."
+                            "description": "Value of the variable."
                           },
                           "valueFrom": {
                             "type": "object",
-                            "description": "Where its value comes from.",
+                            "description": "Source of the value.",
                             "properties": {
                               "configMapKeyRef": {
                                 "type": "object",
@@ -5251,15 +5251,15 @@ export const crds: readonly KubeObject[] = [
                                 "properties": {
                                   "key": {
                                     "type": "string",
-                                    "description": "The key."
+                                    "description": "Key in the object."
                                   },
                                   "name": {
                                     "type": "string",
-                                    "description": "The ConfigMap."
+                                    "description": "Name of the ConfigMap."
                                   },
                                   "optional": {
                                     "type": "boolean",
-                                    "description": "Whether it may be missing."
+                                    "description": "If true, the object or its key may be missing."
                                   }
                                 }
                               },
@@ -5273,15 +5273,15 @@ export const crds: readonly KubeObject[] = [
                                 "properties": {
                                   "key": {
                                     "type": "string",
-                                    "description": "The key."
+                                    "description": "Key in the object."
                                   },
                                   "name": {
                                     "type": "string",
-                                    "description": "The Secret."
+                                    "description": "Name of the Secret."
                                   },
                                   "optional": {
                                     "type": "boolean",
-                                    "description": "Whether it may be missing."
+                                    "description": "If true, the object or its key may be missing."
                                   }
                                 }
                               },
@@ -5295,11 +5295,11 @@ export const crds: readonly KubeObject[] = [
                                 "properties": {
                                   "apiVersion": {
                                     "type": "string",
-                                    "description": "Version of the path."
+                                    "description": "API version of the field path."
                                   },
                                   "fieldPath": {
                                     "type": "string",
-                                    "description": "The path."
+                                    "description": "Path of the field."
                                   }
                                 }
                               },
@@ -5313,10 +5313,10 @@ export const crds: readonly KubeObject[] = [
                                 "properties": {
                                   "containerName": {
                                     "type": "string",
-                                    "description": "The container."
+                                    "description": "Name of the container."
                                   },
                                   "divisor": {
-                                    "description": "What it is divided by.",
+                                    "description": "Divisor of the value.",
                                     "anyOf": [
                                       {
                                         "type": "integer"
@@ -5330,7 +5330,7 @@ export const crds: readonly KubeObject[] = [
                                   },
                                   "resource": {
                                     "type": "string",
-                                    "description": "The resource."
+                                    "description": "Name of the resource."
                                   }
                                 }
                               }
@@ -5341,36 +5341,36 @@ export const crds: readonly KubeObject[] = [
                     },
                     "image": {
                       "type": "string",
-                      "description": "A prebuilt image, in place of a source."
+                      "description": "Prebuilt image to use in place of source code."
                     },
                     "resources": {
                       "type": "object",
-                      "description": "Resources of the running program.",
+                      "description": "Compute resources of the running container.",
                       "properties": {
                         "claims": {
                           "type": "array",
-                          "description": "Claims of the pod that it uses.",
+                          "description": "Claims of the Pod that the container uses.",
                           "x-kubernetes-list-type": "map",
                           "x-kubernetes-list-map-keys": [
                             "name"
                           ],
                           "items": {
                             "type": "object",
-                            "description": "One claim.",
+                            "description": "A claim.",
                             "required": [
                               "name"
                             ],
                             "properties": {
                               "name": {
                                 "type": "string",
-                                "description": "Its name."
+                                "description": "Name of the claim."
                               }
                             }
                           }
                         },
                         "limits": {
                           "type": "object",
-                          "description": "At most so much.",
+                          "description": "Maximum amount of compute resources.",
                           "additionalProperties": {
                             "anyOf": [
                               {
@@ -5386,7 +5386,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "requests": {
                           "type": "object",
-                          "description": "At least so much.",
+                          "description": "Minimum amount of compute resources.",
                           "additionalProperties": {
                             "anyOf": [
                               {
@@ -5404,14 +5404,14 @@ export const crds: readonly KubeObject[] = [
                     },
                     "serviceAccountName": {
                       "type": "string",
-                      "description": "The service account that stamps objects; its rights are all that the supply chain has."
+                      "description": "Service account to stamp objects with. The supply chain has its rights and no others."
                     },
                     "serviceClaims": {
                       "type": "array",
-                      "description": "Services that it is bound to.",
+                      "description": "Services to bind the Workload to.",
                       "items": {
                         "type": "object",
-                        "description": "One service.",
+                        "description": "A service claim.",
                         "required": [
                           "name"
                         ],
@@ -5422,7 +5422,7 @@ export const crds: readonly KubeObject[] = [
                           },
                           "ref": {
                             "type": "object",
-                            "description": "The service.",
+                            "description": "Reference to the service.",
                             "required": [
                               "apiVersion",
                               "kind",
@@ -5431,15 +5431,15 @@ export const crds: readonly KubeObject[] = [
                             "properties": {
                               "apiVersion": {
                                 "type": "string",
-                                "description": "Its apiVersion."
+                                "description": "API version of the service."
                               },
                               "kind": {
                                 "type": "string",
-                                "description": "Its kind."
+                                "description": "Kind of the service."
                               },
                               "name": {
                                 "type": "string",
-                                "description": "Its name."
+                                "description": "Name of the service."
                               }
                             }
                           }
@@ -5450,19 +5450,19 @@ export const crds: readonly KubeObject[] = [
                 },
                 "status": {
                   "type": "object",
-                  "description": "What became of the Workload.",
+                  "description": "Observed state of the Workload.",
                   "properties": {
                     "observedGeneration": {
                       "type": "integer",
                       "format": "int64",
-                      "description": "The generation of the spec that this status is about."
+                      "description": "metadata.generation that this status was reported for."
                     },
                     "conditions": {
                       "type": "array",
-                      "description": "The state of the Workload, one entry per aspect.",
+                      "description": "Conditions of the Workload.",
                       "items": {
                         "type": "object",
-                        "description": "One aspect of the state of the Workload.",
+                        "description": "A condition of the Workload.",
                         "required": [
                           "type",
                           "status",
@@ -5473,13 +5473,13 @@ export const crds: readonly KubeObject[] = [
                         "properties": {
                           "type": {
                             "type": "string",
-                            "description": "What is said: one of the types that the kind documents.",
+                            "description": "Type of the condition.",
                             "maxLength": 316,
                             "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                           },
                           "status": {
                             "type": "string",
-                            "description": "Whether it holds: True, False, or Unknown while that cannot be told.",
+                            "description": "Status of the condition: True, False or Unknown.",
                             "enum": [
                               "True",
                               "False",
@@ -5489,24 +5489,24 @@ export const crds: readonly KubeObject[] = [
                           "observedGeneration": {
                             "type": "integer",
                             "format": "int64",
-                            "description": "The generation of the spec that was looked at.",
+                            "description": "metadata.generation that the condition was set for.",
                             "minimum": 0
                           },
                           "lastTransitionTime": {
                             "type": "string",
-                            "description": "When the status last became another one.",
+                            "description": "Time of the last transition from one status to another.",
                             "format": "date-time"
                           },
                           "reason": {
                             "type": "string",
-                            "description": "Why, as one word for programs.",
+                            "description": "Reason for the last transition, in CamelCase.",
                             "minLength": 1,
                             "maxLength": 1024,
                             "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                           },
                           "message": {
                             "type": "string",
-                            "description": "Why, as a sentence for people.",
+                            "description": "Details about the last transition.",
                             "maxLength": 32768
                           }
                         }
@@ -5518,7 +5518,7 @@ export const crds: readonly KubeObject[] = [
                       "properties": {
                         "apiVersion": {
                           "type": "string",
-                          "description": "apiVersion of the object."
+                          "description": "API version of the object."
                         },
                         "kind": {
                           "type": "string",
@@ -5526,7 +5526,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "namespace": {
                           "type": "string",
-                          "description": "Namespace of the object, if it has one."
+                          "description": "Namespace of the object; not set for cluster-scoped objects."
                         },
                         "name": {
                           "type": "string",
@@ -5536,14 +5536,14 @@ export const crds: readonly KubeObject[] = [
                     },
                     "unhealthyResource": {
                       "type": "string",
-                      "description": "Name of the first resource that is not healthy; absent when all are."
+                      "description": "Name of the first resource that is not healthy; not set when all are healthy."
                     },
                     "resources": {
                       "type": "array",
-                      "description": "One entry per resource of the blueprint, in its order.",
+                      "description": "Status of each resource, in the order of the blueprint.",
                       "items": {
                         "type": "object",
-                        "description": "What became of one resource.",
+                        "description": "Status of one resource.",
                         "required": [
                           "name"
                         ],
@@ -5554,11 +5554,11 @@ export const crds: readonly KubeObject[] = [
                           },
                           "stampedRef": {
                             "type": "object",
-                            "description": "The object that was stamped.",
+                            "description": "The stamped object.",
                             "properties": {
                               "apiVersion": {
                                 "type": "string",
-                                "description": "apiVersion of the object."
+                                "description": "API version of the object."
                               },
                               "kind": {
                                 "type": "string",
@@ -5566,7 +5566,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "namespace": {
                                 "type": "string",
-                                "description": "Namespace of the object, if it has one."
+                                "description": "Namespace of the object; not set for cluster-scoped objects."
                               },
                               "name": {
                                 "type": "string",
@@ -5574,11 +5574,11 @@ export const crds: readonly KubeObject[] = [
                               },
                               "resource": {
                                 "type": "string",
-                                "description": "Its resource, `plural.group`."
+                                "description": "Resource of the object, `plural.group`."
                               },
                               "uid": {
                                 "type": "string",
-                                "description": "Its uid."
+                                "description": "UID of the object."
                               },
                               "fieldPath": {
                                 "type": "string",
@@ -5592,11 +5592,11 @@ export const crds: readonly KubeObject[] = [
                           },
                           "templateRef": {
                             "type": "object",
-                            "description": "The template that it was stamped from.",
+                            "description": "Template of the stamped object.",
                             "properties": {
                               "apiVersion": {
                                 "type": "string",
-                                "description": "apiVersion of the object."
+                                "description": "API version of the object."
                               },
                               "kind": {
                                 "type": "string",
@@ -5604,7 +5604,7 @@ export const crds: readonly KubeObject[] = [
                               },
                               "namespace": {
                                 "type": "string",
-                                "description": "Namespace of the object, if it has one."
+                                "description": "Namespace of the object; not set for cluster-scoped objects."
                               },
                               "name": {
                                 "type": "string",
@@ -5626,27 +5626,27 @@ export const crds: readonly KubeObject[] = [
                           },
                           "inputs": {
                             "type": "array",
-                            "description": "Resources whose outputs it takes.",
+                            "description": "Resources that provide the inputs.",
                             "items": {
                               "type": "object",
-                              "description": "One input.",
+                              "description": "An input.",
                               "required": [
                                 "name"
                               ],
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "Name of the resource that provides it."
+                                  "description": "Name of the resource that provides the input."
                                 }
                               }
                             }
                           },
                           "outputs": {
                             "type": "array",
-                            "description": "What was read from the object.",
+                            "description": "Outputs that were read from the stamped object.",
                             "items": {
                               "type": "object",
-                              "description": "One output.",
+                              "description": "An output.",
                               "required": [
                                 "name",
                                 "preview",
@@ -5656,19 +5656,19 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "name": {
                                   "type": "string",
-                                  "description": "url, revision, image or config."
+                                  "description": "Name of the output: url, revision, image or config."
                                 },
                                 "preview": {
                                   "type": "string",
-                                  "description": "The value as YAML, its first 1024 bytes."
+                                  "description": "First 1024 bytes of the value as YAML."
                                 },
                                 "digest": {
                                   "type": "string",
-                                  "description": "SHA-256 of the value as YAML."
+                                  "description": "SHA-256 digest of the value as YAML."
                                 },
                                 "lastTransitionTime": {
                                   "type": "string",
-                                  "description": "When the value last became another one.",
+                                  "description": "Time of the last change of the value.",
                                   "format": "date-time"
                                 }
                               }
@@ -5676,10 +5676,10 @@ export const crds: readonly KubeObject[] = [
                           },
                           "conditions": {
                             "type": "array",
-                            "description": "The state of the resource, one entry per aspect.",
+                            "description": "Conditions of the resource.",
                             "items": {
                               "type": "object",
-                              "description": "One aspect of the state of the resource.",
+                              "description": "A condition of the resource.",
                               "required": [
                                 "type",
                                 "status",
@@ -5690,13 +5690,13 @@ export const crds: readonly KubeObject[] = [
                               "properties": {
                                 "type": {
                                   "type": "string",
-                                  "description": "What is said: one of the types that the kind documents.",
+                                  "description": "Type of the condition.",
                                   "maxLength": 316,
                                   "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                                 },
                                 "status": {
                                   "type": "string",
-                                  "description": "Whether it holds: True, False, or Unknown while that cannot be told.",
+                                  "description": "Status of the condition: True, False or Unknown.",
                                   "enum": [
                                     "True",
                                     "False",
@@ -5706,24 +5706,24 @@ export const crds: readonly KubeObject[] = [
                                 "observedGeneration": {
                                   "type": "integer",
                                   "format": "int64",
-                                  "description": "The generation of the spec that was looked at.",
+                                  "description": "metadata.generation that the condition was set for.",
                                   "minimum": 0
                                 },
                                 "lastTransitionTime": {
                                   "type": "string",
-                                  "description": "When the status last became another one.",
+                                  "description": "Time of the last transition from one status to another.",
                                   "format": "date-time"
                                 },
                                 "reason": {
                                   "type": "string",
-                                  "description": "Why, as one word for programs.",
+                                  "description": "Reason for the last transition, in CamelCase.",
                                   "minLength": 1,
                                   "maxLength": 1024,
                                   "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                                 },
                                 "message": {
                                   "type": "string",
-                                  "description": "Why, as a sentence for people.",
+                                  "description": "Details about the last transition.",
                                   "maxLength": 32768
                                 }
                               }
@@ -5748,294 +5748,294 @@ export interface ClusterConfigTemplate {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterConfigTemplate'
   readonly metadata: ObjectMeta
-  /** What a resource of kind ClusterConfigTemplate stamps, and what is read from it. */
+  /** Template, outputs and health rule of the stamped object. */
   readonly spec: ClusterConfigTemplateSpec
 }
 
-/** One parameter. */
+/** A parameter. */
 export interface ClusterConfigTemplateSpecParam {
   /** Name of the parameter; `$(params.NAME)$` reads it. */
   readonly name: string
-  /** The value unless blueprint or owner give one. */
+  /** Value of the parameter unless the blueprint or the owner sets one. */
   readonly default: unknown
 }
 
-/** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+/** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
 export interface ClusterConfigTemplateSpecRetentionPolicy {
-  /** Failed objects that are kept, the newest. */
+  /** Number of failed objects to keep. */
   readonly maxFailedRuns: number
-  /** Successful objects that are kept, the newest. */
+  /** Number of successful objects to keep. */
   readonly maxSuccessfulRuns: number
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterConfigTemplateSpecHealthRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterConfigTemplateSpecHealthRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterConfigTemplateSpecHealthRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterConfigTemplateSpecHealthRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterConfigTemplateSpecHealthRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterConfigTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterConfigTemplateSpecHealthRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterConfigTemplateSpecHealthRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterConfigTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterConfigTemplateSpecHealthRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterConfigTemplateSpecHealthRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterConfigTemplateSpecHealthRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterConfigTemplateSpecHealthRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterConfigTemplateSpecHealthRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterConfigTemplateSpecHealthRuleAuto {
 }
 
-/** How the health of the stamped object is told. */
+/** Health rule of the stamped object. */
 export interface ClusterConfigTemplateSpecHealthRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterConfigTemplateSpecHealthRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterConfigTemplateSpecHealthRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterConfigTemplateSpecHealthRuleAuto
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterConfigTemplateSpecHealthyConditionRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterConfigTemplateSpecHealthyConditionRuleAuto {
 }
 
-/** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+/** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterConfigTemplateSpecHealthyConditionRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterConfigTemplateSpecHealthyConditionRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterConfigTemplateSpecHealthyConditionRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterConfigTemplateSpecHealthyConditionRuleAuto
 }
 
-/** What a resource of kind ClusterConfigTemplate stamps, and what is read from it. */
+/** Template, outputs and health rule of the stamped object. */
 export interface ClusterConfigTemplateSpec {
-  /** The object to stamp, with `$(path)$` tags. It must not name a namespace. */
+  /** The object to stamp, with `$(path)$` tags. It must not set metadata.namespace. */
   readonly template?: Readonly<Record<string, unknown>>
-  /** The object to stamp, as a ytt template. Needs the `ytt` program beside the controller. */
+  /** The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs. */
   readonly ytt?: string
-  /** The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program. */
+  /** The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited. */
   readonly expression?: string
-  /** Parameters that the template takes. */
+  /** Parameters of the template. */
   readonly params?: readonly ClusterConfigTemplateSpecParam[]
-  /** `mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given. */
+  /** `mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule. */
   readonly lifecycle: 'mutable' | 'immutable' | 'tekton'
-  /** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+  /** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
   readonly retentionPolicy?: ClusterConfigTemplateSpecRetentionPolicy
-  /** How the health of the stamped object is told. */
+  /** Health rule of the stamped object. */
   readonly healthRule?: ClusterConfigTemplateSpecHealthRule
-  /** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+  /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
   readonly healthyConditionRule?: ClusterConfigTemplateSpecHealthyConditionRule
-  /** Path in the stamped object to the configuration. */
+  /** JSONPath of the configuration in the stamped object. */
   readonly configPath: string
 }
 
-/** A ClusterDelivery stamps objects for each Deliverable that it selects, one after another. */
+/** A ClusterDelivery stamps objects for each Deliverable that it selects; outputs of one are inputs of others. */
 export interface ClusterDelivery {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterDelivery'
   readonly metadata: ObjectMeta
-  /** Which Deliverables are served, and by what. */
+  /** Selector of Deliverables, and the resources to stamp for them. */
   readonly spec: ClusterDeliverySpec
-  /** What became of the delivery. */
+  /** Observed state of the delivery. */
   readonly status?: ClusterDeliveryStatus
 }
 
-/** One requirement on labels. */
+/** A requirement on one label. */
 export interface ClusterDeliverySpecSelectorMatchExpression {
-  /** The label. */
+  /** Label key. */
   readonly key: string
-  /** In, NotIn, Exists or DoesNotExist. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. */
   readonly operator: string
-  /** The values to compare with, for In and NotIn only. */
+  /** Values to compare with. Only for In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** One requirement on a field. */
+/** A requirement on one field. */
 export interface ClusterDeliverySpecSelectorMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
 }
 
-/** One parameter. `value` cannot be changed by the owner, `default` can. */
+/** A parameter. The owner can override `default`, but not `value`. */
 export interface ClusterDeliverySpecParam {
   /** Name of the parameter. */
   readonly name: string
-  /** The value; owners cannot change it. */
+  /** Value of the parameter; owners cannot override it. */
   readonly value?: unknown
-  /** The value unless the owner gives one. */
+  /** Value of the parameter unless the owner sets one. */
   readonly default?: unknown
 }
 
-/** One requirement on labels. */
+/** A requirement on one label. */
 export interface ClusterDeliverySpecResourceTemplateRefOptionSelectorMatchExpression {
-  /** The label. */
+  /** Label key. */
   readonly key: string
-  /** In, NotIn, Exists or DoesNotExist. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. */
   readonly operator: string
-  /** The values to compare with, for In and NotIn only. */
+  /** Values to compare with. Only for In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** One requirement on a field. */
+/** A requirement on one field. */
 export interface ClusterDeliverySpecResourceTemplateRefOptionSelectorMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
 }
 
-/** Which owners take this choice. The one with most requirements wins. */
+/** Owners that this option applies to. Of several matching options, the one with the most requirements wins. */
 export interface ClusterDeliverySpecResourceTemplateRefOptionSelector {
   /** Labels that the owner must have. */
   readonly matchLabels?: Readonly<Record<string, string>>
@@ -6045,85 +6045,85 @@ export interface ClusterDeliverySpecResourceTemplateRefOptionSelector {
   readonly matchFields?: readonly ClusterDeliverySpecResourceTemplateRefOptionSelectorMatchField[]
 }
 
-/** One choice. */
+/** An option. */
 export interface ClusterDeliverySpecResourceTemplateRefOption {
-  /** The template, unless passThrough is given. */
+  /** Name of the template; set either this or passThrough. */
   readonly name?: string
-  /** Name of an input whose value becomes the output; nothing is stamped. */
+  /** Name of an input to pass through as the output; no object is stamped. */
   readonly passThrough?: string
-  /** Which owners take this choice. The one with most requirements wins. */
+  /** Owners that this option applies to. Of several matching options, the one with the most requirements wins. */
   readonly selector: ClusterDeliverySpecResourceTemplateRefOptionSelector
 }
 
-/** What it stamps. */
+/** The template of the stamped object. */
 export interface ClusterDeliverySpecResourceTemplateRef {
   /** Kind of the template. */
   readonly kind: 'ClusterSourceTemplate' | 'ClusterDeploymentTemplate' | 'ClusterConfigTemplate' | 'ClusterTemplate'
-  /** Name of the template, unless options are given. */
+  /** Name of the template; set either this or options. */
   readonly name?: string
-  /** Templates of which one is chosen for each owner; at least two. */
+  /** Options, of which one is selected for each owner; at least two. */
   readonly options?: readonly ClusterDeliverySpecResourceTemplateRefOption[]
 }
 
-/** One parameter. `value` cannot be changed by the owner, `default` can. */
+/** A parameter. The owner can override `default`, but not `value`. */
 export interface ClusterDeliverySpecResourceParam {
   /** Name of the parameter. */
   readonly name: string
-  /** The value; owners cannot change it. */
+  /** Value of the parameter; owners cannot override it. */
   readonly value?: unknown
-  /** The value unless the owner gives one. */
+  /** Value of the parameter unless the owner sets one. */
   readonly default?: unknown
 }
 
-/** One input. */
+/** An input. */
 export interface ClusterDeliverySpecResourceSource {
-  /** Its name in the template. */
+  /** Name of the input in the template. */
   readonly name: string
-  /** The resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly resource: string
 }
 
-/** One input. */
+/** An input. */
 export interface ClusterDeliverySpecResourceConfig {
-  /** Its name in the template. */
+  /** Name of the input in the template. */
   readonly name: string
-  /** The resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly resource: string
 }
 
-/** The source that a ClusterDeploymentTemplate deploys and passes on. */
+/** Source to deploy with a ClusterDeploymentTemplate and to provide once the deployment is complete. */
 export interface ClusterDeliverySpecResourceDeployment {
-  /** The resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly resource: string
 }
 
-/** One step. */
+/** A resource of the blueprint. */
 export interface ClusterDeliverySpecResource {
   /** Name of the resource; unique in the blueprint. */
   readonly name: string
-  /** What it stamps. */
+  /** The template of the stamped object. */
   readonly templateRef: ClusterDeliverySpecResourceTemplateRef
-  /** Parameters for this resource alone. */
+  /** Parameters for this resource. */
   readonly params?: readonly ClusterDeliverySpecResourceParam[]
-  /** Sources that it takes from other resources. */
+  /** Sources that other resources provide. */
   readonly sources?: readonly ClusterDeliverySpecResourceSource[]
-  /** Configurations that it takes from other resources. */
+  /** Configurations that other resources provide. */
   readonly configs?: readonly ClusterDeliverySpecResourceConfig[]
-  /** The source that a ClusterDeploymentTemplate deploys and passes on. */
+  /** Source to deploy with a ClusterDeploymentTemplate and to provide once the deployment is complete. */
   readonly deployment?: ClusterDeliverySpecResourceDeployment
-  /** `healthy`: its outputs are passed on only while it is healthy. Without it they are passed on as soon as they can be read. */
+  /** `healthy`: other resources get the outputs only while this resource is healthy. Otherwise they get them as soon as they can be read. */
   readonly gate?: 'healthy'
 }
 
-/** The service account that stamps, unless the Deliverable names one. */
+/** Service account to stamp objects with, unless the Deliverable names one. */
 export interface ClusterDeliverySpecServiceAccountRef {
-  /** Its name. */
+  /** Name of the service account. */
   readonly name: string
-  /** Its namespace; that of the Deliverable unless given. */
+  /** Namespace of the service account; defaults to the namespace of the Deliverable. */
   readonly namespace?: string
 }
 
-/** Which Deliverables are served, and by what. */
+/** Selector of Deliverables, and the resources to stamp for them. */
 export interface ClusterDeliverySpec {
   /** Labels that a Deliverable must have. */
   readonly selector?: Readonly<Record<string, string>>
@@ -6133,298 +6133,298 @@ export interface ClusterDeliverySpec {
   readonly selectorMatchFields?: readonly ClusterDeliverySpecSelectorMatchField[]
   /** Parameters for all resources. */
   readonly params?: readonly ClusterDeliverySpecParam[]
-  /** What is stamped, step by step. */
+  /** Resources to stamp. */
   readonly resources: readonly ClusterDeliverySpecResource[]
-  /** The service account that stamps, unless the Deliverable names one. */
+  /** Service account to stamp objects with, unless the Deliverable names one. */
   readonly serviceAccountRef?: ClusterDeliverySpecServiceAccountRef
 }
 
-/** One aspect of the state of the delivery. */
+/** A condition of the delivery. */
 export interface ClusterDeliveryStatusCondition {
-  /** What is said: one of the types that the kind documents. */
+  /** Type of the condition. */
   readonly type: string
-  /** Whether it holds: True, False, or Unknown while that cannot be told. */
+  /** Status of the condition: True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** metadata.generation that the condition was set for. */
   readonly observedGeneration?: number
-  /** When the status last became another one. */
+  /** Time of the last transition from one status to another. */
   readonly lastTransitionTime: string
-  /** Why, as one word for programs. */
+  /** Reason for the last transition, in CamelCase. */
   readonly reason: string
-  /** Why, as a sentence for people. */
+  /** Details about the last transition. */
   readonly message: string
 }
 
-/** What became of the delivery. */
+/** Observed state of the delivery. */
 export interface ClusterDeliveryStatus {
-  /** The generation of the spec that this status is about. */
+  /** metadata.generation that this status was reported for. */
   readonly observedGeneration?: number
-  /** The state of the delivery, one entry per aspect. */
+  /** Conditions of the delivery. */
   readonly conditions?: readonly ClusterDeliveryStatusCondition[]
 }
 
-/** Stamps an object that deploys a source, and passes the source on once that is done. */
+/** Stamps an object that deploys a source, and provides the source once the deployment is complete. */
 export interface ClusterDeploymentTemplate {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterDeploymentTemplate'
   readonly metadata: ObjectMeta
-  /** What a resource of kind ClusterDeploymentTemplate stamps, and what is read from it. */
+  /** Template, completion criteria and health rule of the stamped object. */
   readonly spec: ClusterDeploymentTemplateSpec
 }
 
-/** One parameter. */
+/** A parameter. */
 export interface ClusterDeploymentTemplateSpecParam {
   /** Name of the parameter; `$(params.NAME)$` reads it. */
   readonly name: string
-  /** The value unless blueprint or owner give one. */
+  /** Value of the parameter unless the blueprint or the owner sets one. */
   readonly default: unknown
 }
 
-/** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+/** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
 export interface ClusterDeploymentTemplateSpecRetentionPolicy {
-  /** Failed objects that are kept, the newest. */
+  /** Number of failed objects to keep. */
   readonly maxFailedRuns: number
-  /** Successful objects that are kept, the newest. */
+  /** Number of successful objects to keep. */
   readonly maxSuccessfulRuns: number
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterDeploymentTemplateSpecHealthRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterDeploymentTemplateSpecHealthRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterDeploymentTemplateSpecHealthRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterDeploymentTemplateSpecHealthRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterDeploymentTemplateSpecHealthRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterDeploymentTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterDeploymentTemplateSpecHealthRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterDeploymentTemplateSpecHealthRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterDeploymentTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterDeploymentTemplateSpecHealthRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterDeploymentTemplateSpecHealthRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterDeploymentTemplateSpecHealthRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterDeploymentTemplateSpecHealthRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterDeploymentTemplateSpecHealthRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterDeploymentTemplateSpecHealthRuleAuto {
 }
 
-/** How the health of the stamped object is told. */
+/** Health rule of the stamped object. */
 export interface ClusterDeploymentTemplateSpecHealthRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterDeploymentTemplateSpecHealthRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterDeploymentTemplateSpecHealthRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterDeploymentTemplateSpecHealthRuleAuto
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRuleAuto {
 }
 
-/** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+/** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterDeploymentTemplateSpecHealthyConditionRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterDeploymentTemplateSpecHealthyConditionRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterDeploymentTemplateSpecHealthyConditionRuleAuto
 }
 
-/** Two paths in the stamped object. */
+/** Two paths in the stamped object whose values must be equal. */
 export interface ClusterDeploymentTemplateSpecObservedMatch {
-  /** Path to what was asked for. */
+  /** JSONPath of the desired value. */
   readonly input: string
-  /** Path to what was done. */
+  /** JSONPath of the observed value. */
   readonly output: string
 }
 
-/** What says that it succeeded. */
+/** Field value that completes the deployment. */
 export interface ClusterDeploymentTemplateSpecObservedCompletionSucceeded {
-  /** Path in the stamped object. */
+  /** JSONPath of the field in the stamped object. */
   readonly key: string
-  /** The text that must stand there. */
+  /** Value that the field must have. */
   readonly value: string
 }
 
-/** What says that it failed; looked at first. */
+/** Field value that fails the deployment; evaluated first. */
 export interface ClusterDeploymentTemplateSpecObservedCompletionFailed {
-  /** Path in the stamped object. */
+  /** JSONPath of the field in the stamped object. */
   readonly key: string
-  /** The text that must stand there. */
+  /** Value that the field must have. */
   readonly value: string
 }
 
-/** The deployment is done when a field of the stamped object says so. */
+/** Completion criteria: the deployment is complete when a field of the stamped object has a value. */
 export interface ClusterDeploymentTemplateSpecObservedCompletion {
-  /** What says that it succeeded. */
+  /** Field value that completes the deployment. */
   readonly succeeded: ClusterDeploymentTemplateSpecObservedCompletionSucceeded
-  /** What says that it failed; looked at first. */
+  /** Field value that fails the deployment; evaluated first. */
   readonly failed?: ClusterDeploymentTemplateSpecObservedCompletionFailed
 }
 
-/** What a resource of kind ClusterDeploymentTemplate stamps, and what is read from it. */
+/** Template, completion criteria and health rule of the stamped object. */
 export interface ClusterDeploymentTemplateSpec {
-  /** The object to stamp, with `$(path)$` tags. It must not name a namespace. */
+  /** The object to stamp, with `$(path)$` tags. It must not set metadata.namespace. */
   readonly template?: Readonly<Record<string, unknown>>
-  /** The object to stamp, as a ytt template. Needs the `ytt` program beside the controller. */
+  /** The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs. */
   readonly ytt?: string
-  /** The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program. */
+  /** The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited. */
   readonly expression?: string
-  /** Parameters that the template takes. */
+  /** Parameters of the template. */
   readonly params?: readonly ClusterDeploymentTemplateSpecParam[]
-  /** `mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given. */
+  /** `mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule. */
   readonly lifecycle: 'mutable' | 'immutable' | 'tekton'
-  /** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+  /** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
   readonly retentionPolicy?: ClusterDeploymentTemplateSpecRetentionPolicy
-  /** How the health of the stamped object is told. */
+  /** Health rule of the stamped object. */
   readonly healthRule?: ClusterDeploymentTemplateSpecHealthRule
-  /** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+  /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
   readonly healthyConditionRule?: ClusterDeploymentTemplateSpecHealthyConditionRule
-  /** The deployment is done when each pair of values is equal. */
+  /** Completion criteria: the deployment is complete when the values of each pair are equal. */
   readonly observedMatches?: readonly ClusterDeploymentTemplateSpecObservedMatch[]
-  /** The deployment is done when a field of the stamped object says so. */
+  /** Completion criteria: the deployment is complete when a field of the stamped object has a value. */
   readonly observedCompletion?: ClusterDeploymentTemplateSpecObservedCompletion
 }
 
@@ -6433,109 +6433,109 @@ export interface ClusterHealthRule {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterHealthRule'
   readonly metadata: ObjectMeta
-  /** Which kind, and how its health is told. */
+  /** Target kind and health rule. */
   readonly spec: ClusterHealthRuleSpec
 }
 
-/** The kind that the rule is about. */
+/** Kind that the rule applies to. */
 export interface ClusterHealthRuleSpecTarget {
-  /** Its apiVersion; `group/*` for every version of a group. */
+  /** API version of the kind; `group/*` for every version of the group. */
   readonly apiVersion: string
-  /** Its kind. */
+  /** The kind. */
   readonly kind: string
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterHealthRuleSpecHealthRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterHealthRuleSpecHealthRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterHealthRuleSpecHealthRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterHealthRuleSpecHealthRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterHealthRuleSpecHealthRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterHealthRuleSpecHealthRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterHealthRuleSpecHealthRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterHealthRuleSpecHealthRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterHealthRuleSpecHealthRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterHealthRuleSpecHealthRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterHealthRuleSpecHealthRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterHealthRuleSpecHealthRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterHealthRuleSpecHealthRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterHealthRuleSpecHealthRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** How the health of such an object is told. */
+/** Health rule of objects of the kind. */
 export interface ClusterHealthRuleSpecHealthRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterHealthRuleSpecHealthRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterHealthRuleSpecHealthRuleExpression
 }
 
-/** Which kind, and how its health is told. */
+/** Target kind and health rule. */
 export interface ClusterHealthRuleSpec {
-  /** The kind that the rule is about. */
+  /** Kind that the rule applies to. */
   readonly target: ClusterHealthRuleSpecTarget
-  /** How the health of such an object is told. */
+  /** Health rule of objects of the kind. */
   readonly healthRule: ClusterHealthRuleSpecHealthRule
 }
 
@@ -6544,229 +6544,229 @@ export interface ClusterImageTemplate {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterImageTemplate'
   readonly metadata: ObjectMeta
-  /** What a resource of kind ClusterImageTemplate stamps, and what is read from it. */
+  /** Template, outputs and health rule of the stamped object. */
   readonly spec: ClusterImageTemplateSpec
 }
 
-/** One parameter. */
+/** A parameter. */
 export interface ClusterImageTemplateSpecParam {
   /** Name of the parameter; `$(params.NAME)$` reads it. */
   readonly name: string
-  /** The value unless blueprint or owner give one. */
+  /** Value of the parameter unless the blueprint or the owner sets one. */
   readonly default: unknown
 }
 
-/** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+/** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
 export interface ClusterImageTemplateSpecRetentionPolicy {
-  /** Failed objects that are kept, the newest. */
+  /** Number of failed objects to keep. */
   readonly maxFailedRuns: number
-  /** Successful objects that are kept, the newest. */
+  /** Number of successful objects to keep. */
   readonly maxSuccessfulRuns: number
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterImageTemplateSpecHealthRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterImageTemplateSpecHealthRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterImageTemplateSpecHealthRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterImageTemplateSpecHealthRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterImageTemplateSpecHealthRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterImageTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterImageTemplateSpecHealthRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterImageTemplateSpecHealthRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterImageTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterImageTemplateSpecHealthRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterImageTemplateSpecHealthRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterImageTemplateSpecHealthRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterImageTemplateSpecHealthRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterImageTemplateSpecHealthRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterImageTemplateSpecHealthRuleAuto {
 }
 
-/** How the health of the stamped object is told. */
+/** Health rule of the stamped object. */
 export interface ClusterImageTemplateSpecHealthRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterImageTemplateSpecHealthRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterImageTemplateSpecHealthRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterImageTemplateSpecHealthRuleAuto
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterImageTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterImageTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterImageTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterImageTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterImageTemplateSpecHealthyConditionRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterImageTemplateSpecHealthyConditionRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterImageTemplateSpecHealthyConditionRuleAuto {
 }
 
-/** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+/** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterImageTemplateSpecHealthyConditionRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterImageTemplateSpecHealthyConditionRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterImageTemplateSpecHealthyConditionRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterImageTemplateSpecHealthyConditionRuleAuto
 }
 
-/** What a resource of kind ClusterImageTemplate stamps, and what is read from it. */
+/** Template, outputs and health rule of the stamped object. */
 export interface ClusterImageTemplateSpec {
-  /** The object to stamp, with `$(path)$` tags. It must not name a namespace. */
+  /** The object to stamp, with `$(path)$` tags. It must not set metadata.namespace. */
   readonly template?: Readonly<Record<string, unknown>>
-  /** The object to stamp, as a ytt template. Needs the `ytt` program beside the controller. */
+  /** The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs. */
   readonly ytt?: string
-  /** The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program. */
+  /** The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited. */
   readonly expression?: string
-  /** Parameters that the template takes. */
+  /** Parameters of the template. */
   readonly params?: readonly ClusterImageTemplateSpecParam[]
-  /** `mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given. */
+  /** `mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule. */
   readonly lifecycle: 'mutable' | 'immutable' | 'tekton'
-  /** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+  /** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
   readonly retentionPolicy?: ClusterImageTemplateSpecRetentionPolicy
-  /** How the health of the stamped object is told. */
+  /** Health rule of the stamped object. */
   readonly healthRule?: ClusterImageTemplateSpecHealthRule
-  /** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+  /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
   readonly healthyConditionRule?: ClusterImageTemplateSpecHealthyConditionRule
-  /** Path in the stamped object to the image. */
+  /** JSONPath of the image in the stamped object. */
   readonly imagePath: string
 }
 
@@ -6775,15 +6775,15 @@ export interface ClusterRunTemplate {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterRunTemplate'
   readonly metadata: ObjectMeta
-  /** What a run is, and what is read from it. */
+  /** Template of runs, and the outputs to read from them. */
   readonly spec: ClusterRunTemplateSpec
 }
 
-/** What a run is, and what is read from it. */
+/** Template of runs, and the outputs to read from them. */
 export interface ClusterRunTemplateSpec {
   /** The object to stamp, with `$(path)$` tags over `runnable` and `selected`. */
   readonly template: Readonly<Record<string, unknown>>
-  /** Outputs by name: paths in the newest run that succeeded. */
+  /** Outputs by name: JSONPaths in the newest run that succeeded. */
   readonly outputs?: Readonly<Record<string, string>>
 }
 
@@ -6792,296 +6792,296 @@ export interface ClusterSourceTemplate {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterSourceTemplate'
   readonly metadata: ObjectMeta
-  /** What a resource of kind ClusterSourceTemplate stamps, and what is read from it. */
+  /** Template, outputs and health rule of the stamped object. */
   readonly spec: ClusterSourceTemplateSpec
 }
 
-/** One parameter. */
+/** A parameter. */
 export interface ClusterSourceTemplateSpecParam {
   /** Name of the parameter; `$(params.NAME)$` reads it. */
   readonly name: string
-  /** The value unless blueprint or owner give one. */
+  /** Value of the parameter unless the blueprint or the owner sets one. */
   readonly default: unknown
 }
 
-/** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+/** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
 export interface ClusterSourceTemplateSpecRetentionPolicy {
-  /** Failed objects that are kept, the newest. */
+  /** Number of failed objects to keep. */
   readonly maxFailedRuns: number
-  /** Successful objects that are kept, the newest. */
+  /** Number of successful objects to keep. */
   readonly maxSuccessfulRuns: number
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterSourceTemplateSpecHealthRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterSourceTemplateSpecHealthRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterSourceTemplateSpecHealthRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterSourceTemplateSpecHealthRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterSourceTemplateSpecHealthRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterSourceTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterSourceTemplateSpecHealthRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterSourceTemplateSpecHealthRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterSourceTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterSourceTemplateSpecHealthRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterSourceTemplateSpecHealthRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterSourceTemplateSpecHealthRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterSourceTemplateSpecHealthRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterSourceTemplateSpecHealthRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterSourceTemplateSpecHealthRuleAuto {
 }
 
-/** How the health of the stamped object is told. */
+/** Health rule of the stamped object. */
 export interface ClusterSourceTemplateSpecHealthRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterSourceTemplateSpecHealthRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterSourceTemplateSpecHealthRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterSourceTemplateSpecHealthRuleAuto
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterSourceTemplateSpecHealthyConditionRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterSourceTemplateSpecHealthyConditionRuleAuto {
 }
 
-/** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+/** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterSourceTemplateSpecHealthyConditionRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterSourceTemplateSpecHealthyConditionRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterSourceTemplateSpecHealthyConditionRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterSourceTemplateSpecHealthyConditionRuleAuto
 }
 
-/** What a resource of kind ClusterSourceTemplate stamps, and what is read from it. */
+/** Template, outputs and health rule of the stamped object. */
 export interface ClusterSourceTemplateSpec {
-  /** The object to stamp, with `$(path)$` tags. It must not name a namespace. */
+  /** The object to stamp, with `$(path)$` tags. It must not set metadata.namespace. */
   readonly template?: Readonly<Record<string, unknown>>
-  /** The object to stamp, as a ytt template. Needs the `ytt` program beside the controller. */
+  /** The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs. */
   readonly ytt?: string
-  /** The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program. */
+  /** The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited. */
   readonly expression?: string
-  /** Parameters that the template takes. */
+  /** Parameters of the template. */
   readonly params?: readonly ClusterSourceTemplateSpecParam[]
-  /** `mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given. */
+  /** `mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule. */
   readonly lifecycle: 'mutable' | 'immutable' | 'tekton'
-  /** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+  /** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
   readonly retentionPolicy?: ClusterSourceTemplateSpecRetentionPolicy
-  /** How the health of the stamped object is told. */
+  /** Health rule of the stamped object. */
   readonly healthRule?: ClusterSourceTemplateSpecHealthRule
-  /** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+  /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
   readonly healthyConditionRule?: ClusterSourceTemplateSpecHealthyConditionRule
-  /** Path in the stamped object to the URL. */
+  /** JSONPath of the URL in the stamped object. */
   readonly urlPath: string
-  /** Path in the stamped object to the revision. */
+  /** JSONPath of the revision in the stamped object. */
   readonly revisionPath: string
 }
 
-/** A ClusterSupplyChain stamps objects for each Workload that it selects, one after another. */
+/** A ClusterSupplyChain stamps objects for each Workload that it selects; outputs of one are inputs of others. */
 export interface ClusterSupplyChain {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterSupplyChain'
   readonly metadata: ObjectMeta
-  /** Which Workloads are served, and by what. */
+  /** Selector of Workloads, and the resources to stamp for them. */
   readonly spec: ClusterSupplyChainSpec
-  /** What became of the supply chain. */
+  /** Observed state of the supply chain. */
   readonly status?: ClusterSupplyChainStatus
 }
 
-/** One requirement on labels. */
+/** A requirement on one label. */
 export interface ClusterSupplyChainSpecSelectorMatchExpression {
-  /** The label. */
+  /** Label key. */
   readonly key: string
-  /** In, NotIn, Exists or DoesNotExist. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. */
   readonly operator: string
-  /** The values to compare with, for In and NotIn only. */
+  /** Values to compare with. Only for In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** One requirement on a field. */
+/** A requirement on one field. */
 export interface ClusterSupplyChainSpecSelectorMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
 }
 
-/** One parameter. `value` cannot be changed by the owner, `default` can. */
+/** A parameter. The owner can override `default`, but not `value`. */
 export interface ClusterSupplyChainSpecParam {
   /** Name of the parameter. */
   readonly name: string
-  /** The value; owners cannot change it. */
+  /** Value of the parameter; owners cannot override it. */
   readonly value?: unknown
-  /** The value unless the owner gives one. */
+  /** Value of the parameter unless the owner sets one. */
   readonly default?: unknown
 }
 
-/** One requirement on labels. */
+/** A requirement on one label. */
 export interface ClusterSupplyChainSpecResourceTemplateRefOptionSelectorMatchExpression {
-  /** The label. */
+  /** Label key. */
   readonly key: string
-  /** In, NotIn, Exists or DoesNotExist. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. */
   readonly operator: string
-  /** The values to compare with, for In and NotIn only. */
+  /** Values to compare with. Only for In and NotIn. */
   readonly values?: readonly string[]
 }
 
-/** One requirement on a field. */
+/** A requirement on one field. */
 export interface ClusterSupplyChainSpecResourceTemplateRefOptionSelectorMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
 }
 
-/** Which owners take this choice. The one with most requirements wins. */
+/** Owners that this option applies to. Of several matching options, the one with the most requirements wins. */
 export interface ClusterSupplyChainSpecResourceTemplateRefOptionSelector {
   /** Labels that the owner must have. */
   readonly matchLabels?: Readonly<Record<string, string>>
@@ -7091,87 +7091,87 @@ export interface ClusterSupplyChainSpecResourceTemplateRefOptionSelector {
   readonly matchFields?: readonly ClusterSupplyChainSpecResourceTemplateRefOptionSelectorMatchField[]
 }
 
-/** One choice. */
+/** An option. */
 export interface ClusterSupplyChainSpecResourceTemplateRefOption {
-  /** The template, unless passThrough is given. */
+  /** Name of the template; set either this or passThrough. */
   readonly name?: string
-  /** Name of an input whose value becomes the output; nothing is stamped. */
+  /** Name of an input to pass through as the output; no object is stamped. */
   readonly passThrough?: string
-  /** Which owners take this choice. The one with most requirements wins. */
+  /** Owners that this option applies to. Of several matching options, the one with the most requirements wins. */
   readonly selector: ClusterSupplyChainSpecResourceTemplateRefOptionSelector
 }
 
-/** What it stamps. */
+/** The template of the stamped object. */
 export interface ClusterSupplyChainSpecResourceTemplateRef {
   /** Kind of the template. */
   readonly kind: 'ClusterSourceTemplate' | 'ClusterImageTemplate' | 'ClusterConfigTemplate' | 'ClusterTemplate'
-  /** Name of the template, unless options are given. */
+  /** Name of the template; set either this or options. */
   readonly name?: string
-  /** Templates of which one is chosen for each owner; at least two. */
+  /** Options, of which one is selected for each owner; at least two. */
   readonly options?: readonly ClusterSupplyChainSpecResourceTemplateRefOption[]
 }
 
-/** One parameter. `value` cannot be changed by the owner, `default` can. */
+/** A parameter. The owner can override `default`, but not `value`. */
 export interface ClusterSupplyChainSpecResourceParam {
   /** Name of the parameter. */
   readonly name: string
-  /** The value; owners cannot change it. */
+  /** Value of the parameter; owners cannot override it. */
   readonly value?: unknown
-  /** The value unless the owner gives one. */
+  /** Value of the parameter unless the owner sets one. */
   readonly default?: unknown
 }
 
-/** One input. */
+/** An input. */
 export interface ClusterSupplyChainSpecResourceSource {
-  /** Its name in the template. */
+  /** Name of the input in the template. */
   readonly name: string
-  /** The resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly resource: string
 }
 
-/** One input. */
+/** An input. */
 export interface ClusterSupplyChainSpecResourceImage {
-  /** Its name in the template. */
+  /** Name of the input in the template. */
   readonly name: string
-  /** The resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly resource: string
 }
 
-/** One input. */
+/** An input. */
 export interface ClusterSupplyChainSpecResourceConfig {
-  /** Its name in the template. */
+  /** Name of the input in the template. */
   readonly name: string
-  /** The resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly resource: string
 }
 
-/** One step. */
+/** A resource of the blueprint. */
 export interface ClusterSupplyChainSpecResource {
   /** Name of the resource; unique in the blueprint. */
   readonly name: string
-  /** What it stamps. */
+  /** The template of the stamped object. */
   readonly templateRef: ClusterSupplyChainSpecResourceTemplateRef
-  /** Parameters for this resource alone. */
+  /** Parameters for this resource. */
   readonly params?: readonly ClusterSupplyChainSpecResourceParam[]
-  /** Sources that it takes from other resources. */
+  /** Sources that other resources provide. */
   readonly sources?: readonly ClusterSupplyChainSpecResourceSource[]
-  /** Images that it takes from other resources. */
+  /** Images that other resources provide. */
   readonly images?: readonly ClusterSupplyChainSpecResourceImage[]
-  /** Configurations that it takes from other resources. */
+  /** Configurations that other resources provide. */
   readonly configs?: readonly ClusterSupplyChainSpecResourceConfig[]
-  /** `healthy`: its outputs are passed on only while it is healthy. Without it they are passed on as soon as they can be read. */
+  /** `healthy`: other resources get the outputs only while this resource is healthy. Otherwise they get them as soon as they can be read. */
   readonly gate?: 'healthy'
 }
 
-/** The service account that stamps, unless the Workload names one. */
+/** Service account to stamp objects with, unless the Workload names one. */
 export interface ClusterSupplyChainSpecServiceAccountRef {
-  /** Its name. */
+  /** Name of the service account. */
   readonly name: string
-  /** Its namespace; that of the Workload unless given. */
+  /** Namespace of the service account; defaults to the namespace of the Workload. */
   readonly namespace?: string
 }
 
-/** Which Workloads are served, and by what. */
+/** Selector of Workloads, and the resources to stamp for them. */
 export interface ClusterSupplyChainSpec {
   /** Labels that a Workload must have. */
   readonly selector?: Readonly<Record<string, string>>
@@ -7181,363 +7181,363 @@ export interface ClusterSupplyChainSpec {
   readonly selectorMatchFields?: readonly ClusterSupplyChainSpecSelectorMatchField[]
   /** Parameters for all resources. */
   readonly params?: readonly ClusterSupplyChainSpecParam[]
-  /** What is stamped, step by step. */
+  /** Resources to stamp. */
   readonly resources: readonly ClusterSupplyChainSpecResource[]
-  /** The service account that stamps, unless the Workload names one. */
+  /** Service account to stamp objects with, unless the Workload names one. */
   readonly serviceAccountRef?: ClusterSupplyChainSpecServiceAccountRef
 }
 
-/** One aspect of the state of the supply chain. */
+/** A condition of the supply chain. */
 export interface ClusterSupplyChainStatusCondition {
-  /** What is said: one of the types that the kind documents. */
+  /** Type of the condition. */
   readonly type: string
-  /** Whether it holds: True, False, or Unknown while that cannot be told. */
+  /** Status of the condition: True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** metadata.generation that the condition was set for. */
   readonly observedGeneration?: number
-  /** When the status last became another one. */
+  /** Time of the last transition from one status to another. */
   readonly lastTransitionTime: string
-  /** Why, as one word for programs. */
+  /** Reason for the last transition, in CamelCase. */
   readonly reason: string
-  /** Why, as a sentence for people. */
+  /** Details about the last transition. */
   readonly message: string
 }
 
-/** What became of the supply chain. */
+/** Observed state of the supply chain. */
 export interface ClusterSupplyChainStatus {
-  /** The generation of the spec that this status is about. */
+  /** metadata.generation that this status was reported for. */
   readonly observedGeneration?: number
-  /** The state of the supply chain, one entry per aspect. */
+  /** Conditions of the supply chain. */
   readonly conditions?: readonly ClusterSupplyChainStatusCondition[]
 }
 
-/** Stamps an object that provides nothing. */
+/** Stamps an object without outputs. */
 export interface ClusterTemplate {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'ClusterTemplate'
   readonly metadata: ObjectMeta
-  /** What a resource of kind ClusterTemplate stamps, and what is read from it. */
+  /** Template and health rule of the stamped object. */
   readonly spec: ClusterTemplateSpec
 }
 
-/** One parameter. */
+/** A parameter. */
 export interface ClusterTemplateSpecParam {
   /** Name of the parameter; `$(params.NAME)$` reads it. */
   readonly name: string
-  /** The value unless blueprint or owner give one. */
+  /** Value of the parameter unless the blueprint or the owner sets one. */
   readonly default: unknown
 }
 
-/** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+/** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
 export interface ClusterTemplateSpecRetentionPolicy {
-  /** Failed objects that are kept, the newest. */
+  /** Number of failed objects to keep. */
   readonly maxFailedRuns: number
-  /** Successful objects that are kept, the newest. */
+  /** Number of successful objects to keep. */
   readonly maxSuccessfulRuns: number
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterTemplateSpecHealthRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterTemplateSpecHealthRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterTemplateSpecHealthRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterTemplateSpecHealthRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterTemplateSpecHealthRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterTemplateSpecHealthRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterTemplateSpecHealthRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterTemplateSpecHealthRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterTemplateSpecHealthRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterTemplateSpecHealthRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterTemplateSpecHealthRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterTemplateSpecHealthRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterTemplateSpecHealthRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterTemplateSpecHealthRuleAuto {
 }
 
-/** How the health of the stamped object is told. */
+/** Health rule of the stamped object. */
 export interface ClusterTemplateSpecHealthRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterTemplateSpecHealthRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterTemplateSpecHealthRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterTemplateSpecHealthRuleAuto
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** All of these must hold for the object to be healthy. */
+/** The object is healthy when all requirements match. */
 export interface ClusterTemplateSpecHealthyConditionRuleMultiMatchHealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterTemplateSpecHealthyConditionRuleMultiMatchHealthyMatchField[]
 }
 
-/** One condition that must have a status. */
+/** A requirement on one condition. */
 export interface ClusterTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition {
-  /** Type of the condition. */
+  /** Condition type. */
   readonly type: string
-  /** The status that it must have. */
+  /** Status that the condition must have. */
   readonly status: string
 }
 
-/** One field that must hold a value, or none. */
+/** A requirement on one field. */
 export interface ClusterTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField {
-  /** Path to the value, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
+  /** JSONPath of the field, such as `spec.source.git.url` or `.status.conditions[?(@.type=="Ready")].status`. */
   readonly key: string
-  /** How the value is tested. A value that is null counts as absent; `NotIn` needs a value that is there. */
+  /** Operator: In, NotIn, Exists or DoesNotExist. A null value counts as absent; `NotIn` does not match an absent value. */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** The texts to compare with, for `In` and `NotIn` only. */
+  /** Strings to compare with. Only for `In` and `NotIn`. */
   readonly values?: readonly string[]
-  /** Path in the stamped object to a text that is shown when this field decides. */
+  /** JSONPath of the message to report when this field matches, in the stamped object. */
   readonly messagePath?: string
 }
 
-/** Any one of these makes the object unhealthy. */
+/** The object is unhealthy when any requirement matches. */
 export interface ClusterTemplateSpecHealthyConditionRuleMultiMatchUnhealthy {
-  /** Conditions of the stamped object. */
+  /** Requirements on conditions of the stamped object. */
   readonly matchConditions?: readonly ClusterTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchCondition[]
-  /** Fields of the stamped object. */
+  /** Requirements on fields of the stamped object. */
   readonly matchFields?: readonly ClusterTemplateSpecHealthyConditionRuleMultiMatchUnhealthyMatchField[]
 }
 
-/** Matchers of conditions and fields. Unhealthy is tried first. */
+/** Requirements on conditions and fields. `unhealthy` is evaluated first. */
 export interface ClusterTemplateSpecHealthyConditionRuleMultiMatch {
-  /** All of these must hold for the object to be healthy. */
+  /** The object is healthy when all requirements match. */
   readonly healthy: ClusterTemplateSpecHealthyConditionRuleMultiMatchHealthy
-  /** Any one of these makes the object unhealthy. */
+  /** The object is unhealthy when any requirement matches. */
   readonly unhealthy: ClusterTemplateSpecHealthyConditionRuleMultiMatchUnhealthy
 }
 
-/** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+/** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
 export interface ClusterTemplateSpecHealthyConditionRuleExpression {
-  /** True when the object is healthy. */
+  /** CEL expression that is true when the object is healthy. */
   readonly healthy: string
-  /** True when the object is unhealthy. */
+  /** CEL expression that is true when the object is unhealthy. */
   readonly unhealthy?: string
-  /** A text about the state; evaluated last. */
+  /** CEL expression that returns the message of the health condition. It is evaluated last. */
   readonly message?: string
 }
 
-/** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
 export interface ClusterTemplateSpecHealthyConditionRuleAuto {
 }
 
-/** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+/** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterTemplateSpecHealthyConditionRule {
-  /** The object is healthy as soon as it exists. */
+  /** The object is healthy once it exists. */
   readonly alwaysHealthy?: Readonly<Record<string, unknown>>
-  /** The object is as healthy as its condition of this type says: True, False, or anything else for Unknown. */
+  /** Type of a condition of the object; health is its status: True, False, or Unknown for any other status. */
   readonly singleConditionType?: string
-  /** Matchers of conditions and fields. Unhealthy is tried first. */
+  /** Requirements on conditions and fields. `unhealthy` is evaluated first. */
   readonly multiMatch?: ClusterTemplateSpecHealthyConditionRuleMultiMatch
-  /** CEL over the variables `object` and `now`, for numbers, times, and combinations. Unhealthy is tried first. */
+  /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterTemplateSpecHealthyConditionRuleExpression
-  /** The default rule of the kind: a ClusterHealthRule, or a built-in one for well-known kinds. */
+  /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
   readonly auto?: ClusterTemplateSpecHealthyConditionRuleAuto
 }
 
-/** What a resource of kind ClusterTemplate stamps, and what is read from it. */
+/** Template and health rule of the stamped object. */
 export interface ClusterTemplateSpec {
-  /** The object to stamp, with `$(path)$` tags. It must not name a namespace. */
+  /** The object to stamp, with `$(path)$` tags. It must not set metadata.namespace. */
   readonly template?: Readonly<Record<string, unknown>>
-  /** The object to stamp, as a ytt template. Needs the `ytt` program beside the controller. */
+  /** The object to stamp, as a ytt template. Requires the `ytt` program where the controller runs. */
   readonly ytt?: string
-  /** The object to stamp, as a CEL expression over the same values as the tags. Bounded in cost, and needs no program. */
+  /** The object to stamp, as a CEL expression over the same variables as the tags. Its cost is limited. */
   readonly expression?: string
-  /** Parameters that the template takes. */
+  /** Parameters of the template. */
   readonly params?: readonly ClusterTemplateSpecParam[]
-  /** `mutable`: one object, kept as the template says. `immutable`: a new object for every change, beside the earlier ones. `tekton`: as immutable, and healthy by the condition Succeeded unless a rule is given. */
+  /** `mutable`: one object, updated on every change. `immutable`: a new object for every change. `tekton`: as immutable, with the condition Succeeded as the default health rule. */
   readonly lifecycle: 'mutable' | 'immutable' | 'tekton'
-  /** How many objects of an immutable or tekton lifecycle are kept; 10 and 10 unless given. */
+  /** Numbers of objects to keep with the lifecycles immutable and tekton. Defaults to 10 successful and 10 failed ones. */
   readonly retentionPolicy?: ClusterTemplateSpecRetentionPolicy
-  /** How the health of the stamped object is told. */
+  /** Health rule of the stamped object. */
   readonly healthRule?: ClusterTemplateSpecHealthRule
-  /** As healthRule, under the name of the proposal; messages are laid out as it shows them. */
+  /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
   readonly healthyConditionRule?: ClusterTemplateSpecHealthyConditionRule
 }
 
-/** A Deliverable is what is to be deployed. A ClusterDelivery that selects it says how. */
+/** A Deliverable describes an application to deploy. The ClusterDelivery that selects it defines how. */
 export interface Deliverable {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'Deliverable'
   readonly metadata: ObjectMeta
-  /** What is to be deployed. */
+  /** Desired state of the Deliverable. */
   readonly spec: DeliverableSpec
-  /** What became of the Deliverable. */
+  /** Observed state of the Deliverable. */
   readonly status?: DeliverableStatus
 }
 
-/** One parameter. */
+/** A parameter. */
 export interface DeliverableSpecParam {
-  /** Its name. */
+  /** Name of the parameter. */
   readonly name: string
-  /** Its value. */
+  /** Value of the parameter. */
   readonly value: unknown
 }
 
-/** What of it. */
+/** Branch, tag or commit. */
 export interface DeliverableSpecSourceGitRef {
-  /** A branch. */
+  /** Branch. */
   readonly branch?: string
-  /** A tag. */
+  /** Tag. */
   readonly tag?: string
-  /** A commit. */
+  /** Commit. */
   readonly commit?: string
 }
 
-/** A git repository. */
+/** Git repository. */
 export interface DeliverableSpecSourceGit {
   /** URL of the repository. */
   readonly url?: string
-  /** What of it. */
+  /** Branch, tag or commit. */
   readonly ref?: DeliverableSpecSourceGitRef
 }
 
-/** Where the source is. */
+/** Location of the source code. */
 export interface DeliverableSpecSource {
-  /** A git repository. */
+  /** Git repository. */
   readonly git?: DeliverableSpecSourceGit
-  /** An OCI image that holds source. */
+  /** OCI image that contains the source code. */
   readonly image?: string
-  /** The folder within it. */
+  /** Folder within the source. */
   readonly subPath?: string
 }
 
-/** What is to be deployed. */
+/** Desired state of the Deliverable. */
 export interface DeliverableSpec {
-  /** Values for the parameters of templates. */
+  /** Values of template parameters. */
   readonly params?: readonly DeliverableSpecParam[]
-  /** Where the source is. */
+  /** Location of the source code. */
   readonly source?: DeliverableSpecSource
-  /** The service account that stamps objects; its rights are all that the delivery has. */
+  /** Service account to stamp objects with. The delivery has its rights and no others. */
   readonly serviceAccountName?: string
 }
 
-/** One aspect of the state of the Deliverable. */
+/** A condition of the Deliverable. */
 export interface DeliverableStatusCondition {
-  /** What is said: one of the types that the kind documents. */
+  /** Type of the condition. */
   readonly type: string
-  /** Whether it holds: True, False, or Unknown while that cannot be told. */
+  /** Status of the condition: True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** metadata.generation that the condition was set for. */
   readonly observedGeneration?: number
-  /** When the status last became another one. */
+  /** Time of the last transition from one status to another. */
   readonly lastTransitionTime: string
-  /** Why, as one word for programs. */
+  /** Reason for the last transition, in CamelCase. */
   readonly reason: string
-  /** Why, as a sentence for people. */
+  /** Details about the last transition. */
   readonly message: string
 }
 
 /** The ClusterDelivery that was chosen. */
 export interface DeliverableStatusDeliveryRef {
-  /** apiVersion of the object. */
+  /** API version of the object. */
   readonly apiVersion?: string
   /** Kind of the object. */
   readonly kind?: string
-  /** Namespace of the object, if it has one. */
+  /** Namespace of the object; not set for cluster-scoped objects. */
   readonly namespace?: string
   /** Name of the object. */
   readonly name?: string
 }
 
-/** The object that was stamped. */
+/** The stamped object. */
 export interface DeliverableStatusResourceStampedRef {
-  /** apiVersion of the object. */
+  /** API version of the object. */
   readonly apiVersion?: string
   /** Kind of the object. */
   readonly kind?: string
-  /** Namespace of the object, if it has one. */
+  /** Namespace of the object; not set for cluster-scoped objects. */
   readonly namespace?: string
   /** Name of the object. */
   readonly name?: string
-  /** Its resource, `plural.group`. */
+  /** Resource of the object, `plural.group`. */
   readonly resource?: string
-  /** Its uid. */
+  /** UID of the object. */
   readonly uid?: string
   /** Not used. */
   readonly fieldPath?: string
@@ -7545,13 +7545,13 @@ export interface DeliverableStatusResourceStampedRef {
   readonly resourceVersion?: string
 }
 
-/** The template that it was stamped from. */
+/** Template of the stamped object. */
 export interface DeliverableStatusResourceTemplateRef {
-  /** apiVersion of the object. */
+  /** API version of the object. */
   readonly apiVersion?: string
   /** Kind of the object. */
   readonly kind?: string
-  /** Namespace of the object, if it has one. */
+  /** Namespace of the object; not set for cluster-scoped objects. */
   readonly namespace?: string
   /** Name of the object. */
   readonly name?: string
@@ -7563,82 +7563,82 @@ export interface DeliverableStatusResourceTemplateRef {
   readonly resourceVersion?: string
 }
 
-/** One input. */
+/** An input. */
 export interface DeliverableStatusResourceInput {
-  /** Name of the resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly name: string
 }
 
-/** One output. */
+/** An output. */
 export interface DeliverableStatusResourceOutput {
-  /** url, revision, image or config. */
+  /** Name of the output: url, revision, image or config. */
   readonly name: string
-  /** The value as YAML, its first 1024 bytes. */
+  /** First 1024 bytes of the value as YAML. */
   readonly preview: string
-  /** SHA-256 of the value as YAML. */
+  /** SHA-256 digest of the value as YAML. */
   readonly digest: string
-  /** When the value last became another one. */
+  /** Time of the last change of the value. */
   readonly lastTransitionTime: string
 }
 
-/** One aspect of the state of the resource. */
+/** A condition of the resource. */
 export interface DeliverableStatusResourceCondition {
-  /** What is said: one of the types that the kind documents. */
+  /** Type of the condition. */
   readonly type: string
-  /** Whether it holds: True, False, or Unknown while that cannot be told. */
+  /** Status of the condition: True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** metadata.generation that the condition was set for. */
   readonly observedGeneration?: number
-  /** When the status last became another one. */
+  /** Time of the last transition from one status to another. */
   readonly lastTransitionTime: string
-  /** Why, as one word for programs. */
+  /** Reason for the last transition, in CamelCase. */
   readonly reason: string
-  /** Why, as a sentence for people. */
+  /** Details about the last transition. */
   readonly message: string
 }
 
-/** What became of one resource. */
+/** Status of one resource. */
 export interface DeliverableStatusResource {
   /** Name of the resource in the blueprint. */
   readonly name: string
-  /** The object that was stamped. */
+  /** The stamped object. */
   readonly stampedRef?: DeliverableStatusResourceStampedRef
-  /** The template that it was stamped from. */
+  /** Template of the stamped object. */
   readonly templateRef?: DeliverableStatusResourceTemplateRef
-  /** Resources whose outputs it takes. */
+  /** Resources that provide the inputs. */
   readonly inputs?: readonly DeliverableStatusResourceInput[]
-  /** What was read from the object. */
+  /** Outputs that were read from the stamped object. */
   readonly outputs?: readonly DeliverableStatusResourceOutput[]
-  /** The state of the resource, one entry per aspect. */
+  /** Conditions of the resource. */
   readonly conditions?: readonly DeliverableStatusResourceCondition[]
 }
 
-/** What became of the Deliverable. */
+/** Observed state of the Deliverable. */
 export interface DeliverableStatus {
-  /** The generation of the spec that this status is about. */
+  /** metadata.generation that this status was reported for. */
   readonly observedGeneration?: number
-  /** The state of the Deliverable, one entry per aspect. */
+  /** Conditions of the Deliverable. */
   readonly conditions?: readonly DeliverableStatusCondition[]
   /** The ClusterDelivery that was chosen. */
   readonly deliveryRef?: DeliverableStatusDeliveryRef
-  /** Name of the first resource that is not healthy; absent when all are. */
+  /** Name of the first resource that is not healthy; not set when all are healthy. */
   readonly unhealthyResource?: string
-  /** One entry per resource of the blueprint, in its order. */
+  /** Status of each resource, in the order of the blueprint. */
   readonly resources?: readonly DeliverableStatusResource[]
 }
 
-/** A Runnable makes a run of a ClusterRunTemplate, and another one whenever its inputs change. */
+/** A Runnable creates a run of a ClusterRunTemplate, and another one whenever its inputs change. */
 export interface Runnable {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'Runnable'
   readonly metadata: ObjectMeta
-  /** What is run. */
+  /** Desired state of the Runnable. */
   readonly spec: RunnableSpec
-  /** What became of the runs. */
+  /** Observed state of the runs. */
   readonly status?: RunnableStatus
 }
 
-/** The template of the runs. */
+/** Reference to the template of the runs. */
 export interface RunnableSpecRunTemplateRef {
   /** ClusterRunTemplate. */
   readonly kind?: string
@@ -7646,156 +7646,156 @@ export interface RunnableSpecRunTemplateRef {
   readonly name: string
 }
 
-/** Its kind. */
+/** Kind of the referenced object. */
 export interface RunnableSpecSelectorResource {
-  /** Its apiVersion. */
+  /** API version of the referenced object. */
   readonly apiVersion?: string
-  /** Its kind. */
+  /** Kind of the referenced object. */
   readonly kind?: string
 }
 
-/** An object that the template can read as `selected`; it must be exactly one. */
+/** Selector of an object that the template reads as `selected`. It must match exactly one object. */
 export interface RunnableSpecSelector {
-  /** Its kind. */
+  /** Kind of the referenced object. */
   readonly resource: RunnableSpecSelectorResource
-  /** Labels that it must have. */
+  /** Labels that the object must have. */
   readonly matchingLabels: Readonly<Record<string, string>>
 }
 
-/** How many runs are kept. */
+/** Numbers of runs to keep. */
 export interface RunnableSpecRetentionPolicy {
-  /** Failed objects that are kept, the newest. */
+  /** Number of failed objects to keep. */
   readonly maxFailedRuns: number
-  /** Successful objects that are kept, the newest. */
+  /** Number of successful objects to keep. */
   readonly maxSuccessfulRuns: number
 }
 
-/** What is run. */
+/** Desired state of the Runnable. */
 export interface RunnableSpec {
-  /** The template of the runs. */
+  /** Reference to the template of the runs. */
   readonly runTemplateRef: RunnableSpecRunTemplateRef
-  /** An object that the template can read as `selected`; it must be exactly one. */
+  /** Selector of an object that the template reads as `selected`. It must match exactly one object. */
   readonly selector?: RunnableSpecSelector
   /** Values by name; `$(runnable.spec.inputs.NAME)$` reads them. */
   readonly inputs?: Readonly<Record<string, unknown>>
-  /** The service account that makes the runs; `default` unless given. */
+  /** Service account to create runs with; defaults to `default`. */
   readonly serviceAccountName?: string
-  /** How many runs are kept. */
+  /** Numbers of runs to keep. */
   readonly retentionPolicy: RunnableSpecRetentionPolicy
 }
 
-/** One aspect of the state of the Runnable. */
+/** A condition of the Runnable. */
 export interface RunnableStatusCondition {
-  /** What is said: one of the types that the kind documents. */
+  /** Type of the condition. */
   readonly type: string
-  /** Whether it holds: True, False, or Unknown while that cannot be told. */
+  /** Status of the condition: True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** metadata.generation that the condition was set for. */
   readonly observedGeneration?: number
-  /** When the status last became another one. */
+  /** Time of the last transition from one status to another. */
   readonly lastTransitionTime: string
-  /** Why, as one word for programs. */
+  /** Reason for the last transition, in CamelCase. */
   readonly reason: string
-  /** Why, as a sentence for people. */
+  /** Details about the last transition. */
   readonly message: string
 }
 
-/** What became of the runs. */
+/** Observed state of the runs. */
 export interface RunnableStatus {
-  /** The generation of the spec that this status is about. */
+  /** metadata.generation that this status was reported for. */
   readonly observedGeneration?: number
-  /** The state of the Runnable, one entry per aspect. */
+  /** Conditions of the Runnable. */
   readonly conditions?: readonly RunnableStatusCondition[]
   /** Outputs of the newest run that succeeded. */
   readonly outputs?: Readonly<Record<string, unknown>>
 }
 
-/** A Workload is what a developer wants built and run. A ClusterSupplyChain that selects it says how. */
+/** A Workload describes an application to build and run. The ClusterSupplyChain that selects it defines how. */
 export interface Workload {
   readonly apiVersion: 'carto.run/v1alpha1'
   readonly kind: 'Workload'
   readonly metadata: ObjectMeta
-  /** What is to be built. */
+  /** Desired state of the Workload. */
   readonly spec: WorkloadSpec
-  /** What became of the Workload. */
+  /** Observed state of the Workload. */
   readonly status?: WorkloadStatus
 }
 
-/** One parameter. */
+/** A parameter. */
 export interface WorkloadSpecParam {
-  /** Its name. */
+  /** Name of the parameter. */
   readonly name: string
-  /** Its value. */
+  /** Value of the parameter. */
   readonly value: unknown
 }
 
-/** What of it. */
+/** Branch, tag or commit. */
 export interface WorkloadSpecSourceGitRef {
-  /** A branch. */
+  /** Branch. */
   readonly branch?: string
-  /** A tag. */
+  /** Tag. */
   readonly tag?: string
-  /** A commit. */
+  /** Commit. */
   readonly commit?: string
 }
 
-/** A git repository. */
+/** Git repository. */
 export interface WorkloadSpecSourceGit {
   /** URL of the repository. */
   readonly url?: string
-  /** What of it. */
+  /** Branch, tag or commit. */
   readonly ref?: WorkloadSpecSourceGitRef
 }
 
-/** Where the source is. */
+/** Location of the source code. */
 export interface WorkloadSpecSource {
-  /** A git repository. */
+  /** Git repository. */
   readonly git?: WorkloadSpecSourceGit
-  /** An OCI image that holds source. */
+  /** OCI image that contains the source code. */
   readonly image?: string
-  /** The folder within it. */
+  /** Folder within the source. */
   readonly subPath?: string
 }
 
 /** A key of a ConfigMap. */
 export interface WorkloadSpecBuildEnvItemValueFromConfigMapKeyRef {
-  /** The key. */
+  /** Key in the object. */
   readonly key: string
-  /** The ConfigMap. */
+  /** Name of the ConfigMap. */
   readonly name?: string
-  /** Whether it may be missing. */
+  /** If true, the object or its key may be missing. */
   readonly optional?: boolean
 }
 
 /** A key of a Secret. */
 export interface WorkloadSpecBuildEnvItemValueFromSecretKeyRef {
-  /** The key. */
+  /** Key in the object. */
   readonly key: string
-  /** The Secret. */
+  /** Name of the Secret. */
   readonly name?: string
-  /** Whether it may be missing. */
+  /** If true, the object or its key may be missing. */
   readonly optional?: boolean
 }
 
 /** A field of the Pod. */
 export interface WorkloadSpecBuildEnvItemValueFromFieldRef {
-  /** Version of the path. */
+  /** API version of the field path. */
   readonly apiVersion?: string
-  /** The path. */
+  /** Path of the field. */
   readonly fieldPath: string
 }
 
 /** A resource of the container. */
 export interface WorkloadSpecBuildEnvItemValueFromResourceFieldRef {
-  /** The container. */
+  /** Name of the container. */
   readonly containerName?: string
-  /** What it is divided by. */
+  /** Divisor of the value. */
   readonly divisor?: number | string
-  /** The resource. */
+  /** Name of the resource. */
   readonly resource: string
 }
 
-/** Where its value comes from. */
+/** Source of the value. */
 export interface WorkloadSpecBuildEnvItemValueFrom {
   /** A key of a ConfigMap. */
   readonly configMapKeyRef?: WorkloadSpecBuildEnvItemValueFromConfigMapKeyRef
@@ -7807,17 +7807,17 @@ export interface WorkloadSpecBuildEnvItemValueFrom {
   readonly resourceFieldRef?: WorkloadSpecBuildEnvItemValueFromResourceFieldRef
 }
 
-/** One environment variable. */
+/** An environment variable. */
 export interface WorkloadSpecBuildEnvItem {
-  /** Its name. */
+  /** Name of the variable. */
   readonly name: string
-  /** Its value. */
+  /** Value of the variable. */
   readonly value?: string
-  /** Where its value comes from. */
+  /** Source of the value. */
   readonly valueFrom?: WorkloadSpecBuildEnvItemValueFrom
 }
 
-/** How it is built. */
+/** Build configuration. */
 export interface WorkloadSpecBuild {
   /** Environment of the build. */
   readonly env?: readonly WorkloadSpecBuildEnvItem[]
@@ -7825,43 +7825,43 @@ export interface WorkloadSpecBuild {
 
 /** A key of a ConfigMap. */
 export interface WorkloadSpecEnvItemValueFromConfigMapKeyRef {
-  /** The key. */
+  /** Key in the object. */
   readonly key: string
-  /** The ConfigMap. */
+  /** Name of the ConfigMap. */
   readonly name?: string
-  /** Whether it may be missing. */
+  /** If true, the object or its key may be missing. */
   readonly optional?: boolean
 }
 
 /** A key of a Secret. */
 export interface WorkloadSpecEnvItemValueFromSecretKeyRef {
-  /** The key. */
+  /** Key in the object. */
   readonly key: string
-  /** The Secret. */
+  /** Name of the Secret. */
   readonly name?: string
-  /** Whether it may be missing. */
+  /** If true, the object or its key may be missing. */
   readonly optional?: boolean
 }
 
 /** A field of the Pod. */
 export interface WorkloadSpecEnvItemValueFromFieldRef {
-  /** Version of the path. */
+  /** API version of the field path. */
   readonly apiVersion?: string
-  /** The path. */
+  /** Path of the field. */
   readonly fieldPath: string
 }
 
 /** A resource of the container. */
 export interface WorkloadSpecEnvItemValueFromResourceFieldRef {
-  /** The container. */
+  /** Name of the container. */
   readonly containerName?: string
-  /** What it is divided by. */
+  /** Divisor of the value. */
   readonly divisor?: number | string
-  /** The resource. */
+  /** Name of the resource. */
   readonly resource: string
 }
 
-/** Where its value comes from. */
+/** Source of the value. */
 export interface WorkloadSpecEnvItemValueFrom {
   /** A key of a ConfigMap. */
   readonly configMapKeyRef?: WorkloadSpecEnvItemValueFromConfigMapKeyRef
@@ -7873,111 +7873,111 @@ export interface WorkloadSpecEnvItemValueFrom {
   readonly resourceFieldRef?: WorkloadSpecEnvItemValueFromResourceFieldRef
 }
 
-/** One environment variable. */
+/** An environment variable. */
 export interface WorkloadSpecEnvItem {
-  /** Its name. */
+  /** Name of the variable. */
   readonly name: string
-  /** Its value. */
+  /** Value of the variable. */
   readonly value?: string
-  /** Where its value comes from. */
+  /** Source of the value. */
   readonly valueFrom?: WorkloadSpecEnvItemValueFrom
 }
 
-/** One claim. */
+/** A claim. */
 export interface WorkloadSpecResourcesClaim {
-  /** Its name. */
+  /** Name of the claim. */
   readonly name: string
 }
 
-/** Resources of the running program. */
+/** Compute resources of the running container. */
 export interface WorkloadSpecResources {
-  /** Claims of the pod that it uses. */
+  /** Claims of the Pod that the container uses. */
   readonly claims?: readonly WorkloadSpecResourcesClaim[]
-  /** At most so much. */
+  /** Maximum amount of compute resources. */
   readonly limits?: Readonly<Record<string, number | string>>
-  /** At least so much. */
+  /** Minimum amount of compute resources. */
   readonly requests?: Readonly<Record<string, number | string>>
 }
 
-/** The service. */
+/** Reference to the service. */
 export interface WorkloadSpecServiceClaimRef {
-  /** Its apiVersion. */
+  /** API version of the service. */
   readonly apiVersion: string
-  /** Its kind. */
+  /** Kind of the service. */
   readonly kind: string
-  /** Its name. */
+  /** Name of the service. */
   readonly name: string
 }
 
-/** One service. */
+/** A service claim. */
 export interface WorkloadSpecServiceClaim {
   /** Name of the claim. */
   readonly name: string
-  /** The service. */
+  /** Reference to the service. */
   readonly ref?: WorkloadSpecServiceClaimRef
 }
 
-/** What is to be built. */
+/** Desired state of the Workload. */
 export interface WorkloadSpec {
-  /** Values for the parameters of templates. */
+  /** Values of template parameters. */
   readonly params?: readonly WorkloadSpecParam[]
-  /** Where the source is. */
+  /** Location of the source code. */
   readonly source?: WorkloadSpecSource
-  /** How it is built. */
+  /** Build configuration. */
   readonly build?: WorkloadSpecBuild
-  /** Environment of the running program. */
+  /** Environment of the running container. */
   readonly env?: readonly WorkloadSpecEnvItem[]
-  /** A prebuilt image, in place of a source. */
+  /** Prebuilt image to use in place of source code. */
   readonly image?: string
-  /** Resources of the running program. */
+  /** Compute resources of the running container. */
   readonly resources?: WorkloadSpecResources
-  /** The service account that stamps objects; its rights are all that the supply chain has. */
+  /** Service account to stamp objects with. The supply chain has its rights and no others. */
   readonly serviceAccountName?: string
-  /** Services that it is bound to. */
+  /** Services to bind the Workload to. */
   readonly serviceClaims?: readonly WorkloadSpecServiceClaim[]
 }
 
-/** One aspect of the state of the Workload. */
+/** A condition of the Workload. */
 export interface WorkloadStatusCondition {
-  /** What is said: one of the types that the kind documents. */
+  /** Type of the condition. */
   readonly type: string
-  /** Whether it holds: True, False, or Unknown while that cannot be told. */
+  /** Status of the condition: True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** metadata.generation that the condition was set for. */
   readonly observedGeneration?: number
-  /** When the status last became another one. */
+  /** Time of the last transition from one status to another. */
   readonly lastTransitionTime: string
-  /** Why, as one word for programs. */
+  /** Reason for the last transition, in CamelCase. */
   readonly reason: string
-  /** Why, as a sentence for people. */
+  /** Details about the last transition. */
   readonly message: string
 }
 
 /** The ClusterSupplyChain that was chosen. */
 export interface WorkloadStatusSupplyChainRef {
-  /** apiVersion of the object. */
+  /** API version of the object. */
   readonly apiVersion?: string
   /** Kind of the object. */
   readonly kind?: string
-  /** Namespace of the object, if it has one. */
+  /** Namespace of the object; not set for cluster-scoped objects. */
   readonly namespace?: string
   /** Name of the object. */
   readonly name?: string
 }
 
-/** The object that was stamped. */
+/** The stamped object. */
 export interface WorkloadStatusResourceStampedRef {
-  /** apiVersion of the object. */
+  /** API version of the object. */
   readonly apiVersion?: string
   /** Kind of the object. */
   readonly kind?: string
-  /** Namespace of the object, if it has one. */
+  /** Namespace of the object; not set for cluster-scoped objects. */
   readonly namespace?: string
   /** Name of the object. */
   readonly name?: string
-  /** Its resource, `plural.group`. */
+  /** Resource of the object, `plural.group`. */
   readonly resource?: string
-  /** Its uid. */
+  /** UID of the object. */
   readonly uid?: string
   /** Not used. */
   readonly fieldPath?: string
@@ -7985,13 +7985,13 @@ export interface WorkloadStatusResourceStampedRef {
   readonly resourceVersion?: string
 }
 
-/** The template that it was stamped from. */
+/** Template of the stamped object. */
 export interface WorkloadStatusResourceTemplateRef {
-  /** apiVersion of the object. */
+  /** API version of the object. */
   readonly apiVersion?: string
   /** Kind of the object. */
   readonly kind?: string
-  /** Namespace of the object, if it has one. */
+  /** Namespace of the object; not set for cluster-scoped objects. */
   readonly namespace?: string
   /** Name of the object. */
   readonly name?: string
@@ -8003,66 +8003,66 @@ export interface WorkloadStatusResourceTemplateRef {
   readonly resourceVersion?: string
 }
 
-/** One input. */
+/** An input. */
 export interface WorkloadStatusResourceInput {
-  /** Name of the resource that provides it. */
+  /** Name of the resource that provides the input. */
   readonly name: string
 }
 
-/** One output. */
+/** An output. */
 export interface WorkloadStatusResourceOutput {
-  /** url, revision, image or config. */
+  /** Name of the output: url, revision, image or config. */
   readonly name: string
-  /** The value as YAML, its first 1024 bytes. */
+  /** First 1024 bytes of the value as YAML. */
   readonly preview: string
-  /** SHA-256 of the value as YAML. */
+  /** SHA-256 digest of the value as YAML. */
   readonly digest: string
-  /** When the value last became another one. */
+  /** Time of the last change of the value. */
   readonly lastTransitionTime: string
 }
 
-/** One aspect of the state of the resource. */
+/** A condition of the resource. */
 export interface WorkloadStatusResourceCondition {
-  /** What is said: one of the types that the kind documents. */
+  /** Type of the condition. */
   readonly type: string
-  /** Whether it holds: True, False, or Unknown while that cannot be told. */
+  /** Status of the condition: True, False or Unknown. */
   readonly status: 'True' | 'False' | 'Unknown'
-  /** The generation of the spec that was looked at. */
+  /** metadata.generation that the condition was set for. */
   readonly observedGeneration?: number
-  /** When the status last became another one. */
+  /** Time of the last transition from one status to another. */
   readonly lastTransitionTime: string
-  /** Why, as one word for programs. */
+  /** Reason for the last transition, in CamelCase. */
   readonly reason: string
-  /** Why, as a sentence for people. */
+  /** Details about the last transition. */
   readonly message: string
 }
 
-/** What became of one resource. */
+/** Status of one resource. */
 export interface WorkloadStatusResource {
   /** Name of the resource in the blueprint. */
   readonly name: string
-  /** The object that was stamped. */
+  /** The stamped object. */
   readonly stampedRef?: WorkloadStatusResourceStampedRef
-  /** The template that it was stamped from. */
+  /** Template of the stamped object. */
   readonly templateRef?: WorkloadStatusResourceTemplateRef
-  /** Resources whose outputs it takes. */
+  /** Resources that provide the inputs. */
   readonly inputs?: readonly WorkloadStatusResourceInput[]
-  /** What was read from the object. */
+  /** Outputs that were read from the stamped object. */
   readonly outputs?: readonly WorkloadStatusResourceOutput[]
-  /** The state of the resource, one entry per aspect. */
+  /** Conditions of the resource. */
   readonly conditions?: readonly WorkloadStatusResourceCondition[]
 }
 
-/** What became of the Workload. */
+/** Observed state of the Workload. */
 export interface WorkloadStatus {
-  /** The generation of the spec that this status is about. */
+  /** metadata.generation that this status was reported for. */
   readonly observedGeneration?: number
-  /** The state of the Workload, one entry per aspect. */
+  /** Conditions of the Workload. */
   readonly conditions?: readonly WorkloadStatusCondition[]
   /** The ClusterSupplyChain that was chosen. */
   readonly supplyChainRef?: WorkloadStatusSupplyChainRef
-  /** Name of the first resource that is not healthy; absent when all are. */
+  /** Name of the first resource that is not healthy; not set when all are healthy. */
   readonly unhealthyResource?: string
-  /** One entry per resource of the blueprint, in its order. */
+  /** Status of each resource, in the order of the blueprint. */
   readonly resources?: readonly WorkloadStatusResource[]
 }

@@ -1,4 +1,5 @@
-// Checks that many kinds share (apimachinery's and pkg/apis' validation helpers, v1.35): each returns what is wrong with one field.
+// Validation shared by many kinds (apimachinery's and pkg/apis' validation helpers, v1.35): each check returns the
+// errors of one field.
 import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
 import {
   dns1123Label,
@@ -14,34 +15,37 @@ import {
 } from '@fairlead/kube'
 import { has, mapAt, objectsAt, stringAt, stringsAt } from './fields.ts'
 
-/** Messages of a name check turned into errors of a field. */
+/** Converts the messages of a name check to errors of a field. */
 export function invalidWith(field: string, value: JsonValue, messages: readonly string[]): FieldError[] {
   return messages.map((message) => fieldErrors.invalid(field, value, message))
 }
 
-/** A number that may not be negative; absence is fine. */
+/** Checks that a number is not negative; it may be absent. */
 export function nonNegative(field: string, value: number | undefined): FieldError[] {
   return value !== undefined && value < 0
     ? [fieldErrors.invalid(field, value, 'must be greater than or equal to 0')]
     : []
 }
 
-/** A number above zero; absence is fine. */
+/** Checks that a number is positive; it may be absent. */
 export function positive(field: string, value: number | undefined): FieldError[] {
   return value !== undefined && value <= 0 ? [fieldErrors.invalid(field, value, 'must be greater than 0')] : []
 }
 
-/** A port number, 1-65535. */
+/** Checks a port number, 1-65535. */
 export function portNumber(field: string, value: number): FieldError[] {
   return value < 1 || value > 65535 ? [fieldErrors.invalid(field, value, 'must be between 1 and 65535, inclusive')] : []
 }
 
-/** A port by number or by IANA service name. */
+/** Checks a port: a number or an IANA service name. */
 export function portNumberOrName(field: string, value: JsonValue): FieldError[] {
   return typeof value === 'string' ? invalidWith(field, value, portName(value)) : portNumber(field, Number(value))
 }
 
-/** One of some values, which messages list in the order given; `missing` says that absence is an error of its own. */
+/**
+ * Checks that a value is one of `choices`, which messages list in the given order; `missing` selects the error of an
+ * absent value.
+ */
 export function oneOf(
   field: string,
   value: string,
@@ -52,7 +56,10 @@ export function oneOf(
   return choices.includes(value) ? [] : [fieldErrors.notSupported(field, value, choices)]
 }
 
-/** A field that must keep its value. Objects show their fields in the order of their type, as Go's structs do. */
+/**
+ * Checks that a field is unchanged. Messages show objects with their fields in the order of their type, as Go's
+ * structs.
+ */
 export function immutable(field: string, value: JsonValue | undefined, old: JsonValue | undefined): FieldError[] {
   if (jsonEqual(value ?? null, old ?? null)) return []
   return [
@@ -62,23 +69,23 @@ export function immutable(field: string, value: JsonValue | undefined, old: Json
   ]
 }
 
-/** An invalid value that is a struct in Go: messages show its fields in the order given, not sorted as those of maps. */
+/** Creates the error of an invalid struct: messages show its fields in the given order, not sorted as those of maps. */
 export function invalidStruct(field: string, value: JsonObject, detail: string): FieldError {
   return { type: 'FieldValueInvalid', field, detail: `${stringifyJson(value)}: ${detail}` }
 }
 
-/** An unsupported value that is a struct in Go. */
+/** Creates the error of an unsupported struct. */
 export function unsupportedStruct(field: string, value: JsonObject, choices: readonly string[]): FieldError {
   const { detail } = fieldErrors.notSupported(field, '', choices)
   return { type: 'FieldValueNotSupported', field, detail: `${stringifyJson(value)}: ${detail}` }
 }
 
-/** A duplicate that is a struct in Go. */
+/** Creates the error of a duplicate struct. */
 export function duplicateStruct(field: string, value: JsonObject): FieldError {
   return { type: 'FieldValueDuplicate', field, detail: stringifyJson(value) }
 }
 
-/** Labels of a template or a selector. */
+/** Validates the labels of a template or a selector. */
 export function labelErrors(field: string, labels: Readonly<Record<string, string>>): FieldError[] {
   return Object.entries(labels).flatMap(([key, value]) => [
     ...invalidWith(field, key, qualifiedName(key)),
@@ -88,7 +95,7 @@ export function labelErrors(field: string, labels: Readonly<Record<string, strin
 
 const selectorOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist']
 
-/** A LabelSelector as clients give it; `allowsLabelValues`: values that no label can have are tolerated. */
+/** Validates a LabelSelector; `allowsLabelValues` tolerates values that are not valid label values. */
 export function labelSelectorErrors(field: string, selector: JsonObject, allowsLabelValues = false): FieldError[] {
   const labels = Object.entries(mapAt(selector, 'matchLabels')).flatMap(([key, value]) => [
     ...invalidWith(fieldPath(field, 'matchLabels'), key, qualifiedName(key)),
@@ -125,22 +132,22 @@ export function labelSelectorErrors(field: string, selector: JsonObject, allowsL
   return [...labels, ...expressions]
 }
 
-/** A selector that selects everything: no labels and no expressions. */
+/** Reports whether a selector selects everything: no labels and no expressions. */
 export function isEmptySelector(selector: JsonObject): boolean {
   return Object.keys(mapAt(selector, 'matchLabels')).length === 0 && !has(selector, 'matchExpressions')
 }
 
-/** A text that must be a DNS label. */
+/** Checks that a string is a DNS label. */
 export function labelName(field: string, value: string): FieldError[] {
   return invalidWith(field, value, dns1123Label(value))
 }
 
-/** A text that must be a DNS subdomain. */
+/** Checks that a string is a DNS subdomain. */
 export function subdomainName(field: string, value: string): FieldError[] {
   return invalidWith(field, value, dns1123Subdomain(value))
 }
 
-/** A whole number or a percentage of 0-100 %. */
+/** Checks an integer or a percentage of 0-100 %. */
 export function countOrPercent(field: string, value: JsonValue | undefined): FieldError[] {
   if (value === undefined || value === null) return []
   if (typeof value !== 'string') return nonNegative(field, Number(value))
@@ -156,7 +163,7 @@ export function countOrPercent(field: string, value: JsonValue | undefined): Fie
   return Number(percent[1]) > 100 ? [fieldErrors.invalid(field, value, 'must not be greater than 100%')] : []
 }
 
-/** Zero as a count or as a percentage. */
+/** Reports whether a value is zero as an integer or as a percentage. */
 export function isZeroCount(value: JsonValue | undefined): boolean {
   return value === 0 || (typeof value === 'string' && /^0+%$/.test(value))
 }

@@ -1,9 +1,9 @@
-// Classes that stand in where an object names none (StorageClass, IngressClass).
+// Default classes of objects without a class (StorageClass, IngressClass).
 import type { KubeObject } from '@fairlead/kube'
 import type { WriteContext } from './definition/strategy.ts'
 import { mapAt } from './fields.ts'
 
-/** Every class that one of the annotations marks as default. */
+/** Returns the classes that one of the annotations marks as default. */
 export function defaultClasses(
   context: WriteContext,
   resource: string,
@@ -14,7 +14,9 @@ export function defaultClasses(
   )
 }
 
-/** The name of the newest default class, by name where several are as new; undefined when there is none. */
+/**
+ * Returns the name of the newest default class, the first by name among equally new ones; undefined when there is none.
+ */
 export function defaultClass(
   context: WriteContext,
   resource: string,

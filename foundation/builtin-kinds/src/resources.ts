@@ -1,4 +1,4 @@
-// All built-in resources as the registry wants them: the generated tables joined with strategies, printers and selectable fields.
+// The definitions of all built-in resources: the generated tables with strategies, printers and selectable fields.
 import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { ResourceDefinition, VersionDefinition } from './definition/resource-definition.ts'
 import { convertEvent } from './core/event.ts'
@@ -13,7 +13,7 @@ import type { ResourceRow } from './tables/builtin-tables.ts'
 import { builtinSchema, resourceRows, schemaName } from './tables/builtin-tables.ts'
 import { typedForm } from './go-types/typed-form.ts'
 
-/** What kube-apiserver v1.35 says about kinds on their way out. */
+/** The deprecation warnings of kube-apiserver v1.35. */
 const deprecations: Readonly<Record<string, Pick<VersionDefinition, 'deprecated' | 'deprecationWarning'>>> = {
   'v1/ComponentStatus': { deprecated: true, deprecationWarning: 'v1 ComponentStatus is deprecated in v1.19+' },
   'v1/Endpoints': {
@@ -24,7 +24,7 @@ const deprecations: Readonly<Record<string, Pick<VersionDefinition, 'deprecated'
 
 let definitions: readonly ResourceDefinition[] | undefined
 
-/** Every built-in resource, groups and versions in discovery's order. The same list on every call. */
+/** Returns every built-in resource, groups and versions in discovery's order. The same list on every call. */
 export function builtinResources(): readonly ResourceDefinition[] {
   definitions ??= buildDefinitions()
   return definitions
@@ -96,7 +96,7 @@ function versionDefinition(group: string, version: string, row: ResourceRow): Ve
   }
 }
 
-/** Kinds whose versions differ in more than apiVersion. */
+/** Returns the conversion of kinds whose versions differ in more than apiVersion. */
 function conversionOf(group: string, kind: string): Pick<ResourceDefinition, 'convert'> {
   if (kind === 'Event')
     return { convert: (objects, apiVersion) => objects.map((object) => convertEvent(object, apiVersion)) }
@@ -105,7 +105,7 @@ function conversionOf(group: string, kind: string): Pick<ResourceDefinition, 'co
   return {}
 }
 
-/** Kinds with a type decode by it; free-form ones have none. */
+/** Returns the decoder of a kind with a Go type; free-form kinds have none. */
 function decoderOf(apiVersion: string, kind: string): Pick<VersionDefinition, 'decode'> {
   if (schemaName(apiVersion, kind) === undefined) return {}
   return {

@@ -1,4 +1,5 @@
-// Fields that field selectors may name beyond metadata.name and metadata.namespace (strategy.go and conversion.go of each kind, v1.35).
+// Fields supported by field selectors beyond metadata.name and metadata.namespace (strategy.go and conversion.go of
+// each kind, v1.35).
 import type { KubeObject } from '@fairlead/kube'
 
 type Fields = Readonly<Record<string, (object: KubeObject) => string>>
@@ -53,7 +54,7 @@ const fields: Readonly<Record<string, Fields>> = {
   'certificates.k8s.io/CertificateSigningRequest': paths('spec.signerName'),
 }
 
-/** The selectable fields of a built-in kind. */
+/** Returns the selectable fields of a built-in kind. */
 export function selectableFieldsOf(group: string, kind: string): Fields {
   return fields[`${group}/${kind}`] ?? {}
 }
@@ -67,13 +68,13 @@ function path(name: string): (object: KubeObject) => string {
   return (object) => text(object, steps)
 }
 
-/** Booleans that read `false` when absent. */
+/** Returns the getter of a boolean, `false` when absent. */
 function flags(name: string): Fields {
   const read = path(name)
   return { [name]: (object) => read(object) || 'false' }
 }
 
-/** Numbers that read `0` when absent. */
+/** Returns the getter of a number, `0` when absent. */
 function counts(name: string, steps: readonly string[] = name.split('.')): Fields {
   return { [name]: (object) => text(object, steps) || '0' }
 }

@@ -1,4 +1,4 @@
-// Which strategy a built-in kind has, and what is common to all of them.
+// The strategies of the built-in kinds, and the behavior that they share.
 import type { DefinitionRules } from '@fairlead/kube'
 import { messageOfKind } from './go-types/message-type.ts'
 import type { Draft, Strategy } from './definition/strategy.ts'
@@ -19,7 +19,8 @@ import {
 } from './cluster/control-plane.ts'
 import { definitionStrategy } from './cluster/custom-resource-definition.ts'
 import { certificateRequestStrategy } from './cluster/certificate-request.ts'
-import { apiServiceStrategy, flowSchemaStrategy, priorityLevelStrategy } from './cluster/definitions.ts'
+import { apiServiceStrategy } from './cluster/api-service.ts'
+import { flowSchemaStrategy, priorityLevelStrategy } from './cluster/flow-control.ts'
 import { coreEventStrategy, newEventStrategy } from './core/event.ts'
 import { namespaceStrategy } from './core/namespace.ts'
 import { configMapStrategy, secretStrategy } from './core/secret.ts'
@@ -38,7 +39,7 @@ import {
   volumeStrategy,
 } from './storage/volumes.ts'
 import type { ResourceRow } from './tables/builtin-tables.ts'
-import { settle, zeroStatus } from './go-types/typed-form.ts'
+import { normalizeForStorage, zeroStatus } from './go-types/typed-form.ts'
 import { deploymentStrategy, replicaSetStrategy, replicationControllerStrategy } from './workloads/deployment.ts'
 import { cronJobStrategy, jobStrategy } from './workloads/job.ts'
 import { controllerRevisionStrategy, daemonSetStrategy, statefulSetStrategy } from './workloads/stateful-set.ts'
@@ -94,21 +95,21 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'storage.k8s.io/VolumeAttributesClass': attributesClassStrategy,
 }
 
-/** The behaviour of a kind: what is common to all built-in kinds, and what it adds. */
+/** Returns the strategy of a kind: the behavior shared by all built-in kinds, and its own. */
 export function strategyOf(group: string, apiVersion: string, row: ResourceRow, rules?: DefinitionRules): Strategy {
   const own =
     row.kind === 'CustomResourceDefinition' ? definitionStrategy(rules) : (strategies[`${group}/${row.kind}`] ?? {})
   const hasStatus = own.hasStatus ?? row.subresources?.some(({ name }) => name === 'status') ?? false
   const finish = (object: Draft): void => {
     const type = messageOfKind(apiVersion, row.kind)
-    if (type !== undefined) settle(type, object)
+    if (type !== undefined) normalizeForStorage(type, object)
   }
   return {
     allowUnconditionalUpdate: true,
     defaultPropagation: 'Background',
     ...own,
     hasStatus,
-    // What a client says about the status of a new object does not count: it begins at zero, or as the kind's own preparation says.
+    // The status in the body of a create is ignored: it starts at zero, or as the kind's own preparation sets it.
     prepareForCreate(object, context) {
       if (hasStatus) resetStatus(object, apiVersion, row.kind)
       own.prepareForCreate?.(object, context)

@@ -1,16 +1,16 @@
-// Roles, bindings and service accounts. Who may write which rules (escalation) is the authorizer's business.
+// Roles, bindings and service accounts. The prevention of privilege escalation is in the admission plugins.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, jsonEqual, pathSegmentName } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { invalidStruct, invalidWith, labelSelectorErrors, subdomainName } from '../checks.ts'
-import { draftAt, draftsAt, fillText, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { draftAt, draftsAt, fillStrings, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
 const rbacGroup = 'rbac.authorization.k8s.io'
 
-/** Names in RBAC only have to fit into a path. */
+/** Names in RBAC must be valid path segments. */
 const validateName = (name: string): readonly string[] => pathSegmentName(name)
 
-/** Behaviour of Roles. */
+/** The strategy of Roles. */
 export const roleStrategy: Strategy = {
   validateName,
   allowCreateOnUpdate: true,
@@ -18,7 +18,7 @@ export const roleStrategy: Strategy = {
   validateUpdate: (object) => rulesErrors(object, true),
 }
 
-/** Behaviour of ClusterRoles. */
+/** The strategy of ClusterRoles. */
 export const clusterRoleStrategy: Strategy = {
   validateName,
   allowCreateOnUpdate: true,
@@ -26,14 +26,14 @@ export const clusterRoleStrategy: Strategy = {
   validateUpdate: clusterRoleErrors,
 }
 
-/** Behaviour of RoleBindings and ClusterRoleBindings: what they bind never changes. */
+/** The strategy of RoleBindings and ClusterRoleBindings: roleRef is immutable. */
 export const bindingStrategy: Strategy = {
   validateName,
   allowCreateOnUpdate: true,
   applyDefaults(object) {
-    fillText(draftAt(object, 'roleRef'), { apiGroup: rbacGroup })
+    fillStrings(draftAt(object, 'roleRef'), { apiGroup: rbacGroup })
     for (const subject of draftsAt(object, 'subjects')) {
-      if (subject['kind'] === 'User' || subject['kind'] === 'Group') fillText(subject, { apiGroup: rbacGroup })
+      if (subject['kind'] === 'User' || subject['kind'] === 'Group') fillStrings(subject, { apiGroup: rbacGroup })
     }
   },
   validate: bindingErrors,
@@ -46,7 +46,7 @@ export const bindingStrategy: Strategy = {
   },
 }
 
-/** Behaviour of ServiceAccounts. */
+/** The strategy of ServiceAccounts. */
 export const serviceAccountStrategy: Strategy = {
   returnsDeletedObject: true,
   allowCreateOnUpdate: false,

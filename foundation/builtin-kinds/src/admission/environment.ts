@@ -1,5 +1,6 @@
-// The CEL environment of admission: the types of the variables that expressions of policies and webhooks may use (apiserver's
-// pkg/admission/plugin/cel and pkg/admission/plugin/policy/validating). Validation compiles in it, the admission plugins run in it.
+// The CEL environment of admission: the types of the variables that expressions of policies and webhooks may use
+// (apiserver's pkg/admission/plugin/cel and pkg/admission/plugin/policy/validating). Validation compiles in it, the
+// admission plugins run in it.
 import { authorizerType, listOf, mapOf, objectOf, types } from '@fairlead/kube/cel'
 import type { CelType } from '@fairlead/kube/cel'
 import { Expression } from './expression.ts'
@@ -7,8 +8,8 @@ import { Expression } from './expression.ts'
 /** Types by variable. */
 export type Declarations = Readonly<Record<string, CelType>>
 
-function fields(name: string, members: Declarations): CelType {
-  return objectOf(`kubernetes.${name}`, new Map(Object.entries(members)))
+function fields(name: string, declarations: Declarations): CelType {
+  return objectOf(`kubernetes.${name}`, new Map(Object.entries(declarations)))
 }
 
 const { string, bool, dyn, int, timestamp } = types
@@ -56,7 +57,7 @@ export const namespaceType: CelType = fields('Namespace', {
   status: fields('NamespaceStatus', { phase: string }),
 })
 
-/** What every expression of admission knows; the objects have no declared form. */
+/** The variables of every expression of admission; the objects are dynamic. */
 export const requestDeclarations: Declarations = {
   object: dyn,
   oldObject: dyn,
@@ -64,27 +65,27 @@ export const requestDeclarations: Declarations = {
   namespaceObject: namespaceType,
 }
 
-/** The `authorizer`, for expressions that decide. */
+/** The variable `authorizer`, for expressions of rules and conditions. */
 export const authorizerDeclaration: Declarations = { authorizer: authorizerType }
 
-/** A variable of a policy, compiled. */
+/** A compiled variable of a policy. */
 export interface CompiledVariable {
   readonly name: string
   readonly expression: Expression
 }
 
-/** The part of a policy that decides whether its expressions see `params`. */
+/** The part of a policy that declares `params`. */
 export interface PolicyParams {
   readonly spec?: { readonly paramKind?: unknown }
 }
 
-/** The types that `variables` has; each expression sees those before it. */
+/** The declarations of `variables`; each expression can use those before it. */
 export interface VariableScope {
   readonly variables: readonly CompiledVariable[]
   readonly declarations: Declarations
 }
 
-/** Compiles `spec.variables`; those that do not compile have no known type. */
+/** Compiles `spec.variables`; those that do not compile are dynamic. */
 export function compileVariables(
   variables: readonly { readonly name?: string; readonly expression?: string }[],
   declarations: Declarations,
@@ -100,7 +101,7 @@ export function compileVariables(
   return { variables: compiled, declarations: scope }
 }
 
-/** What expressions of a policy know before its variables. */
+/** Returns the declarations of a policy without its variables. */
 export function policyDeclarations({ spec }: PolicyParams): Declarations {
   return { ...requestDeclarations, ...(spec?.paramKind === undefined ? {} : { params: types.dyn }) }
 }

@@ -1,17 +1,17 @@
-// An expression of a policy or webhook, compiled once. An expression that does not compile always fails: it was stored before anyone
-// looked, or by a server of another version.
+// An expression of a policy or webhook, compiled once. An expression that does not compile always fails: it was stored
+// before it was validated, or by a server of another version.
 import { CelCompileError, compile, typeString } from '@fairlead/kube/cel'
 import type { CelProgram, CelType } from '@fairlead/kube/cel'
 import type { Declarations } from './environment.ts'
 
-/** Compiles; the error text of admission when that fails. */
+/** A compiled expression, or the error message of its compilation. */
 export class Expression {
   readonly text: string
   readonly program: CelProgram | undefined
-  /** Why it cannot be run: `compilation failed: …`, `must evaluate to bool …`. */
+  /** The reason why it cannot run: `compilation failed: …`, `must evaluate to bool …`. */
   readonly problem: string | undefined
 
-  /** `results` are the types that it may come to; any when left out. */
+  /** `results` are the allowed result types; any by default. */
   constructor(text: string, declarations: Declarations, results?: readonly CelType[]) {
     this.text = text
     try {

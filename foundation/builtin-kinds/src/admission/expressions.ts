@@ -1,4 +1,4 @@
-// The expressions of policies and webhooks, when they are written: each has to compile in the environment in which it will run.
+// Validation of the expressions of policies and webhooks: each must compile in the environment in which it runs.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { types } from '@fairlead/kube/cel'
@@ -20,7 +20,7 @@ const reserved: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Errors of `matchConditions` of a webhook. */
+/** Validates `matchConditions` of a webhook. */
 export function conditionErrors(path: string, webhook: JsonObject): FieldError[] {
   return conditionsErrors(path, objectsAt(webhook, 'matchConditions'), {
     ...requestDeclarations,
@@ -30,17 +30,20 @@ export function conditionErrors(path: string, webhook: JsonObject): FieldError[]
 
 const atLeastOne = 'validations or auditAnnotations must contain at least one item'
 
-/** Errors of all expressions of a policy, in the order of its fields. Conditions that an update leaves alone are not judged anew. */
+/**
+ * Validates all expressions of a policy, in the order of its fields. Unchanged conditions of an update are not
+ * validated again.
+ */
 export function policyExpressionErrors(policy: KubeObject, spec: JsonObject, sameConditions: boolean): FieldError[] {
   const plain = policyDeclarations(policy as PolicyParams)
-  const deciding = { ...plain, ...authorizerDeclaration }
+  const ruleDeclarations = { ...plain, ...authorizerDeclaration }
   const [validations, annotations] = [objectsAt(spec, 'validations'), objectsAt(spec, 'auditAnnotations')]
-  const { declarations } = compileVariables(objectsAt(spec, 'variables'), deciding)
-  const { authorizer: _authorizer, ...telling } = declarations
+  const { declarations } = compileVariables(objectsAt(spec, 'variables'), ruleDeclarations)
+  const { authorizer: _authorizer, ...messageDeclarations } = declarations
   const errors = sameConditions
     ? []
-    : conditionsErrors('spec.matchConditions', objectsAt(spec, 'matchConditions'), deciding)
-  errors.push(...variablesErrors(objectsAt(spec, 'variables'), deciding))
+    : conditionsErrors('spec.matchConditions', objectsAt(spec, 'matchConditions'), ruleDeclarations)
+  errors.push(...variablesErrors(objectsAt(spec, 'variables'), ruleDeclarations))
   if (validations.length === 0 && annotations.length === 0) {
     const fields = ['spec.validations', 'spec.auditAnnotations']
     return [...errors, ...fields.map((field) => fieldErrors.required(field, atLeastOne))]
@@ -48,7 +51,7 @@ export function policyExpressionErrors(policy: KubeObject, spec: JsonObject, sam
   return [
     ...errors,
     ...validations.flatMap((validation, index) =>
-      validationErrors(fieldPath('spec.validations', index), validation, declarations, telling),
+      validationErrors(fieldPath('spec.validations', index), validation, declarations, messageDeclarations),
     ),
     ...annotationsErrors(policy.metadata.name ?? '', annotations, declarations),
   ]
@@ -91,19 +94,21 @@ function variablesErrors(variables: readonly JsonObject[], declarations: Declara
 function validationErrors(
   path: string,
   validation: JsonObject,
-  deciding: Declarations,
-  telling: Declarations,
+  ruleDeclarations: Declarations,
+  messageDeclarations: Declarations,
 ): FieldError[] {
   const errors: FieldError[] = []
   const expression = stringAt(validation, 'expression')
   const message = stringAt(validation, 'message')
   const messageExpression = stringAt(validation, 'messageExpression')
   if (expression.trim() === '') errors.push(fieldErrors.required(`${path}.expression`, 'expression is not specified'))
-  else errors.push(...expressionErrors(`${path}.expression`, expression, deciding, [types.bool]))
+  else errors.push(...expressionErrors(`${path}.expression`, expression, ruleDeclarations, [types.bool]))
   if (messageExpression !== '' && messageExpression.trim() === '') {
     errors.push(fieldErrors.invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified'))
   } else if (messageExpression !== '') {
-    errors.push(...expressionErrors(`${path}.messageExpression`, messageExpression, telling, [types.string]))
+    errors.push(
+      ...expressionErrors(`${path}.messageExpression`, messageExpression, messageDeclarations, [types.string]),
+    )
   }
   if (message !== '' && message.trim() === '')
     errors.push(fieldErrors.invalid(`${path}.message`, message, 'must be non-empty if specified'))

@@ -1,4 +1,4 @@
-// Webhook configurations and ValidatingAdmissionPolicies; their expressions have a file of their own.
+// Webhook configurations and ValidatingAdmissionPolicies; their expressions are in expressions.ts.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject, WebhookService } from '@fairlead/kube'
 import {
   dns1035Label,
@@ -26,13 +26,13 @@ import {
 } from '../fields.ts'
 import { conditionErrors, policyExpressionErrors } from './expressions.ts'
 
-/** Behaviour of MutatingWebhookConfigurations. */
+/** The strategy of MutatingWebhookConfigurations. */
 export const mutatingWebhooksStrategy: Strategy = webhooksStrategy(true)
 
-/** Behaviour of ValidatingWebhookConfigurations. */
+/** The strategy of ValidatingWebhookConfigurations. */
 export const validatingWebhooksStrategy: Strategy = webhooksStrategy(false)
 
-/** Behaviour of ValidatingAdmissionPolicies. */
+/** The strategy of ValidatingAdmissionPolicies. */
 export const admissionPolicyStrategy: Strategy = {
   hasStatus: true,
   tracksGeneration: true,
@@ -47,7 +47,7 @@ export const admissionPolicyStrategy: Strategy = {
   validateUpdate: policyErrors,
 }
 
-/** Behaviour of ValidatingAdmissionPolicyBindings. */
+/** The strategy of ValidatingAdmissionPolicyBindings. */
 export const admissionBindingStrategy: Strategy = {
   tracksGeneration: true,
   allowUnconditionalUpdate: false,
@@ -90,7 +90,7 @@ function defaultMatchResources(resources: MutableJsonObject): void {
     for (const rule of draftsAt(resources, list)) fill(rule, { scope: '*' })
 }
 
-/** What an update may keep because the configuration had it before. */
+/** Invalid values that an update may keep because the configuration had them before. */
 interface Leniency {
   readonly conditions: boolean
   readonly sideEffects: boolean
@@ -221,7 +221,7 @@ function ruleErrors(path: string, rule: JsonObject): FieldError[] {
     : errors
 }
 
-/** A list that must not be empty, and in which `*` stands alone. */
+/** Checks a list that must not be empty, and in which `*` must be the only item. */
 function listErrors(path: string, rule: JsonObject, field: string, things: string): FieldError[] {
   const values = stringsAt(rule, field)
   if (values.length === 0) return [fieldErrors.required(`${path}.${field}`)]
@@ -243,7 +243,7 @@ function resourcesErrors(path: string, resources: readonly string[]): FieldError
     }
     const slash = text.indexOf('/')
     if (slash < 0) {
-      // As in Kubernetes, the last of them decides.
+      // As in Kubernetes, the last one decides.
       hasPlainResource = text !== '*'
       continue
     }

@@ -1,11 +1,11 @@
-// CertificateSigningRequests: the request itself never changes, approval and certificate come through subresources.
+// CertificateSigningRequests: spec is immutable, approval and certificate are written through subresources.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, goQuote, jsonEqual } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { invalidWith, oneOf } from '../checks.ts'
 import { draftAt, draftsAt, ensureAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
-/** Behaviour of CertificateSigningRequests. */
+/** The strategy of CertificateSigningRequests. */
 export const certificateRequestStrategy: Strategy = {
   hasStatus: true,
   resetFields: {

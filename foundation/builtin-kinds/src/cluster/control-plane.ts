@@ -8,7 +8,7 @@ import {
   draftsAt,
   ensureAt,
   fill,
-  fillText,
+  fillStrings,
   has,
   mapAt,
   numberAt,
@@ -19,9 +19,12 @@ import {
 } from '../fields.ts'
 import { invalidInternal } from '../go-types/internal-form.ts'
 import { isCidr } from '../networking/cidr.ts'
-import { limitRangeErrors, quotaAmountErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
+import { limitRangeErrors, quotaQuantityErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
 
-/** Behaviour of Leases. Coordinated leader election is off by default in Kubernetes: its fields are taken and dropped. */
+/**
+ * The strategy of Leases. Coordinated leader election is off by default in Kubernetes: its fields are accepted and
+ * dropped.
+ */
 export const leaseStrategy: Strategy = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
@@ -31,17 +34,17 @@ export const leaseStrategy: Strategy = {
   validateUpdate: leaseErrors,
 }
 
-/** Behaviour of Nodes. Capacity that is not given is none. */
+/** The strategy of Nodes. Missing capacity is zero. */
 export const nodeStrategy: Strategy = {
   hasStatus: true,
   applyDefaults(object) {
-    joinRanges(ensureAt(object, 'spec'))
+    syncPodCidrs(ensureAt(object, 'spec'))
     const status = draftAt(object, 'status')
     if (status !== undefined && !has(status, 'allocatable') && has(status, 'capacity'))
       status['allocatable'] = { ...mapAt(status, 'capacity') }
   },
   prepareForCreate(object) {
-    taintUnready(ensureAt(object, 'spec'))
+    taintNotReady(ensureAt(object, 'spec'))
   },
   validate: (object) => [
     ...taintErrors(object),
@@ -66,7 +69,7 @@ export const nodeStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of ResourceQuotas. */
+/** The strategy of ResourceQuotas. */
 export const resourceQuotaStrategy: Strategy = {
   returnsDeletedObject: true,
   prepareForCreate(object) {
@@ -74,8 +77,8 @@ export const resourceQuotaStrategy: Strategy = {
   },
   validate: (object) => quotaSpecErrors(objectAt(object, 'spec')),
   validateStatusUpdate: (object) => [
-    ...quotaAmountErrors('status.hard', mapAt(object, 'status', 'hard')),
-    ...quotaAmountErrors('status.used', mapAt(object, 'status', 'used')),
+    ...quotaQuantityErrors('status.hard', mapAt(object, 'status', 'hard')),
+    ...quotaQuantityErrors('status.used', mapAt(object, 'status', 'used')),
   ],
   validateUpdate: (object, old) => [
     ...quotaSpecErrors(objectAt(object, 'spec')),
@@ -87,7 +90,7 @@ export const resourceQuotaStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of LimitRanges: limits and requests of containers follow from each other. */
+/** The strategy of LimitRanges: defaults of containers' limits and requests are derived from each other. */
 export const limitRangeStrategy: Strategy = {
   allowCreateOnUpdate: true,
   applyDefaults(object) {
@@ -102,12 +105,12 @@ export const limitRangeStrategy: Strategy = {
   validateUpdate: limitRangeErrors,
 }
 
-/** Behaviour of PriorityClasses. */
+/** The strategy of PriorityClasses. */
 export const priorityClassStrategy: Strategy = {
   allowCreateOnUpdate: false,
   tracksGeneration: true,
   applyDefaults(object) {
-    fillText(object, { preemptionPolicy: 'PreemptLowerPriority' })
+    fillStrings(object, { preemptionPolicy: 'PreemptLowerPriority' })
   },
   validate: priorityErrors,
   validateUpdate: (object, old) => [
@@ -120,7 +123,7 @@ export const priorityClassStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of RuntimeClasses. */
+/** The strategy of RuntimeClasses. */
 export const runtimeClassStrategy: Strategy = {
   validate: (object) => labelName('handler', stringAt(object, 'handler')),
   validateUpdate: (object, old) => immutable('handler', stringAt(object, 'handler'), stringAt(old, 'handler')),
@@ -173,8 +176,8 @@ function taintErrors(object: KubeObject): FieldError[] {
   })
 }
 
-/** `podCIDR` is the first of `podCIDRs`. */
-function joinRanges(spec: MutableJsonObject): void {
+/** Sets `podCIDR` and the first of `podCIDRs` to the same value. */
+function syncPodCidrs(spec: MutableJsonObject): void {
   const single = stringAt(spec, 'podCIDR')
   const first = stringsAt(spec, 'podCIDRs')[0] ?? ''
   if (single === first) return
@@ -182,8 +185,8 @@ function joinRanges(spec: MutableJsonObject): void {
   else spec['podCIDRs'] = [single]
 }
 
-/** The plugin TaintNodesByCondition: nobody goes to a new node before it says that it is ready. */
-function taintUnready(spec: MutableJsonObject): void {
+/** The admission plugin TaintNodesByCondition: a new node has a taint until it is ready. */
+function taintNotReady(spec: MutableJsonObject): void {
   const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
   const present = draftsAt(spec, 'taints')
   if (!present.some(({ key, effect }) => key === taint.key && effect === taint.effect))

@@ -1,4 +1,4 @@
-// How CustomResourceDefinitions themselves behave when they are written.
+// The strategy of CustomResourceDefinitions.
 import type { Condition, DefinitionRules, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import {
   asCustomResourceDefinition,
@@ -14,10 +14,10 @@ import {
 import type { Draft, Strategy } from '../definition/strategy.ts'
 import { definitionRules } from '@fairlead/kube/cel'
 
-/** Holds a CRD until its objects are gone. */
+/** The finalizer that holds a CRD until its objects are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 
-/** The strategy of `customresourcedefinitions`; `rules` compiles their x-kubernetes-validations. */
+/** Returns the strategy of `customresourcedefinitions`; `rules` compiles their x-kubernetes-validations. */
 export function definitionStrategy(rules: DefinitionRules = definitionRules): Strategy {
   return {
     applyDefaults(object) {
@@ -43,10 +43,7 @@ export function definitionStrategy(rules: DefinitionRules = definitionRules): St
   }
 }
 
-/** {@link definitionStrategy} with CEL. */
-export const crdStrategy: Strategy = definitionStrategy()
-
-/** The storage version joins `status.storedVersions` as soon as objects may be stored in it. */
+/** Adds the storage version to `status.storedVersions`, before objects are stored in it. */
 function addStoredVersion(object: Draft): void {
   const { spec, status } = asCustomResourceDefinition(asObject(object))
   const storage = spec.versions.find((version) => version.storage === true)?.name
@@ -55,7 +52,9 @@ function addStoredVersion(object: Draft): void {
   object['status'] = { ...(status as JsonObject | undefined), storedVersions: [...stored, storage] }
 }
 
-/** The first DELETE marks the definition; later ones are ordinary. @returns whether the object waits for its cleanup */
+/**
+ * Marks the definition on the first DELETE; later ones are ordinary. @returns whether the object waits for its cleanup
+ */
 function beginDeletion(object: Draft, now: string): boolean {
   const { metadata } = object
   if (metadata['deletionTimestamp'] !== undefined) return false
@@ -67,7 +66,7 @@ function beginDeletion(object: Draft, now: string): boolean {
   return true
 }
 
-/** Sets a condition of a definition that this call may change. */
+/** Sets a condition in the status of a mutable definition. */
 export function setDefinitionCondition(object: MutableJsonObject, next: Condition, now: string): void {
   const status = object['status'] as JsonObject | undefined
   const conditions = (status?.['conditions'] ?? []) as unknown as readonly Condition[]

@@ -1,4 +1,4 @@
-// Events: one kind under two groups. Stored as core/v1, served as either; the newer form is checked strictly.
+// Events: one kind in two groups. Stored as core/v1, served as either; events.k8s.io is validated strictly.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { asObject, fieldErrors, qualifiedName } from '@fairlead/kube'
 import { messageOfKind } from '../go-types/message-type.ts'
@@ -7,7 +7,7 @@ import { immutable, invalidWith } from '../checks.ts'
 import { has, objectAt, stringAt } from '../fields.ts'
 import { typedForm } from '../go-types/typed-form.ts'
 
-/** Behaviour of events of the core group. */
+/** The strategy of events of the core group. */
 export const coreEventStrategy: Strategy = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
@@ -15,7 +15,7 @@ export const coreEventStrategy: Strategy = {
   validateUpdate: (object) => namespaceErrors(object, 'involvedObject'),
 }
 
-/** Behaviour of events of events.k8s.io. Errors name the fields as the core group does. */
+/** The strategy of events of events.k8s.io. Errors have the field names of the core group. */
 export const newEventStrategy: Strategy = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
@@ -35,7 +35,7 @@ const renamed: readonly (readonly [core: string, event: string])[] = [
   ['count', 'deprecatedCount'],
 ]
 
-/** Turns an event of one group into one of the other. */
+/** Converts an event of one group to the other. */
 export function convertEvent(object: KubeObject, apiVersion: string): KubeObject {
   if (object.apiVersion === apiVersion) return object
   const names = new Map(renamed.map(([core, event]) => (apiVersion === 'v1' ? [event, core] : [core, event])))
@@ -87,7 +87,7 @@ function requiredErrors(object: KubeObject): FieldError[] {
   return errors
 }
 
-/** Fields of an event that never change, under the names that the core group gives them. */
+/** The immutable fields of an event, by their names in the core group. */
 const fixedFields: readonly (readonly [event: string, core: string])[] = [
   ['regarding', 'involvedObject'],
   ['reason', 'reason'],

@@ -1,4 +1,4 @@
-// Namespaces: the label with their own name, the finalizer of their content, phases.
+// Namespaces: the label with the name, the finalizer of the content, phases.
 import type { FieldError, KubeObject } from '@fairlead/kube'
 import { dns1123Label, fieldErrors, qualifiedName } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
@@ -7,7 +7,7 @@ import { ensureAt, objectAt, stringAt, stringsAt } from '../fields.ts'
 
 const nameLabel = 'kubernetes.io/metadata.name'
 
-/** Behaviour of Namespaces. Their `spec.finalizers` change through `/finalize` only. */
+/** The strategy of Namespaces. Their `spec.finalizers` change through `/finalize` only. */
 export const namespaceStrategy: Strategy = {
   hasStatus: true,
   allowUnconditionalUpdate: true,

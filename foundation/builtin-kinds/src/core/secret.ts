@@ -3,12 +3,12 @@ import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { configMapKey, fieldErrors, fieldPath, JsonSyntaxError, parseJson } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith } from '../checks.ts'
-import { ensureAt, fillText, flagAt, has, mapAt, stringAt } from '../fields.ts'
+import { ensureAt, fillStrings, flagAt, has, mapAt, stringAt } from '../fields.ts'
 
-/** The most that the values of one Secret or ConfigMap may hold, in bytes. */
+/** The maximum size of the values of one Secret or ConfigMap, in bytes. */
 const maxDataBytes = 1024 * 1024
 
-/** Behaviour of Secrets. `stringData` goes into `data` as soon as a body is read. */
+/** The strategy of Secrets. `stringData` is merged into `data` when a body is decoded. */
 export const secretStrategy: Strategy = {
   applyDefaults(object) {
     const text = mapAt(object, 'stringData')
@@ -20,7 +20,7 @@ export const secretStrategy: Strategy = {
       object['data'] = Object.fromEntries([...Object.entries(ensureAt(object, 'data')), ...encoded])
     }
     delete object['stringData']
-    fillText(object, { type: 'Opaque' })
+    fillStrings(object, { type: 'Opaque' })
   },
   validate: secretErrors,
   validateUpdate: (object, old) => [
@@ -30,7 +30,7 @@ export const secretStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of ConfigMaps. */
+/** The strategy of ConfigMaps. */
 export const configMapStrategy: Strategy = {
   metadataChecksOnUpdate: 4,
   validate: configMapErrors,
@@ -79,7 +79,7 @@ function secretErrors(object: KubeObject): FieldError[] {
   return [...errors, ...typeErrors(object, data)]
 }
 
-/** What a secret of a well-known type must hold. */
+/** Validates the required keys of a well-known type. */
 function typeErrors(object: KubeObject, data: Readonly<Record<string, string>>): FieldError[] {
   const required = (...keys: readonly string[]): FieldError[] =>
     keys.filter((key) => !Object.hasOwn(data, key)).map((key) => fieldErrors.required(fieldPath('data', { key })))

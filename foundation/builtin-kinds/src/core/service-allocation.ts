@@ -1,32 +1,32 @@
-// What services get from ranges that they share: cluster IPs from 10.0.0.0/24, as the recorded server had it, and node ports from 30000-32767.
-// Nothing is reserved: an address or port is taken when a stored service has it, and the search starts at a place that the service's uid
-// decides, so that concurrent creations rarely meet.
+// Allocation of cluster IPs from 10.0.0.0/24, as in the recorded server, and of node ports from 30000-32767. There are
+// no reservations: an address or port is allocated when a stored service has it, and the search starts at an offset
+// derived from the service's uid, so that concurrent creations rarely conflict.
 import type { FieldError, JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, internalError } from '@fairlead/kube'
 import type { WriteContext } from '../definition/strategy.ts'
 import { draftsAt, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
-/** The network address of the range; a dry run shows it, for it allocates nothing. */
+/** The network address of the range; dry runs return it, because they allocate nothing. */
 const networkAddress = '10.0.0.0'
 
-/** Hosts that services get; .1 is the API server's own. */
+/** The hosts that services get; .1 is the API server's. */
 const hosts = { first: 2, count: 253 }
 
 const nodePorts = { first: 30_000, count: 2768 }
 
-/** Types whose services are reached at ports of the nodes. */
+/** Reports whether services of a type have node ports. */
 export function hasNodePorts(type: JsonValue | undefined): boolean {
   return type === 'NodePort' || type === 'LoadBalancer'
 }
 
-/** `clusterIP` and the first of `clusterIPs` are one field; both are set. */
+/** Sets `clusterIP` and the first of `clusterIPs`, which are the same. */
 export function setClusterIp(spec: MutableJsonObject, address: string): void {
   spec['clusterIP'] = address
   spec['clusterIPs'] = [address]
 }
 
 /**
- * Gives a service of a valid spec what it lacks: an address, and a port of the nodes for each of its ports.
+ * Allocates the missing cluster IP and node ports of a service with a valid spec.
  * @throws StatusError 500 when a range is full
  */
 export function allocate(service: JsonObject, spec: MutableJsonObject, context: WriteContext): void {
@@ -46,7 +46,7 @@ export function allocate(service: JsonObject, spec: MutableJsonObject, context: 
   }
 }
 
-/** Why a service cannot have the address or ports that its author chose. */
+/** Validates the cluster IP and node ports that the body requests. */
 export function allocationErrors(service: JsonObject, spec: JsonObject, context: WriteContext): FieldError[] {
   const taken = takenByOthers(service, context)
   const addresses = stringsAt(spec, 'clusterIPs')

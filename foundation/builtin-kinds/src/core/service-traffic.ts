@@ -1,4 +1,5 @@
-// Checks of how traffic reaches a service: load balancers, external addresses, policies, families (pkg/apis/core/validation, v1.35).
+// Validation of the traffic fields of a service: load balancers, external addresses, policies, families
+// (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { invalidWith, oneOf } from '../checks.ts'
@@ -7,7 +8,7 @@ import { isCidr } from '../networking/cidr.ts'
 import { specialAddressErrors } from '../networking/special-address.ts'
 import { isIpAddress } from './ip-address.ts'
 
-/** Checks the fields of a service's spec that say how traffic reaches it. */
+/** Validates the traffic fields of a service's spec. */
 export function trafficErrors(spec: JsonObject): FieldError[] {
   const type = stringAt(spec, 'type')
   const isBalanced = type === 'LoadBalancer'
@@ -88,7 +89,7 @@ function externalPolicyErrors(spec: JsonObject, type: string): FieldError[] {
   return errors
 }
 
-/** This server hands out IPv4 addresses only. */
+/** Validates IP families; this server allocates only IPv4 addresses. */
 function familyErrors(spec: JsonObject, type: string): FieldError[] {
   if (type === 'ExternalName') return []
   const errors: FieldError[] = []
@@ -129,7 +130,7 @@ function familyErrors(spec: JsonObject, type: string): FieldError[] {
   return errors
 }
 
-/** What works and will not for ever. */
+/** Returns the warnings about deprecated values. */
 export function trafficWarnings(spec: JsonObject, old: KubeObject | undefined): string[] {
   const warnings: string[] = []
   if (spec['trafficDistribution'] === 'PreferClose' && old === undefined)

@@ -1,4 +1,4 @@
-// Services: defaults, cluster IPs, checks.
+// Services: defaults, cluster IPs, validation.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import {
   asJson,
@@ -15,7 +15,7 @@ import {
   draftsAt,
   ensureAt,
   fill,
-  fillText,
+  fillStrings,
   has,
   mapAt,
   numberAt,
@@ -28,26 +28,26 @@ import { trafficErrors, trafficWarnings } from './service-traffic.ts'
 import { isIpAddress } from './ip-address.ts'
 import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './service-allocation.ts'
 
-/** Behaviour of Services. */
+/** The strategy of Services. */
 export const serviceStrategy: Strategy = {
   allowCreateOnUpdate: true,
   returnsDeletedObject: true,
   hasStatus: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
-    fillText(spec, { sessionAffinity: 'None', type: 'ClusterIP' })
+    fillStrings(spec, { sessionAffinity: 'None', type: 'ClusterIP' })
     if (spec['sessionAffinity'] === 'None') delete spec['sessionAffinityConfig']
     else if (spec['sessionAffinity'] === 'ClientIP')
       fill(ensureAt(spec, 'sessionAffinityConfig', 'clientIP'), { timeoutSeconds: 10_800 })
     if (stringsAt(spec, 'externalIPs').length > 0 && spec['type'] === 'ClusterIP')
-      fillText(spec, { externalTrafficPolicy: 'Cluster' })
+      fillStrings(spec, { externalTrafficPolicy: 'Cluster' })
     for (const port of draftsAt(spec, 'ports')) {
-      fillText(port, { protocol: 'TCP' })
+      fillStrings(port, { protocol: 'TCP' })
       if (port['targetPort'] === undefined || port['targetPort'] === 0 || port['targetPort'] === '')
         port['targetPort'] = port['port'] ?? 0
     }
-    if (hasNodePorts(spec['type'])) fillText(spec, { externalTrafficPolicy: 'Cluster' })
-    if (spec['type'] !== 'ExternalName') fillText(spec, { internalTrafficPolicy: 'Cluster' })
+    if (hasNodePorts(spec['type'])) fillStrings(spec, { externalTrafficPolicy: 'Cluster' })
+    if (spec['type'] !== 'ExternalName') fillStrings(spec, { internalTrafficPolicy: 'Cluster' })
     if (spec['type'] === 'LoadBalancer') fill(spec, { allocateLoadBalancerNodePorts: true })
   },
   prepareForCreate(object, context) {
@@ -68,12 +68,12 @@ export const serviceStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     const before = objectAt(old, 'spec')
     if (spec['type'] === 'ExternalName') {
-      giveBackAddress(spec, before)
+      releaseClusterIp(spec, before)
       return
     }
     keepAllocated(spec, before)
     syncClusterIps(spec)
-    if (!hasNodePorts(spec['type']) && hasNodePorts(before['type'])) giveBackPorts(spec, before)
+    if (!hasNodePorts(spec['type']) && hasNodePorts(before['type'])) releaseNodePorts(spec, before)
     if (serviceErrors(spec).length === 0) allocate(object, spec, context)
     fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' })
   },
@@ -95,14 +95,14 @@ export const serviceStrategy: Strategy = {
   validateName: (name, prefix) => dns1035Label(prefix ? name.replace(/-$/, 'a') : name),
 }
 
-/** Only a spec without mistakes is held against what other services have. */
+/** Validates the spec, and the allocations of a valid spec. */
 function checkedSpec(object: KubeObject, context: WriteContext): FieldError[] {
   const spec = objectAt(object, 'spec')
   const errors = serviceErrors(spec)
   return errors.length > 0 ? errors : allocationErrors(asJson(object), spec, context)
 }
 
-/** `clusterIP` and the first of `clusterIPs` are the same field; who sets one means both. */
+/** Sets `clusterIP` and the first of `clusterIPs`, which are the same, from the one that is set. */
 function syncClusterIps(spec: MutableJsonObject): void {
   const single = stringAt(spec, 'clusterIP')
   const first = stringsAt(spec, 'clusterIPs')[0] ?? ''
@@ -110,7 +110,7 @@ function syncClusterIps(spec: MutableJsonObject): void {
   else if (single === '' && first !== '') setClusterIp(spec, first)
 }
 
-/** What an update leaves out stays as it was allocated. */
+/** Restores allocated values that an update omits. */
 function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
   if (!has(spec, 'clusterIP') && !has(spec, 'clusterIPs') && has(old, 'clusterIP'))
     setClusterIp(spec, stringAt(old, 'clusterIP'))
@@ -125,15 +125,15 @@ function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
   }
 }
 
-/** A service without an address of its own keeps none that it was given before. */
-function giveBackAddress(spec: MutableJsonObject, old: JsonObject): void {
+/** Removes the cluster IP of a service whose type has none. */
+function releaseClusterIp(spec: MutableJsonObject, old: JsonObject): void {
   for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']) {
     if (jsonEqual(spec[field] ?? null, old[field] ?? null)) delete spec[field]
   }
 }
 
-/** Ports of the nodes that a service no longer has are dropped where its author did not change them. */
-function giveBackPorts(spec: MutableJsonObject, old: JsonObject): void {
+/** Removes unchanged node ports of a service whose type has none. */
+function releaseNodePorts(spec: MutableJsonObject, old: JsonObject): void {
   const before = new Set(objectsAt(old, 'ports').map((port) => port['nodePort']))
   for (const port of draftsAt(spec, 'ports')) if (before.has(port['nodePort'])) delete port['nodePort']
   for (const field of ['externalTrafficPolicy', 'allocateLoadBalancerNodePorts']) delete spec[field]
@@ -219,7 +219,7 @@ function portErrors(ports: readonly JsonObject[], isHeadless: boolean, withNodeP
   })
 }
 
-/** Two ports of one number and protocol. The value shows Go's key struct. */
+/** Returns the errors of ports with the same number and protocol. The value is Go's key struct. */
 function duplicatePorts(ports: readonly JsonObject[]): FieldError[] {
   const seen = new Set<string>()
   return ports.flatMap((port, index) => {

@@ -1,18 +1,18 @@
-// What the server knows of one resource: its names, versions, schemas and behaviour. Built-in tables and CRDs both become ResourceDefinitions;
-// discovery, OpenAPI, tables, RBAC and the handlers read nothing else.
+// The definition of a resource: its names, versions, schemas and strategy. Built-in tables and CRDs both become
+// ResourceDefinitions; discovery, OpenAPI, tables, RBAC and the handlers read only these.
 import type { JsonObject, KubeObject, TypeSchema } from '@fairlead/kube'
 import type { Strategy } from './strategy.ts'
 
-/** A body does not fit the kind's types; the message is that of Go's decoder. */
+/** Thrown for a body that does not match the kind's types; the message is that of Go's decoder. */
 export class TypeMismatch extends Error {
   readonly code = 'TypeMismatch'
 }
 
-/** A subresource as discovery shows it. */
+/** A subresource in discovery. */
 export interface SubresourceDefinition {
   readonly name: string
   readonly kind: string
-  /** `autoscaling/v1` of scale; left out where it is the parent's. */
+  /** `autoscaling/v1` of scale; omitted when it is the parent's. */
   readonly groupVersion?: string
   readonly verbs: readonly string[]
 }
@@ -26,11 +26,14 @@ export interface ColumnDefinition {
   readonly priority: number
 }
 
-/** How objects of one kind become rows. `cells` gives one value per column; `now` is milliseconds since the epoch, for ages. */
+/**
+ * The columns and rows of one kind in a Table. `cells` returns one value per column; `now` is milliseconds since the
+ * epoch, for ages.
+ */
 export interface TablePrinter {
   readonly columns: readonly ColumnDefinition[]
   cells(object: KubeObject, now: number): readonly (string | number | bigint | boolean | null)[]
-  /** What a reader should know of a row beside its cells (a pod that ended). */
+  /** The conditions of a row (a pod that has completed). */
   conditions?(object: KubeObject): readonly JsonObject[]
 }
 
@@ -42,11 +45,12 @@ export interface VersionDefinition {
   readonly deprecationWarning?: string
   readonly verbs: readonly string[]
   readonly subresources: readonly SubresourceDefinition[]
-  /** Schema of the kind in this version; undefined only for kinds that are all free-form. */
+  /** Schema of the kind in this version; undefined only for free-form kinds. */
   readonly schema: TypeSchema | undefined
   /**
-   * Brings a decoded body into the form that Go's types would give it (built-in kinds): unknown fields out, nulls and empty optional values out,
-   * empty required values in. Left out for custom resources, which keep what their schema keeps. Throws {@link TypeMismatch} in Go's words.
+   * Decodes a body as Go's types do (built-in kinds): unknown fields, nulls and empty optional values are dropped,
+   * empty required values are added. Omitted for custom resources, which are pruned by their schema. Throws
+   * {@link TypeMismatch} with Go's message.
    */
   decode?(body: JsonObject): { readonly object: JsonObject; readonly unknownFields: readonly string[] }
   /** JSON paths of `scale` (custom resources). */
@@ -56,7 +60,10 @@ export interface VersionDefinition {
     readonly labelSelectorPath?: string
   }
   readonly printer: TablePrinter
-  /** Fields beyond metadata.name and metadata.namespace that field selectors may name, with how to read them ('' when absent). */
+  /**
+   * Fields that field selectors support beyond metadata.name and metadata.namespace, with their getters ('' when
+   * absent).
+   */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>
 }
 
@@ -83,28 +90,31 @@ export interface ResourceDefinition {
   /** In discovery's order. */
   readonly versions: readonly VersionDefinition[]
   readonly storageVersion: string
-  /** Bytes that the body of a request may have. Default 3 MiB. */
+  /** The maximum size of a request body in bytes. Default 3 MiB. */
   readonly maxBodyBytes?: number
-  /** Operations whose dry runs are refused; OpenAPI does not offer them. */
+  /** Operations that reject dry runs; OpenAPI omits their parameter. */
   readonly noDryRun?: readonly string[]
   /** The CRD that defines or describes it (origins `custom` and `storage`). */
   readonly crd?: KubeObject
   /**
-   * Turns objects of one of its versions into another. Left out where versions differ by apiVersion alone. A promise where it asks a webhook;
-   * throws a StatusError when that fails.
+   * Converts objects to another version. Omitted when versions differ only in apiVersion. Returns a promise when it
+   * calls a webhook; throws a StatusError when that fails.
    */
   convert?(objects: readonly KubeObject[], apiVersion: string): readonly KubeObject[] | Promise<readonly KubeObject[]>
   readonly strategy: Strategy
 }
 
-/** The store's name of a resource: `configmaps.`, `deployments.apps`. Events of both groups share `events.`. */
+/**
+ * Returns the name of a resource in the store: `configmaps.`, `deployments.apps`. Events of both groups share
+ * `events.`.
+ */
 export function resourceName(definition: { readonly group: string; readonly plural: string }): string {
   return definition.plural === 'events' && definition.group === 'events.k8s.io'
     ? 'events.'
     : `${definition.plural}.${definition.group}`
 }
 
-/** The apiVersion that objects of a resource are stored with. */
+/** Returns the apiVersion in which objects of a resource are stored. */
 export function storedApiVersion(definition: ResourceDefinition): string {
   if (definition.plural === 'events' && definition.group === 'events.k8s.io') return 'v1'
   return definition.group === '' ? definition.storageVersion : `${definition.group}/${definition.storageVersion}`

@@ -1,11 +1,12 @@
-// What differs between kinds when objects are written. The handler does everything that is common (metadata, generation, managedFields, finalizers);
-// a Strategy only says what its kind adds. All functions are pure; objects that are handed in as Draft may be changed in place.
+// The strategy of a kind (k8s.io/apiserver's registry/rest): its rules on create, update and delete. The handlers do
+// what all kinds share (metadata, generation, managedFields, finalizers). All functions are pure; a Draft may be
+// changed in place.
 import type { FieldError, JsonValue, KubeObject, UserInfo } from '@fairlead/kube'
 
-/** An object that this request alone holds and may still change. */
+/** An object that only the current request holds and may change. */
 export type Draft = { [field: string]: JsonValue } & { metadata: { [field: string]: JsonValue } }
 
-/** What a strategy may look at besides the object. */
+/** The context of a write: the user, the time, and read access to other objects. */
 export interface WriteContext {
   readonly user: UserInfo
   /** Milliseconds since the epoch. */
@@ -14,65 +15,86 @@ export interface WriteContext {
   /** '' for the object itself. */
   readonly subresource: string
   readonly dryRun: boolean
-  /** A random UUID per call. */
+  /** Returns a random UUID. */
   newUid(): string
-  /** Adds a `Warning: 299` header to the answer. */
+  /** Adds a `Warning: 299` header to the response. */
   warn?(text: string): void
-  /** Reads another object of the server as stored, e.g. to find a ServiceAccount; undefined when it is not there. */
+  /** Returns another stored object, e.g. a ServiceAccount; undefined when it does not exist. */
   read(resource: string, key: string): KubeObject | undefined
-  /** Every stored object of a resource, for what must be unique among them (cluster IPs). Without it uniqueness is a matter of chance. */
+  /**
+   * Returns every stored object of a resource, for values that must be unique (cluster IPs). Without it uniqueness is
+   * not checked.
+   */
   list?(resource: string): Iterable<KubeObject>
 }
 
-/** Behaviour of one kind. Every member is optional; a missing one does nothing. */
+/** The rules of one kind. Every field is optional; a missing function does nothing. */
 export interface Strategy {
-  /** Fills what a client left out, on create, update and for schemas on read. Idempotent. */
+  /** Sets defaults, on create, update and for schemas on read. Idempotent. */
   applyDefaults?(object: Draft, options?: { readonly keepsNulls?: boolean }): void
-  /** An object without the fields that its version does not know: what conversion between versions leaves (custom resources). */
+  /**
+   * Returns an object without the fields unknown to its version, after conversion between versions (custom resources).
+   */
   prune?(object: KubeObject): KubeObject
-  /** Before validation of a new object: allocates (cluster IPs), normalises (stringData), drops status. */
+  /** Runs before the validation of a new object: allocates (cluster IPs), normalizes (stringData), clears status. */
   prepareForCreate?(object: Draft, context: WriteContext): void
-  /** Before validation of a changed object: carries over what clients may not change. Status has been kept by the handler already where `hasStatus`. */
+  /**
+   * Runs before the validation of an update: restores fields that clients may not change. With `hasStatus` the handler
+   * has restored status.
+   */
   prepareForUpdate?(object: Draft, old: KubeObject, context: WriteContext): void
   /**
-   * DELETE of a kind that a controller has to clean up after: marks the object in its own way and returns true; false leaves the rest to the
+   * Handles the DELETE of a kind that a controller finalizes: marks the object and returns true; false applies the
    * common rules. `now` is RFC 3339 with whole seconds.
    */
   prepareForDeletion?(object: Draft, now: string): boolean
   validate?(object: KubeObject, context: WriteContext): readonly FieldError[]
   validateUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
-  /** Checks of the `/status` subresource. */
+  /** Validates an update of the `/status` subresource. */
   validateStatusUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
-  /** Texts for `Warning: 299` headers. */
+  /** Returns the messages for `Warning: 299` headers. */
   warnings?(object: KubeObject, old: KubeObject | undefined): readonly string[]
-  /** Why a name is wrong, as the API server words it; [] when it is fine. Default: a DNS subdomain. `prefix`: it is a generateName. */
+  /**
+   * Returns the errors of a name with the API server's messages. Default: a DNS subdomain. `prefix`: the name is a
+   * generateName.
+   */
   validateName?(name: string, prefix: boolean): readonly string[]
   /** PUT of a missing name creates it (leases, events, nodes …). Default false. */
   readonly allowCreateOnUpdate?: boolean
   /** PUT without resourceVersion overwrites. Default true for built-in kinds, false for custom resources. */
   readonly allowUnconditionalUpdate?: boolean
-  /** Subresources that are the object itself, with rules of their own. Default: those of the built-in kinds and `status`. */
+  /**
+   * Subresources that read and write the object itself, with their own rules. Default: those of the built-in kinds and
+   * `status`.
+   */
   readonly objectSubresources?: ReadonlySet<string>
-  /** Those of them that change status and nothing else. Default: `status` and `approval`. */
+  /** Those of them that change only status. Default: `status` and `approval`. */
   readonly statusSubresources?: ReadonlySet<string>
-  /** Bytes of JSON that one object may take. Default 1.5 MiB. */
+  /** The maximum size of an object in bytes of JSON. Default 1.5 MiB. */
   readonly maxObjectBytes?: number
-  /** `status` has its own subresource: the main endpoint keeps it, `/status` changes only it. */
+  /** `status` has its own subresource: writes of the object ignore it, `/status` changes only it. */
   readonly hasStatus?: boolean
-  /** What of metadata a write of `/status` leaves as it was. Default: nothing but what the server keeps there itself. */
+  /** The metadata that a write of `/status` does not change. Default: only the fields that the server sets. */
   readonly statusKeeps?: 'labels' | 'metadata'
-  /** metadata.generation counts changes of everything but metadata and status. */
+  /** metadata.generation counts changes outside of metadata and status. */
   readonly tracksGeneration?: boolean
   /** Annotations count for metadata.generation too (Deployments). */
   readonly generationCountsAnnotations?: boolean
-  /** The fields that clients of the main endpoint, or of a subresource, do not own (`status`; for `/status` all but it). Default: by `hasStatus`. */
+  /**
+   * The reset fields of the object or of a subresource, which its managers do not own (`status`; for `/status` all
+   * others). Default: by `hasStatus`.
+   */
   readonly resetFields?: Readonly<Record<string, readonly (readonly string[])[]>>
-  /** How often an update of this kind checks labels, annotations and owners again: causes repeat as often. Default 2. */
+  /**
+   * The number of times that an update validates labels, annotations and owners, hence repeats their causes. Default 2.
+   */
   readonly metadataChecksOnUpdate?: number
-  /** Default propagation of DELETE. */
+  /** The default propagation policy of DELETE. */
   readonly defaultPropagation?: 'Background' | 'Orphan' | 'Foreground'
-  /** DELETE answers with the object instead of a Status (pods, services …). */
+  /** DELETE returns the object instead of a Status (pods, services …). */
   readonly returnsDeletedObject?: boolean
-  /** Seconds of a graceful deletion (pods) when the client names none; 0 is final. Left out by kinds that know no grace. */
+  /**
+   * Returns the default grace period in seconds (pods); 0 deletes at once. Omitted by kinds without graceful deletion.
+   */
   gracePeriodSeconds?(object: KubeObject): number
 }

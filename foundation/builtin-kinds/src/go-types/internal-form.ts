@@ -1,4 +1,4 @@
-// Objects as Go's internal structs show them in messages: other names, no omitted fields.
+// Objects in the form of Go's internal structs, as messages show them: other names, no omitted fields.
 import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonArray } from '@fairlead/kube'
 import type { MessageField, MessageType } from './message-type.ts'
@@ -6,7 +6,7 @@ import { messageType } from './message-type.ts'
 import { invalidStruct } from '../checks.ts'
 import { specialZero } from './special-form.ts'
 
-/** An object of a message as the internal struct of the same fields. */
+/** Converts an object of a message to the internal struct. */
 export function internalMessage(type: MessageType, value: JsonObject): JsonObject {
   const names = internalOrder(type.name) ?? [...type.byJsonName.keys()]
   const entries = names.flatMap((name): [string, JsonValue][] => {
@@ -16,8 +16,8 @@ export function internalMessage(type: MessageType, value: JsonObject): JsonObjec
   return Object.fromEntries(entries)
 }
 
-/** Structs of the core group whose fields stand in another order than those of v1. */
-const internalOrderTexts: Readonly<Record<string, readonly string[]>> = {
+/** Structs of the core group whose fields have another order than in v1. */
+const internalOrders: Readonly<Record<string, readonly string[]>> = {
   Container: [
     'name image command args workingDir ports envFrom env resources resizePolicy restartPolicy',
     'restartPolicyRules volumeMounts volumeDevices livenessProbe readinessProbe startupProbe',
@@ -60,10 +60,10 @@ const internalOrderTexts: Readonly<Record<string, readonly string[]>> = {
 
 function internalOrder(message: string): readonly string[] | undefined {
   if (!message.startsWith('k8s.io.api.core.v1.')) return undefined
-  return internalOrderTexts[message.slice('k8s.io.api.core.v1.'.length)]?.flatMap((line) => line.split(' '))
+  return internalOrders[message.slice('k8s.io.api.core.v1.'.length)]?.flatMap((line) => line.split(' '))
 }
 
-/** The value of one field of an internal struct; absent ones show Go's zero value. */
+/** Returns the value of a field of an internal struct; Go's zero value when absent. */
 export function internalValue(field: MessageField, value: JsonValue | undefined): JsonValue {
   const { message } = field
   if (value === undefined || value === null) {
@@ -76,17 +76,20 @@ export function internalValue(field: MessageField, value: JsonValue | undefined)
   return internalMessage(message, value as JsonObject)
 }
 
-/** Types of apimachinery have no internal form. */
+/** Reports whether a type is of apimachinery, hence without an internal form. */
 function isMeta(type: MessageType): boolean {
   return type.name.startsWith('k8s.io.apimachinery.')
 }
 
-/** An invalid value that is an internal struct; `message` is the protobuf name of its v1 form, `k8s.io.api.core.v1.SecurityContext`. */
+/**
+ * Creates the error of an invalid internal struct; `message` is the protobuf name of its v1 form,
+ * `k8s.io.api.core.v1.SecurityContext`.
+ */
 export function invalidInternal(field: string, message: string, value: JsonObject, detail: string): FieldError {
   return invalidStruct(field, internalMessage(messageType(message), value), detail)
 }
 
-/** Names of Go that are not the JSON name with a capital. */
+/** Go names that are not the capitalized JSON name. */
 const goNames: Readonly<Record<string, string>> = {
   apiGroup: 'APIGroup',
   apiVersion: 'APIVersion',
@@ -116,7 +119,7 @@ const goNames: Readonly<Record<string, string>> = {
   uid: 'UID',
 }
 
-/** The name that Go gives the field of a JSON name. */
+/** Returns the Go name of a JSON field. */
 export function goName(name: string): string {
   return goNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 }

@@ -1,32 +1,32 @@
-// The field table: every built-in type with its fields, their numbers and how they map to JSON. Both the protobuf codec and the
-// decoder of JSON bodies (builtin/typed-form.ts) walk it.
+// The field table: every built-in type with its fields, their numbers and their JSON names. The protobuf codec and the
+// decoder of JSON bodies (typed-form.ts) use it.
 import { messages as messageTable, packages as packageTable } from '../generated/protobuf.ts'
 
-/** A scalar of proto2 as Kubernetes uses them. */
+/** The scalars of proto2 that Kubernetes uses. */
 export type ScalarType = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'double'
 
 /** One field of a message. */
 export interface MessageField {
   readonly number: number
-  /** Its JSON name; `-` for fields that JSON does not show. */
+  /** The JSON name; `-` for fields that JSON omits. */
   readonly name: string
-  /** A scalar, or the full name of a message; of the values where `map`. */
+  /** A scalar, or the full name of a message; of the values with `map`. */
   readonly type: string
-  /** The message that `type` names; undefined for scalars. Read it as late as possible: types are recursive. */
+  /** The message that `type` names; undefined for scalars. Resolved lazily, because types are recursive. */
   readonly message: MessageType | undefined
   /** A map from strings to `type`. */
   readonly map: boolean
   readonly repeated: boolean
-  /** The message's fields stand directly in the parent's JSON object. */
+  /** The message's fields are inlined into the parent's JSON object. */
   readonly inline: boolean
-  /** Absence differs from the zero value. */
+  /** A pointer: absence differs from the zero value. */
   readonly pointer: boolean
   readonly omitempty: boolean
-  /** A zero struct is left out. */
+  /** A zero struct is omitted. */
   readonly omitzero: boolean
 }
 
-/** Types whose JSON is not an object of their fields. */
+/** Types with a JSON form of their own. */
 export type SpecialForm =
   | 'quantity'
   | 'intOrString'
@@ -44,13 +44,13 @@ export type SpecialForm =
 export interface MessageType {
   /** `k8s.io.api.core.v1.Pod`. */
   readonly name: string
-  /** In the order of Go's struct, which is that of its JSON. */
+  /** The fields in the order of Go's struct and of its JSON. */
   readonly fields: readonly MessageField[]
-  /** In the order of their numbers. */
+  /** The fields in the order of their numbers. */
   readonly wireFields: readonly MessageField[]
   /** Fields by JSON name, those of inline messages included. */
   readonly byJsonName: ReadonlyMap<string, MessageField>
-  /** Places of the JSON names in the order of Go's struct. */
+  /** The positions of the JSON names in Go's struct. */
   readonly positions: ReadonlyMap<string, number>
   readonly byNumber: ReadonlyMap<number, MessageField>
   readonly special: SpecialForm | undefined
@@ -85,7 +85,7 @@ let rows: Readonly<Record<string, readonly FieldRow[]>> | undefined
 let packages: Readonly<Record<string, string>> | undefined
 const types = new Map<string, MessageType>()
 
-/** The message of that full name. @throws when there is none: names come from the table itself or from constants. */
+/** Returns the message of a full name. @throws when there is none: names come from the table or from constants. */
 export function messageType(name: string): MessageType {
   const known = types.get(name)
   if (known !== undefined) return known
@@ -99,7 +99,7 @@ export function messageType(name: string): MessageType {
 
 const kinds = new Map<string, MessageType>()
 
-/** The message of a built-in kind; undefined for kinds that have none (custom resources, Table). */
+/** Returns the message of a built-in kind; undefined for kinds without one (custom resources, Table). */
 export function messageOfKind(apiVersion: string, kind: string): MessageType | undefined {
   const key = `${apiVersion}/${kind}`
   const known = kinds.get(key)

@@ -1,4 +1,4 @@
-// Types of Kubernetes whose JSON is not the object of their fields: quantities, times, int-or-string, embedded JSON and the like.
+// Types of Kubernetes with a JSON form of their own: quantities, times, int-or-string, embedded JSON and the like.
 import type { JsonValue } from '@fairlead/kube'
 import {
   GoTimeSyntaxError,
@@ -16,8 +16,8 @@ import type { SpecialForm } from './message-type.ts'
 import { TypeMismatch } from '../definition/resource-definition.ts'
 
 /**
- * The canonical form of a value that is not null. `readSchema` decodes a nested JSONSchemaProps.
- * @throws TypeMismatch in the words of the type's own decoder
+ * Returns the canonical form of a value that is not null. `readSchema` decodes a nested JSONSchemaProps.
+ * @throws TypeMismatch with the message of the type's own decoder
  */
 export function specialForm(
   form: SpecialForm,
@@ -48,7 +48,7 @@ export function specialForm(
   }
 }
 
-/** How the zero value of such a type looks. */
+/** Returns the zero value of such a type. */
 export function specialZero(form: SpecialForm): JsonValue {
   if (form === 'quantity') return '0'
   if (form === 'intOrString') return 0

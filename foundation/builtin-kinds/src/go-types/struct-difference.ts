@@ -1,17 +1,20 @@
-// What a refused update would have changed, as the API server tells it: a unified difference of the JSON of two internal structs.
+// Differences of structs in error messages: a unified diff of the JSON of two internal structs.
 import type { JsonObject } from '@fairlead/kube'
 import { messageType } from './message-type.ts'
 import { internalMessage } from './internal-form.ts'
 import { unifiedDifference } from './unified-difference.ts'
 
-/** Lines of a value as Go's indented JSON. */
+/** Formats a value as lines of Go's indented JSON. */
 export function goLines(form: JsonObject): string[] {
   return JSON.stringify(form, undefined, 1)
     .replaceAll(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
     .split('\n')
 }
 
-/** The difference of two objects of a message (`k8s.io.api.core.v1.PersistentVolumeClaimSpec`), of all fields or of some. */
+/**
+ * Returns the difference of two objects of a message (`k8s.io.api.core.v1.PersistentVolumeClaimSpec`), of all fields or
+ * of those that `isShown` selects.
+ */
 export function structDifference(
   message: string,
   from: JsonObject,

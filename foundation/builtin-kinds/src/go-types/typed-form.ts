@@ -1,5 +1,5 @@
-// JSON bodies of built-in kinds as Go's types read and write them: unknown fields drop out, nulls and empty optional values too, empty
-// required values come in, quantities and times take their canonical form. Start with typedForm().
+// JSON bodies of built-in kinds as Go's types decode and encode them: unknown fields, nulls and empty optional values
+// are dropped, empty required values are added, quantities and times become canonical. Start with typedForm().
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { MessageField, MessageType } from './message-type.ts'
@@ -7,45 +7,49 @@ import { messageOfKind } from './message-type.ts'
 import { TypeMismatch } from '../definition/resource-definition.ts'
 import { specialForm, specialZero } from './special-form.ts'
 
-/** What a body becomes, and the fields of it that its kind does not have, as paths in the order of the body. */
+/** A decoded body, and the paths of its unknown fields in the order of the body. */
 export interface TypedForm {
   readonly object: JsonObject
   readonly unknownFields: readonly string[]
 }
 
 /**
- * Decodes a body as a kind. The result is new throughout and may be changed.
- * @throws TypeMismatch in the words of Go's decoder
+ * Decodes a body as a kind. The result is a deep copy and may be changed.
+ * @throws TypeMismatch with the message of Go's decoder
  */
 export function typedForm(type: MessageType, body: JsonObject): TypedForm {
   const reader = new Reader()
   return { object: reader.message(type, body, true), unknownFields: reader.unknownFields }
 }
 
-/** What Go's zero value of a message looks like in JSON. */
+/** Returns the JSON of Go's zero value of a message. */
 export function zeroForm(type: MessageType): MutableJsonObject {
   return new Reader().message(type, {}, false)
 }
 
-/** {@link zeroForm} of a built-in kind's `status`; undefined when it has none or it is a pointer. */
+/** Returns the {@link zeroForm} of a built-in kind's `status`; undefined when it has none or it is a pointer. */
 export function zeroStatus(apiVersion: string, kind: string): MutableJsonObject | undefined {
   const status = messageOfKind(apiVersion, kind)?.byJsonName.get('status')
   return status?.message === undefined || status.pointer ? undefined : zeroForm(status.message)
 }
 
 /**
- * What is left to do before an object is stored, after defaults and preparation have changed it: fields stand in the order of their type, and
- * required lists that are empty become null, because the wire form of storage does not tell them apart. Changes the object in place.
+ * Normalizes an object for storage, after defaults and preparation have changed it: fields are in the order of their
+ * type, and empty required lists become null, because protobuf, the storage encoding, does not distinguish them.
+ * Changes the object in place.
  */
-export function settle(type: MessageType, object: MutableJsonObject): void {
-  const settled = settledMessage(type, object)
-  if (settled === object) return
+export function normalizeForStorage(type: MessageType, object: MutableJsonObject): void {
+  const normalized = normalizedMessage(type, object)
+  if (normalized === object) return
   for (const name of Object.keys(object)) delete object[name]
-  Object.assign(object, settled)
+  Object.assign(object, normalized)
 }
 
-/** The message itself when its fields are in order, else a copy. Values are replaced in place, so frozen parts must be settled already. */
-function settledMessage(type: MessageType, object: MutableJsonObject): MutableJsonObject {
+/**
+ * Returns the message itself when its fields are in order, else a copy. Values are replaced in place, so frozen parts
+ * must be normalized already.
+ */
+function normalizedMessage(type: MessageType, object: MutableJsonObject): MutableJsonObject {
   let last = -1
   let isOrdered = true
   for (const name of Object.keys(object)) {
@@ -55,24 +59,24 @@ function settledMessage(type: MessageType, object: MutableJsonObject): MutableJs
     if (position < last) isOrdered = false
     last = position
     const value = object[name] ?? null
-    const next = settledValue(field, value)
+    const next = normalizedValue(field, value)
     if (next !== value) object[name] = next
   }
   return isOrdered ? object : inOrder(type, object)
 }
 
-function settledValue(field: MessageField, value: JsonValue): JsonValue {
+function normalizedValue(field: MessageField, value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value
   if (field.repeated && isJsonArray(value) && value.length === 0) return field.omitempty ? value : null
   const { message } = field
   if (message === undefined || message.special !== undefined) return value
-  const settled = (child: JsonValue): JsonValue => settledMessage(message, child as MutableJsonObject)
+  const normalized = (child: JsonValue): JsonValue => normalizedMessage(message, child as MutableJsonObject)
   if (isJsonArray(value)) {
-    const items = value.map(settled)
+    const items = value.map(normalized)
     return items.every((item, index) => item === value[index]) ? value : items
   }
-  if (!field.map) return settled(value)
-  const entries = Object.entries(value).map(([key, child]) => [key, child, settled(child)] as const)
+  if (!field.map) return normalized(value)
+  const entries = Object.entries(value).map(([key, child]) => [key, child, normalized(child)] as const)
   return entries.every(([, child, next]) => next === child)
     ? value
     : Object.fromEntries(entries.map(([key, , next]) => [key, next]))
@@ -88,7 +92,7 @@ function inOrder(type: MessageType, object: MutableJsonObject): MutableJsonObjec
   return out
 }
 
-/** Objects of objects deeper than this are refused; no real one comes near, and the stack holds more. */
+/** The maximum depth of objects; real ones are far below it, and the stack holds more. */
 const maxDepth = 1000
 
 class Reader {
@@ -126,14 +130,14 @@ class Reader {
       for (const name of ['kind', 'apiVersion'])
         if (typeof body[name] === 'string' && body[name] !== '') out[name] = body[name]
     for (const [name, field] of type.byJsonName) {
-      // Go writes fields without `omitempty`, and structs that are no pointers, even when they are zero.
+      // Go writes fields without `omitempty`, and structs that are not pointers, even when they are zero.
       const value = found[name] ?? (name === '-' ? undefined : zeroOf(field))
       if (value !== undefined) out[name] = value
     }
     return out
   }
 
-  /** The value of a field; undefined when it is left out. */
+  /** Decodes a field; undefined when it is omitted. */
   #field(owner: MessageType, field: MessageField, value: JsonValue): JsonValue | undefined {
     if (field.map) {
       if (!isJsonObject(value)) return this.#mismatch(value, owner, undefined, `map[string]${goType(field)}`)
@@ -149,13 +153,13 @@ class Reader {
       return value.map((item, index) => this.#at(index, () => this.#element(owner, field, item)))
     }
     const read = this.#value(owner, field, value)
-    return isLeftOut(field, read) ? undefined : read
+    return isOmitted(field, read) ? undefined : read
   }
 
-  /** An item of a list or map, where null stands for the zero value. */
+  /** Decodes an item of a list or map, where null is the zero value. */
   #element(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {
     if (value !== null) return this.#value(owner, field, value)
-    // Storage does not tell nil bytes from empty ones.
+    // Storage does not distinguish nil bytes from empty ones.
     return field.type === 'bytes' ? '' : elementZero(field)
   }
 
@@ -208,8 +212,8 @@ class Reader {
   }
 }
 
-/** Values that Go's `omitempty` drops: empty strings, zeros and false without a pointer; structs stay. */
-function isLeftOut(field: MessageField, value: JsonValue): boolean {
+/** Reports whether Go's `omitempty` drops a value: empty strings, zeros and false without a pointer; structs stay. */
+function isOmitted(field: MessageField, value: JsonValue): boolean {
   if (field.pointer || !field.omitempty) return false
   return value === '' || value === 0 || value === false || (field.omitzero && value === null)
 }
@@ -220,7 +224,7 @@ function zeroOf(field: MessageField): JsonValue | undefined {
   return field.omitempty ? undefined : elementZero(field)
 }
 
-/** Named list types (Verbs, ExtraValue) are nil slices, which `omitempty` does drop. */
+/** Reports whether a field is a named list type (Verbs, ExtraValue), whose nil slice `omitempty` drops. */
 function isOmittedNil(field: MessageField): boolean {
   return field.message?.special === 'strings' && field.omitempty
 }
@@ -275,7 +279,7 @@ function formatPath(path: readonly (string | number)[]): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
 }
 
-/** Types that embed TypeMeta although they stand inside others: items of lists and claim templates. */
+/** Reports whether a type embeds TypeMeta although it is nested: items of lists and claim templates. */
 function isKind(type: MessageType): boolean {
   return (
     type.byJsonName.get('metadata')?.type === 'k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta' &&

@@ -5,12 +5,12 @@ const context = 3
 interface Edit {
   readonly kind: ' ' | '-' | '+'
   readonly line: string
-  /** Lines before this one, in each text. */
+  /** The number of lines before this one, on each side. */
   readonly from: number
   readonly to: number
 }
 
-/** Hunks from one list of lines to another, each line ended; '' when they are equal. */
+/** Returns the hunks from one list of lines to another, each with a newline; '' when they are equal. */
 export function unifiedDifference(from: readonly string[], to: readonly string[]): string {
   const edits = editsBetween(from, to)
   const changed = edits.flatMap(({ kind }, index) => (kind === ' ' ? [] : [index]))
@@ -36,7 +36,7 @@ function range(before: number, length: number): string {
   return `${length === 0 ? before : before + 1},${length}`
 }
 
-/** Edits from one text to another: what lies between the blocks that they have in common. */
+/** Returns the edits between the blocks that both sides share. */
 function editsBetween(from: readonly string[], to: readonly string[]): Edit[] {
   const edits: Edit[] = []
   let [i, j] = [0, 0]
@@ -55,7 +55,10 @@ interface Block {
   readonly size: number
 }
 
-/** The longest block of equal lines, and so on before it and behind it (Ratcliff and Obershelp, as Python's difflib does it). */
+/**
+ * Finds the longest block of equal lines, then recursively before and after it (Ratcliff and Obershelp, as Python's
+ * difflib).
+ */
 function commonBlocks(from: readonly string[], to: readonly string[]): Block[] {
   const places = placesOf(to)
   const blocks: Block[] = []
@@ -70,7 +73,7 @@ function commonBlocks(from: readonly string[], to: readonly string[]): Block[] {
   return blocks.toSorted((a, b) => a.from - b.from)
 }
 
-/** Where each line stands in the second text; in long texts a line that stands everywhere begins no block. */
+/** Returns the positions of each line on the second side; in long inputs a very frequent line starts no block. */
 function placesOf(lines: readonly string[]): ReadonlyMap<string, readonly number[]> {
   const places = new Map<string, number[]>()
   for (const [index, line] of lines.entries()) {
@@ -104,7 +107,7 @@ function longestBlock(
   return extended(from, to, best, range)
 }
 
-/** A block with the equal lines around it that may not begin one. */
+/** Extends a block by equal lines around it that cannot start one. */
 function extended(
   from: readonly string[],
   to: readonly string[],

@@ -1,7 +1,7 @@
-// Ranges of addresses.
+// IP networks in CIDR notation.
 import { isIpAddress } from '../core/ip-address.ts'
 
-/** An IP network in CIDR notation. */
+/** Reports whether a string is an IP network in CIDR notation. */
 export function isCidr(text: string): boolean {
   const [address = '', bits = '', ...rest] = text.split('/')
   return (

@@ -5,22 +5,22 @@ import { isIpAddress } from '../core/ip-address.ts'
 import { specialAddressErrors } from './special-address.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith, labelName, oneOf, portNumber, subdomainName } from '../checks.ts'
-import { draftsAt, fill, fillText, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { draftsAt, fill, fillStrings, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
 const ipMessage = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 
-/** Behaviour of Endpoints. */
+/** The strategy of Endpoints. */
 export const endpointsStrategy: Strategy = {
   allowCreateOnUpdate: true,
   applyDefaults(object) {
     for (const subset of draftsAt(object, 'subsets'))
-      for (const port of draftsAt(subset, 'ports')) fillText(port, { protocol: 'TCP' })
+      for (const port of draftsAt(subset, 'ports')) fillStrings(port, { protocol: 'TCP' })
   },
   validate: endpointsErrors,
   validateUpdate: endpointsErrors,
 }
 
-/** Behaviour of EndpointSlices. */
+/** The strategy of EndpointSlices. */
 export const endpointSliceStrategy: Strategy = {
   tracksGeneration: true,
   applyDefaults(object) {

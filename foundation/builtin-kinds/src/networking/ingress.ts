@@ -12,12 +12,12 @@ import {
   portNumberOrName,
   subdomainName,
 } from '../checks.ts'
-import { draftsAt, ensureAt, fillText, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { draftsAt, ensureAt, fillStrings, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { defaultClass } from '../default-class.ts'
 import { isCidr } from './cidr.ts'
 import { isIpAddress } from '../core/ip-address.ts'
 
-/** Behaviour of Ingresses. */
+/** The strategy of Ingresses. */
 export const ingressStrategy: Strategy = {
   tracksGeneration: true,
   prepareForCreate(object, context) {
@@ -41,7 +41,7 @@ export const ingressStrategy: Strategy = {
   },
 }
 
-/** Behaviour of IngressClasses. */
+/** The strategy of IngressClasses. */
 export const ingressClassStrategy: Strategy = {
   tracksGeneration: true,
   applyDefaults(object) {
@@ -56,14 +56,14 @@ export const ingressClassStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of NetworkPolicies. */
+/** The strategy of NetworkPolicies. */
 export const networkPolicyStrategy: Strategy = {
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
     for (const direction of ['ingress', 'egress']) {
       for (const rule of draftsAt(spec, direction))
-        for (const port of draftsAt(rule, 'ports')) fillText(port, { protocol: 'TCP' })
+        for (const port of draftsAt(rule, 'ports')) fillStrings(port, { protocol: 'TCP' })
     }
     if (stringsAt(spec, 'policyTypes').length === 0)
       spec['policyTypes'] = objectsAt(spec, 'egress').length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
@@ -72,7 +72,7 @@ export const networkPolicyStrategy: Strategy = {
   validateUpdate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
 }
 
-/** What named the class before there was a field. */
+/** The annotation that preceded the class field. */
 const oldClass = 'kubernetes.io/ingress.class'
 
 function twoClassErrors(object: KubeObject): FieldError[] {
@@ -83,7 +83,7 @@ function twoClassErrors(object: KubeObject): FieldError[] {
   ]
 }
 
-/** A point where a load balancer takes traffic. */
+/** Validates an ingress point of a load balancer. */
 function pointErrors(path: string, point: JsonObject): FieldError[] {
   const [ip, host] = [stringAt(point, 'ip'), stringAt(point, 'hostname')]
   if (host !== '' && isIpAddress(host))
@@ -296,7 +296,7 @@ function parameterNamespaceErrors(parameters: JsonObject): FieldError[] {
     : []
 }
 
-/** Whether a network is a smaller part of another. */
+/** Reports whether a network is a strict subset of another. */
 function isWithinNetwork(inner: string, outer: string): boolean {
   const [address = '', length = ''] = inner.split('/')
   const [base = '', outerLength = ''] = outer.split('/')

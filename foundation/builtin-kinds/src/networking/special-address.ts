@@ -1,4 +1,4 @@
-// Addresses that are no endpoints: they mean another place to everyone.
+// Validation of endpoint addresses: special-purpose ranges are not allowed.
 import type { FieldError } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 import { isIpAddress } from '../core/ip-address.ts'
@@ -9,7 +9,7 @@ const specialRanges: readonly (readonly [range: RegExp, detail: string])[] = [
   [/^(224\.0\.0\.|ff.2:)/i, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
 ]
 
-/** Addresses that mean another place to everyone are no endpoints. */
+/** Checks that an address is not in a special-purpose range (unspecified, loopback, link-local). */
 export function specialAddressErrors(field: string, ip: string): FieldError[] {
   if (!isIpAddress(ip)) return [fieldErrors.invalid(field, ip, 'must be a valid IP address')]
   if (ip === '0.0.0.0' || ip === '::') return [fieldErrors.invalid(field, ip, `may not be unspecified (${ip})`)]

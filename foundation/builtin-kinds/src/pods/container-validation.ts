@@ -1,58 +1,62 @@
-// Checks of containers: regular ones, those of initialisation, and ephemeral ones (pkg/apis/core/validation, v1.35).
+// Validation of containers: regular, init and ephemeral ones (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, portName } from '@fairlead/kube'
 import { invalidWith, labelName, oneOf, portNumber } from '../checks.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { environmentErrors, environmentSourceErrors } from './environment-validation.ts'
 import { mountErrors, volumeDeviceErrors } from './mount-validation.ts'
-import type { ProbeSurroundings } from './probe-validation.ts'
+import type { ProbeContext } from './probe-validation.ts'
 import { lifecycleAndProbeErrors } from './probe-validation.ts'
 import { resourceErrors } from './resource-validation.ts'
 import { containerSecurityErrors } from './security-validation.ts'
 
-/** What a container's checks need to know of its pod. */
-export interface Surroundings extends ProbeSurroundings {
+/** The fields of the pod that the validation of a container reads. */
+export interface ContainerContext extends ProbeContext {
   readonly volumes: ReadonlyMap<string, JsonObject>
   readonly claims: ReadonlySet<string>
   readonly restartPolicy: string
-  /** The pod shares the users of its node. */
+  /** The pod uses the user namespace of its node. */
   readonly hostUsers: boolean
 }
 
-/** Checks `containers`. */
-export function containerErrors(field: string, containers: readonly JsonObject[], around: Surroundings): FieldError[] {
+/** Validates `containers`. */
+export function containerErrors(
+  field: string,
+  containers: readonly JsonObject[],
+  context: ContainerContext,
+): FieldError[] {
   if (containers.length === 0) return [fieldErrors.required(field)]
   const names = new Set<string>()
   const errors = containers.flatMap((container, index) => {
     const path = fieldPath(field, index)
     return [
-      ...commonErrors(path, container, around),
+      ...commonErrors(path, container, context),
       ...repeatedName(path, container, names),
-      ...lifecycleAndProbeErrors(path, container, around),
+      ...lifecycleAndProbeErrors(path, container, context),
       ...restartErrors(path, container),
     ]
   })
   return [...errors, ...hostPortErrors(field, containers)]
 }
 
-/** Checks `initContainers`; those that restart always run beside the regular ones and may have probes. */
+/** Validates `initContainers`; those that always restart (sidecars) may have probes. */
 export function initContainerErrors(
   field: string,
   containers: readonly JsonObject[],
   regular: readonly JsonObject[],
-  around: Surroundings,
+  context: ContainerContext,
 ): FieldError[] {
   const names = new Set(regular.map((container) => stringAt(container, 'name')))
   return containers.flatMap((container, index) => {
     const path = fieldPath(field, index)
     const errors = [
-      ...commonErrors(path, container, around),
+      ...commonErrors(path, container, context),
       ...restartErrors(path, container),
       ...repeatedName(path, container, names),
       ...hostPortErrors(field, [container]),
     ]
     if (stringAt(container, 'restartPolicy') === 'Always')
-      return [...errors, ...lifecycleAndProbeErrors(path, container, around)]
+      return [...errors, ...lifecycleAndProbeErrors(path, container, context)]
     const forbidden = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe']
       .filter((name) => has(container, name))
       .map((name) =>
@@ -74,12 +78,12 @@ const ephemeralMayNotHave = [
   'lifecycle',
 ]
 
-/** Checks `ephemeralContainers`. */
+/** Validates `ephemeralContainers`. */
 export function ephemeralContainerErrors(
   field: string,
   containers: readonly JsonObject[],
   others: readonly JsonObject[],
-  around: Surroundings,
+  context: ContainerContext,
 ): FieldError[] {
   const otherNames = new Set(others.map((container) => stringAt(container, 'name')))
   const names = new Set(otherNames)
@@ -88,7 +92,7 @@ export function ephemeralContainerErrors(
     const path = fieldPath(field, index)
     const target = stringAt(container, 'targetContainerName')
     const errors = [
-      ...commonErrors(path, container, around),
+      ...commonErrors(path, container, context),
       ...imageSpaceErrors(path, container),
       ...repeatedName(path, container, names),
     ]
@@ -107,7 +111,7 @@ export function ephemeralContainerErrors(
   })
 }
 
-/** An image's name with space around it: templates may have it, pods may not. */
+/** Checks that an image has no space context its name: templates may have it, pods may not. */
 export function imageSpaceErrors(path: string, container: JsonObject): FieldError[] {
   const image = stringAt(container, 'image')
   return image.trim() === image
@@ -122,7 +126,7 @@ function repeatedName(path: string, container: JsonObject, names: Set<string>): 
   return []
 }
 
-function commonErrors(path: string, container: JsonObject, around: Surroundings): FieldError[] {
+function commonErrors(path: string, container: JsonObject, context: ContainerContext): FieldError[] {
   const name = stringAt(container, 'name')
   const mounts = objectsAt(container, 'volumeMounts')
   const devices = objectsAt(container, 'volumeDevices')
@@ -138,17 +142,17 @@ function commonErrors(path: string, container: JsonObject, around: Surroundings)
     ...portErrors(`${path}.ports`, objectsAt(container, 'ports')),
     ...environmentErrors(`${path}.env`, objectsAt(container, 'env')),
     ...environmentSourceErrors(`${path}.envFrom`, objectsAt(container, 'envFrom')),
-    ...mountErrors(`${path}.volumeMounts`, container, mounts, devices, around.volumes),
-    ...volumeDeviceErrors(`${path}.volumeDevices`, devices, mounts, around.volumes),
+    ...mountErrors(`${path}.volumeMounts`, container, mounts, devices, context.volumes),
+    ...volumeDeviceErrors(`${path}.volumeDevices`, devices, mounts, context.volumes),
     ...oneOf(
       `${path}.imagePullPolicy`,
       stringAt(container, 'imagePullPolicy'),
       ['Always', 'IfNotPresent', 'Never'],
       'required',
     ),
-    ...resourceErrors(`${path}.resources`, objectAt(container, 'resources'), around.claims),
-    ...resizeErrors(`${path}.resizePolicy`, objectsAt(container, 'resizePolicy'), around.restartPolicy),
-    ...containerSecurityErrors(`${path}.securityContext`, container, around.hostUsers),
+    ...resourceErrors(`${path}.resources`, objectAt(container, 'resources'), context.claims),
+    ...resizeErrors(`${path}.resizePolicy`, objectsAt(container, 'resizePolicy'), context.restartPolicy),
+    ...containerSecurityErrors(`${path}.securityContext`, container, context.hostUsers),
   ]
 }
 

@@ -1,4 +1,4 @@
-// Checks of a container's environment, and of the references to fields and resources that volumes share with it
+// Validation of a container's environment, and of field and resource references, which volumes have too
 // (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { configMapKey, dns1123Subdomain, fieldErrors, fieldPath, parseQuantity, qualifiedName } from '@fairlead/kube'
@@ -6,7 +6,7 @@ import { invalidWith, labelName } from '../checks.ts'
 import { has, objectAt, stringAt } from '../fields.ts'
 import { backstepErrors } from './paths.ts'
 
-/** Checks `env`. */
+/** Validates `env`. */
 export function environmentErrors(field: string, variables: readonly JsonObject[]): FieldError[] {
   return variables.flatMap((variable, index) => {
     const path = fieldPath(field, index)
@@ -20,7 +20,7 @@ export function environmentErrors(field: string, variables: readonly JsonObject[
   })
 }
 
-/** Checks `envFrom`. */
+/** Validates `envFrom`. */
 export function environmentSourceErrors(field: string, sources: readonly JsonObject[]): FieldError[] {
   return sources.flatMap((source, index) => {
     const path = fieldPath(field, index)
@@ -40,7 +40,7 @@ export function environmentSourceErrors(field: string, sources: readonly JsonObj
   })
 }
 
-/** Names of variables may hold all printable ASCII but `=`. */
+/** Validates the relaxed form of variable names: printable ASCII except `=`. */
 function relaxedName(field: string, name: string): FieldError[] {
   return /^[ -<>-~]+$/.test(name)
     ? []
@@ -114,7 +114,7 @@ function fileReferenceErrors(path: string, reference: JsonObject): FieldError[] 
   ]
 }
 
-/** Fields that a pod may be asked for anywhere. */
+/** The fields that references in `env` and volumes both support. */
 const knownFields = new Set([
   'metadata.annotations',
   'metadata.labels',
@@ -133,7 +133,7 @@ const knownFields = new Set([
   'spec.host',
 ])
 
-/** A reference to a field of the pod, one of `choices` or a label or annotation by its key. */
+/** Validates a reference to a field of the pod: one of `choices`, or a label or annotation by its key. */
 export function fieldReferenceErrors(path: string, reference: JsonObject, choices: readonly string[]): FieldError[] {
   const version = stringAt(reference, 'apiVersion')
   const given = stringAt(reference, 'fieldPath')
@@ -164,7 +164,7 @@ const resources = [
 ]
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei']
 
-/** A reference to a limit or request; volumes have to name the container. */
+/** Validates a reference to a limit or request; volumes must name the container. */
 export function resourceReferenceErrors(path: string, reference: JsonObject, inVolume: boolean): FieldError[] {
   const resource = stringAt(reference, 'resource')
   const errors: FieldError[] = []

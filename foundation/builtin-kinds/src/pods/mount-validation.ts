@@ -1,11 +1,11 @@
-// Checks of volume mounts and block devices of a container (pkg/apis/core/validation, v1.35).
+// Validation of volume mounts and block devices of a container (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath } from '@fairlead/kube'
 import { oneOf } from '../checks.ts'
 import { flagAt, has, stringAt } from '../fields.ts'
 import { backstepErrors, descendingPathErrors } from './paths.ts'
 
-/** Checks `volumeMounts` of a container against its pod's volumes and its own devices. */
+/** Validates `volumeMounts` of a container against its pod's volumes and its own devices. */
 export function mountErrors(
   field: string,
   container: JsonObject,
@@ -72,7 +72,7 @@ function readOnlyErrors(field: string, mount: JsonObject): FieldError[] {
   return errors
 }
 
-/** Checks `volumeDevices`: claims that are seen as raw blocks. */
+/** Validates `volumeDevices`: claims that are raw block devices. */
 export function volumeDeviceErrors(
   field: string,
   devices: readonly JsonObject[],

@@ -1,4 +1,5 @@
-// Files of a volume whose paths are the same, or one the folder of another: only one of them will be there (pkg/api/pod/warnings.go, v1.35).
+// Warnings about files of a volume with equal paths, or where one is the folder of another: only one of them will exist
+// (pkg/api/pod/warnings.go, v1.35).
 import type { JsonObject } from '@fairlead/kube'
 import { goQuote } from '@fairlead/kube'
 import { has, objectAt, objectsAt, stringAt } from '../fields.ts'
@@ -8,7 +9,7 @@ interface SourcedPath {
   readonly source: string
 }
 
-/** Warnings about the volumes of a pod. */
+/** Returns the warnings about the volumes of a pod. */
 export function overlappingPathWarnings(volumes: readonly JsonObject[]): string[] {
   return volumes.flatMap((volume) => {
     const name = goQuote(stringAt(volume, 'name'))

@@ -1,19 +1,19 @@
-// Paths of files in volumes and mounts: relative, and never up.
+// Validation of file paths in volumes and mounts: relative and without `..`.
 import type { FieldError } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 
-/** A path without `..`. */
+/** Checks that a path has no `..`. */
 export function backstepErrors(field: string, path: string): FieldError[] {
   return path.split('/').includes('..') ? [fieldErrors.invalid(field, path, "must not contain '..'")] : []
 }
 
-/** A relative path without `..`. */
+/** Checks that a path is relative and has no `..`. */
 export function descendingPathErrors(field: string, path: string): FieldError[] {
   const absolute = path.startsWith('/') ? [fieldErrors.invalid(field, path, 'must be a relative path')] : []
   return [...absolute, ...backstepErrors(field, path)]
 }
 
-/** A relative path without `..`, whose first name does not begin so either: such names are the kubelet's own. */
+/** Checks that a path is relative, has no `..`, and does not begin with it: such names are reserved for the kubelet. */
 export function unreservedPathErrors(field: string, path: string): FieldError[] {
   const reserved =
     path.startsWith('..') && !path.startsWith('../')

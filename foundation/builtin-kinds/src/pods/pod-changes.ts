@@ -1,13 +1,14 @@
-// What may change of a pod: through the pod itself, its ephemeral containers, its resources (pkg/apis/core/validation, v1.35).
+// Validation of pod updates: of the pod itself, its ephemeral containers, its resources (pkg/apis/core/validation,
+// v1.35).
 import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, goQuote, jsonEqual } from '@fairlead/kube'
-import { fieldErrorsOfImages } from './pod-images.ts'
+import { imageErrors } from './pod-images.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
 import { podSpecDifference } from './pod-spec-difference.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
-/** What the new pod may not have changed of the old one. `subresource`: '' for the pod itself. */
+/** Validates the changes from the old pod to the new one. `subresource`: '' for the pod itself. */
 export function podChangeErrors(object: KubeObject, old: KubeObject, subresource: string): FieldError[] {
   const [spec, before] = [objectAt(object, 'spec'), objectAt(old, 'spec')]
   if (subresource === 'ephemeralcontainers') return ephemeralErrors(spec, before)
@@ -15,13 +16,13 @@ export function podChangeErrors(object: KubeObject, old: KubeObject, subresource
   return specChangeErrors(spec, before)
 }
 
-/** The old spec with the ephemeral containers of the new one. */
+/** Returns the old spec with the ephemeral containers of the new one. */
 export function withEphemeralContainers(old: JsonObject, spec: JsonObject): JsonObject {
   const { ephemeralContainers: _old, ...rest } = old
   return withField(rest, 'ephemeralContainers', spec['ephemeralContainers'])
 }
 
-/** The old spec with the resources that the new one gives its containers. */
+/** Returns the old spec with the container resources of the new one. */
 export function withResources(old: JsonObject, spec: JsonObject): JsonObject {
   const next: MutableJsonObject = { ...old }
   for (const list of ['containers', 'initContainers']) {
@@ -47,7 +48,7 @@ function specChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   ] as const) {
     if (objectsAt(spec, list).length !== objectsAt(old, list).length)
       return [...errors, fieldErrors.forbidden(`spec.${list}`, `pod updates may not add or remove ${kind}`)]
-    errors.push(...fieldErrorsOfImages(`spec.${list}`, objectsAt(spec, list)))
+    errors.push(...imageErrors(`spec.${list}`, objectsAt(spec, list)))
   }
   const seconds = numberAt(spec, 'activeDeadlineSeconds')
   const before = numberAt(old, 'activeDeadlineSeconds')
@@ -99,7 +100,7 @@ function gateChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   })
 }
 
-/** The new spec with the old values of those fields that pods may change; adds to `errors` what a gated pod may not. */
+/** Returns the new spec with the old values of the mutable fields; adds the errors of gated pods to `errors`. */
 function withAllowedChanges(spec: JsonObject, old: JsonObject, errors: FieldError[]): JsonObject {
   let next: MutableJsonObject = { ...spec }
   for (const list of ['containers', 'initContainers']) {
@@ -119,7 +120,7 @@ function withAllowedChanges(spec: JsonObject, old: JsonObject, errors: FieldErro
   return withoutSchedulingChanges(next, old, errors)
 }
 
-/** A pod that still waits at gates may be sent to fewer nodes. */
+/** Restores the scheduling fields of a gated pod, whose node selector and affinity may only become stricter. */
 function withoutSchedulingChanges(spec: MutableJsonObject, old: JsonObject, errors: FieldError[]): JsonObject {
   const [now, before] = [objectAt(spec, 'nodeSelector'), objectAt(old, 'nodeSelector')]
   if (Object.entries(before).some(([key, value]) => now[key] !== value))

@@ -1,5 +1,5 @@
-// What a refused pod update would have changed, as the API server tells it: a unified difference of the two specs in the JSON of Go's internal
-// structs, which have other names, another order and no omitted fields.
+// The difference of pod specs in error messages: a unified diff of the JSON of Go's internal structs, which have other
+// names, another order and no omitted fields.
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import type { MessageType } from '../go-types/message-type.ts'
 import { messageType } from '../go-types/message-type.ts'
@@ -10,7 +10,7 @@ import { unifiedDifference } from '../go-types/unified-difference.ts'
 
 const core = 'k8s.io.api.core.v1'
 
-/** The difference from one PodSpec to another; '' when there is none. */
+/** Returns the difference from one PodSpec to another; '' when there is none. */
 export function podSpecDifference(from: JsonObject, to: JsonObject): string {
   return unifiedDifference(internalLines(from), internalLines(to))
 }
@@ -55,14 +55,14 @@ const internalOrder = [
   'workloadRef',
 ]
 
-/** Fields of v1's PodSpec that stand in the internal security context. */
+/** Fields of v1's PodSpec that are in the internal security context. */
 const hostFields = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers']
 
 function internalLines(spec: JsonObject): string[] {
   return goLines(internalPodSpec(spec))
 }
 
-/** A PodSpec as the internal struct. */
+/** Converts a PodSpec to the internal struct. */
 function internalPodSpec(spec: JsonObject): JsonObject {
   const type = messageType(`${core}.PodSpec`)
   const form: MutableJsonObject = {}
@@ -74,7 +74,7 @@ function internalPodSpec(spec: JsonObject): JsonObject {
   return form
 }
 
-/** A PodTemplateSpec as the internal struct, whose metadata keeps the names of v1. */
+/** Converts a PodTemplateSpec to the internal struct, whose metadata has the names of v1. */
 export function internalPodTemplate(template: JsonObject): JsonObject {
   const { labels, annotations, ...metadata } = objectAt(template, 'metadata')
   const sorted = (map: JsonValue | undefined): JsonObject =>

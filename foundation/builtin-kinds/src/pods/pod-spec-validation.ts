@@ -1,10 +1,11 @@
-// Checks of a pod's spec, alone or in a template (pkg/apis/core/validation, v1.35), in the order of its causes.
+// Validation of a pod's spec, alone or in a template (pkg/apis/core/validation, v1.35), in the real server's order of
+// causes.
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { invalidWith, labelErrors, labelName, oneOf, subdomainName } from '../checks.ts'
 import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { isIpAddress } from '../core/ip-address.ts'
-import type { Surroundings } from './container-validation.ts'
+import type { ContainerContext } from './container-validation.ts'
 import {
   containerErrors,
   ephemeralContainerErrors,
@@ -16,12 +17,12 @@ import { affinityErrors, gateErrors, spreadErrors, tolerationErrors } from './sc
 import { hostProcessErrors, operatingSystemErrors, podSecurityErrors } from './security-validation.ts'
 import { checkVolumes } from './volume-validation.ts'
 
-/** Checks a PodSpec. `path` is `spec`, `template.spec` or `spec.template.spec`. */
+/** Validates a PodSpec. `path` is `spec`, `template.spec` or `spec.template.spec`. */
 export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
   const volumes = checkVolumes(`${path}.volumes`, objectsAt(spec, 'volumes'))
   const containers = objectsAt(spec, 'containers')
   const initContainers = objectsAt(spec, 'initContainers')
-  const around: Surroundings = {
+  const context: ContainerContext = {
     volumes: volumes.valid,
     claims: new Set(objectsAt(spec, 'resourceClaims').map((claim) => stringAt(claim, 'name'))),
     gracePeriod: numberAt(spec, 'terminationGracePeriodSeconds'),
@@ -30,16 +31,16 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
   }
   return [
     ...volumes.errors,
-    ...containerErrors(`${path}.containers`, containers, around),
-    ...initContainerErrors(`${path}.initContainers`, initContainers, containers, around),
+    ...containerErrors(`${path}.containers`, containers, context),
+    ...initContainerErrors(`${path}.initContainers`, initContainers, containers, context),
     ...ephemeralContainerErrors(
       `${path}.ephemeralContainers`,
       objectsAt(spec, 'ephemeralContainers'),
       [...containers, ...initContainers],
-      around,
+      context,
     ),
     ...hostNetworkErrors(path, spec, path === 'spec'),
-    ...oneOf(`${path}.restartPolicy`, around.restartPolicy, ['Always', 'OnFailure', 'Never'], 'required'),
+    ...oneOf(`${path}.restartPolicy`, context.restartPolicy, ['Always', 'OnFailure', 'Never'], 'required'),
     ...oneOf(
       `${path}.dnsPolicy`,
       stringAt(spec, 'dnsPolicy'),
@@ -86,7 +87,7 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
   ]
 }
 
-/** What pods may not have although templates may. */
+/** Validates the fields that templates may have and pods may not. */
 export function standalonePodErrors(spec: JsonObject): FieldError[] {
   const errors: FieldError[] = []
   if (stringAt(spec, 'serviceAccountName') === '') {
@@ -112,7 +113,7 @@ function named(field: string, name: string): FieldError[] {
   return name === '' ? [] : subdomainName(field, name)
 }
 
-/** Ports of a pod on the host's network are the host's; a template may leave its host ports away. */
+/** Checks the ports of a pod on the host's network, which must equal the host's; a template may omit host ports. */
 function hostNetworkErrors(path: string, spec: JsonObject, isPod: boolean): FieldError[] {
   if (!flagAt(spec, 'hostNetwork')) return []
   return objectsAt(spec, 'containers').flatMap((container, index) =>
@@ -168,7 +169,7 @@ function dnsErrors(path: string, spec: JsonObject): FieldError[] {
   return errors
 }
 
-/** Subdomains in which labels may have underscores. */
+/** Validates a search domain of dnsConfig: a subdomain whose labels may have underscores. */
 function searchErrors(field: string, search: string): FieldError[] {
   const errors: FieldError[] = []
   if (search.length > 253) errors.push(fieldErrors.invalid(field, search, 'must be no more than 253 characters'))
@@ -199,7 +200,7 @@ function hostAliasErrors(field: string, aliases: readonly JsonObject[]): FieldEr
   ])
 }
 
-/** A pod with users of its own does not share other namespaces with its node. */
+/** Checks that a pod with its own user namespace uses no other namespaces of its node. */
 function hostUserErrors(path: string, spec: JsonObject): FieldError[] {
   if (spec['hostUsers'] !== false) return []
   return [

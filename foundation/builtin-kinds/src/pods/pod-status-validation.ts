@@ -1,4 +1,4 @@
-// Checks of a pod's status (pkg/apis/core/validation, v1.35).
+// Validation of a pod's status (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { isIP } from 'node:net'
@@ -8,7 +8,7 @@ import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 
 const systemConditions = new Set(['PodScheduled', 'Ready', 'Initialized'])
 
-/** Checks an update of `/status`. */
+/** Validates an update of `/status`. */
 export function podStatusErrors(object: KubeObject, old: KubeObject): FieldError[] {
   const [status, before] = [objectAt(object, 'status'), objectAt(old, 'status')]
   const errors = objectsAt(status, 'conditions').flatMap((condition, index) => {
@@ -42,7 +42,7 @@ export function podStatusErrors(object: KubeObject, old: KubeObject): FieldError
   return [...errors, ...addressErrors('hostIPs', hostIps, objectsAt(before, 'hostIPs'))]
 }
 
-/** A container that ended for good does not run again. */
+/** Checks that a container that terminated for good does not run again. */
 function restartErrors(status: JsonObject, old: KubeObject): FieldError[] {
   const policy = stringAt(old, 'spec', 'restartPolicy')
   if (policy === 'Always') return []

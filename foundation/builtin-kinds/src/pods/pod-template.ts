@@ -1,4 +1,4 @@
-// Templates of workloads: the checks that Deployment, ReplicaSet, StatefulSet, DaemonSet and Job share.
+// Validation of workload templates, shared by Deployment, ReplicaSet, StatefulSet, DaemonSet and Job.
 import type { FieldError, JsonObject, LabelSelector } from '@fairlead/kube'
 import { fieldErrors, qualifiedName, selectorFrom } from '@fairlead/kube'
 import { invalidStruct, invalidWith, isEmptySelector, labelErrors, labelSelectorErrors } from '../checks.ts'
@@ -7,7 +7,7 @@ import type { Strategy } from '../definition/strategy.ts'
 import { defaultPodTemplate } from './pod-spec-defaults.ts'
 import { podSpecErrors } from './pod-spec-validation.ts'
 
-/** Checks a PodTemplateSpec: its labels, then its spec. */
+/** Validates a PodTemplateSpec: its labels, then its spec. */
 export function podTemplateErrors(path: string, template: JsonObject): FieldError[] {
   return [
     ...labelErrors(`${path}.labels`, mapAt(template, 'metadata', 'labels')),
@@ -21,7 +21,7 @@ export function podTemplateErrors(path: string, template: JsonObject): FieldErro
   ]
 }
 
-/** Names of workloads as two of their messages have them. */
+/** The names of workloads in two of their messages. */
 const ownerNames = {
   deployment: 'ReplicaSet',
   daemonset: 'DaemonSet',
@@ -29,7 +29,7 @@ const ownerNames = {
 } as const
 
 /**
- * Checks `spec.selector` against `spec.template`. `owner` names the kind in messages (`deployment`, `daemonset` …).
+ * Validates `spec.selector` against `spec.template`. `owner` names the kind in messages (`deployment`, `daemonset` …).
  * Pods of such workloads always restart.
  */
 export function selectedTemplateErrors(
@@ -52,7 +52,7 @@ export function selectedTemplateErrors(
   ]
 }
 
-/** A missing selector selects nothing, so it never matches. */
+/** Validates that the selector matches the template's labels; a missing one never does. */
 function matchingTemplateErrors(
   path: string,
   template: JsonObject,
@@ -87,7 +87,7 @@ function matchingTemplateErrors(
   return errors
 }
 
-/** A selector with its fields as Go's struct has them. */
+/** Returns a selector with its fields in the order of Go's struct. */
 function inOrder(selector: JsonObject): JsonObject {
   const { matchLabels, ...rest } = selector
   return matchLabels === undefined ? rest : { matchLabels, ...rest }
@@ -101,7 +101,7 @@ function parseSelector(selector: JsonObject | undefined): ReturnType<typeof sele
   }
 }
 
-/** Behaviour of PodTemplates. */
+/** The strategy of PodTemplates. */
 export const podTemplateStrategy: Strategy = {
   returnsDeletedObject: true,
   tracksGeneration: true,

@@ -1,11 +1,12 @@
-// What the API server warns about in a pod's spec, alone or in a template, without refusing it (pkg/api/pod/warnings.go, v1.35).
+// Warnings of the API server about a pod's spec, alone or in a template (pkg/api/pod/warnings.go, v1.35).
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldPath, goQuote, jsonEqual, parseQuantity } from '@fairlead/kube'
 import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { overlappingPathWarnings } from './overlapping-paths.ts'
 
 /**
- * Warnings of an object whose PodSpec stands at `path` (`['spec', 'template', 'spec']`). An update that leaves the spec alone gives none.
+ * Returns the warnings of an object with its PodSpec at `path` (`['spec', 'template', 'spec']`). An update without
+ * changes of the spec has none.
  */
 export function podWarnings(object: KubeObject, old: KubeObject | undefined, path: readonly string[]): string[] {
   const spec = objectAt(object, ...path)
@@ -40,7 +41,7 @@ function containersOf(field: string, spec: JsonObject): [string, JsonObject][] {
   )
 }
 
-/** Labels of nodes that have a newer name. */
+/** Node labels that have a newer name. */
 const renamedLabels: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -145,7 +146,7 @@ function containerWarnings(path: string, container: JsonObject): string[] {
   return [...bytes, ...environmentWarnings(`${path}.env`, container)]
 }
 
-/** A variable that is given twice: server-side apply and strategic merge know only one of that name. */
+/** Returns the warnings about duplicate variables: server-side apply and strategic merge keep only one. */
 function environmentWarnings(field: string, container: JsonObject): string[] {
   const seen = new Set<string>()
   return objectsAt(container, 'env').flatMap((variable, index) => {
@@ -156,7 +157,7 @@ function environmentWarnings(field: string, container: JsonObject): string[] {
     }
     const reference = `$(${name})`
     const value = stringAt(variable, 'value')
-    // A value that builds on the one before is meant so.
+    // A value that refers to the previous one is intentional.
     if (!has(variable, 'valueFrom') && value !== reference && value.includes(reference)) return []
     return [
       `${fieldPath(field, index)}: hides previous definition of ${goQuote(name)}, which may be dropped when using apply`,

@@ -1,4 +1,4 @@
-// Pods: defaults and admission of a new one, what may change later, how it is deleted.
+// Pods: defaults, admission plugins, updates and graceful deletion.
 import type { JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, forbidden } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
@@ -12,7 +12,7 @@ import { podWarnings } from './pod-warnings.ts'
 import { applyRuntimeClass } from './runtime-class.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
-/** Behaviour of pods. */
+/** The strategy of pods. */
 export const podStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec']),
   returnsDeletedObject: true,
@@ -27,7 +27,7 @@ export const podStrategy: Strategy = {
     }
   },
   applyDefaults(object) {
-    joinAddresses(draftAt(object, 'status'))
+    syncPodIps(draftAt(object, 'status'))
     const spec = draftAt(object, 'spec')
     if (spec === undefined) return
     if ((numberAt(spec, 'terminationGracePeriodSeconds') ?? 0) < 0) spec['terminationGracePeriodSeconds'] = 1
@@ -38,7 +38,7 @@ export const podStrategy: Strategy = {
   },
   prepareForCreate(object, context) {
     const spec = ensureAt(object, 'spec')
-    tolerateBriefOutages(spec)
+    addDefaultTolerations(spec)
     resolvePriority(spec, object, context)
     applyRuntimeClass(spec, object, context)
     object['status'] = { phase: 'Pending', qosClass: qualityOfService(spec), ...gatedCondition(spec, context.now) }
@@ -66,7 +66,7 @@ export const podStrategy: Strategy = {
   gracePeriodSeconds: podGracePeriod,
 }
 
-/** A pod that no node has taken, or that has ended, goes at once; others get their own period (30 s by default). */
+/** Returns the grace period: 0 for a pod that is not scheduled or has completed, else its own (30 s by default). */
 function podGracePeriod(object: KubeObject): number {
   if (stringAt(object, 'spec', 'nodeName') === '') return 0
   if (['Succeeded', 'Failed'].includes(stringAt(object, 'status', 'phase'))) return 0
@@ -89,8 +89,8 @@ function hostPortsFromContainerPorts(spec: MutableJsonObject): void {
   }
 }
 
-/** The admission plugin DefaultTolerationSeconds: a node may be away for five minutes. */
-function tolerateBriefOutages(spec: MutableJsonObject): void {
+/** The admission plugin DefaultTolerationSeconds: pods tolerate an unreachable node for five minutes. */
+function addDefaultTolerations(spec: MutableJsonObject): void {
   const present = draftsAt(spec, 'tolerations')
   const added = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
     .filter((key) => !present.some((toleration) => tolerates(toleration, key)))
@@ -103,13 +103,13 @@ function tolerates(toleration: JsonObject, key: string): boolean {
   return (named === key || named === '') && ['', 'NoExecute'].includes(stringAt(toleration, 'effect'))
 }
 
-/** Priority classes that exist without being stored. */
+/** The built-in priority classes, which are not stored. */
 const systemPriorities: ReadonlyMap<string, number> = new Map([
   ['system-cluster-critical', 2_000_000_000],
   ['system-node-critical', 2_000_001_000],
 ])
 
-/** The admission plugin Priority: a class name becomes a number. */
+/** The admission plugin Priority: the class name sets the priority. */
 function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: WriteContext): void {
   const className = stringAt(spec, 'priorityClassName')
   const stored = className === '' ? undefined : context.read('priorityclasses.scheduling.k8s.io', className)
@@ -128,7 +128,7 @@ function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: W
   spec['preemptionPolicy'] ??= stringAt(stored, 'preemptionPolicy') || 'PreemptLowerPriority'
 }
 
-/** A pod that waits at gates says so from its first moment. */
+/** Returns the condition of a gated pod on create. */
 function gatedCondition(spec: JsonObject, now: number): JsonObject {
   if (objectsAt(spec, 'schedulingGates').length === 0) return {}
   return {
@@ -150,7 +150,7 @@ function specFieldsBut(...kept: readonly string[]): readonly (readonly string[])
   return [['status'], ...names.filter((name) => !kept.includes(name)).map((name) => ['spec', name])]
 }
 
-/** Subresources of the spec leave metadata as it was, but for what the server itself keeps there. */
+/** Restores metadata on writes of spec subresources, except for the fields that the server sets. */
 function keepMetadata(object: Draft, old: KubeObject): void {
   const kept = objectAt(old, 'metadata')
   for (const field of ['labels', 'annotations', 'ownerReferences', 'finalizers']) {
@@ -159,8 +159,8 @@ function keepMetadata(object: Draft, old: KubeObject): void {
   }
 }
 
-/** `podIP` is the first of `podIPs`; where they differ the single one counts. */
-function joinAddresses(status: MutableJsonObject | undefined): void {
+/** Sets `podIP` and the first of `podIPs` to the same value; `podIP` takes precedence. */
+function syncPodIps(status: MutableJsonObject | undefined): void {
   if (status === undefined) return
   const single = stringAt(status, 'podIP')
   const first = stringAt(objectsAt(status, 'podIPs')[0], 'ip')

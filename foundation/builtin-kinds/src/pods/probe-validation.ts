@@ -1,17 +1,17 @@
-// Checks of probes and lifecycle hooks (pkg/apis/core/validation, v1.35).
+// Validation of probes and lifecycle hooks (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, portName } from '@fairlead/kube'
 import { invalidWith, nonNegative, oneOf, portNumber, portNumberOrName } from '../checks.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
-/** What hooks and probes need to know of their pod. */
-export interface ProbeSurroundings {
+/** The fields of the pod that the validation of hooks and probes reads. */
+export interface ProbeContext {
   /** terminationGracePeriodSeconds of the pod. */
   readonly gracePeriod: number | undefined
 }
 
-/** Checks `lifecycle` and the three probes of a container. */
-export function lifecycleAndProbeErrors(path: string, container: JsonObject, around: ProbeSurroundings): FieldError[] {
+/** Validates `lifecycle` and the three probes of a container. */
+export function lifecycleAndProbeErrors(path: string, container: JsonObject, around: ProbeContext): FieldError[] {
   const errors: FieldError[] = []
   if (has(container, 'lifecycle'))
     errors.push(...lifecycleErrors(`${path}.lifecycle`, objectAt(container, 'lifecycle'), around))
@@ -42,7 +42,7 @@ const probeHandlers = ['exec', 'httpGet', 'tcpSocket', 'grpc']
 const hookHandlers = ['exec', 'httpGet', 'tcpSocket', 'sleep']
 const counters = ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold']
 
-function probeErrors(path: string, probe: JsonObject, around: ProbeSurroundings): FieldError[] {
+function probeErrors(path: string, probe: JsonObject, around: ProbeContext): FieldError[] {
   const grace = numberAt(probe, 'terminationGracePeriodSeconds')
   return [
     ...oneHandler(path, probe, probeHandlers, around),
@@ -53,18 +53,13 @@ function probeErrors(path: string, probe: JsonObject, around: ProbeSurroundings)
   ]
 }
 
-function lifecycleErrors(path: string, lifecycle: JsonObject, around: ProbeSurroundings): FieldError[] {
+function lifecycleErrors(path: string, lifecycle: JsonObject, around: ProbeContext): FieldError[] {
   return ['postStart', 'preStop']
     .filter((hook) => has(lifecycle, hook))
     .flatMap((hook) => oneHandler(`${path}.${hook}`, objectAt(lifecycle, hook), hookHandlers, around))
 }
 
-function oneHandler(
-  path: string,
-  owner: JsonObject,
-  handlers: readonly string[],
-  around: ProbeSurroundings,
-): FieldError[] {
+function oneHandler(path: string, owner: JsonObject, handlers: readonly string[], around: ProbeContext): FieldError[] {
   const given = handlers.filter((name) => has(owner, name))
   if (given.length === 0) return [fieldErrors.required(path, 'must specify a handler type')]
   return given.flatMap((name, index) =>
@@ -74,7 +69,7 @@ function oneHandler(
   )
 }
 
-function handlerErrors(path: string, name: string, handler: JsonObject, around: ProbeSurroundings): FieldError[] {
+function handlerErrors(path: string, name: string, handler: JsonObject, around: ProbeContext): FieldError[] {
   switch (name) {
     case 'exec':
       return stringsAt(handler, 'command').length === 0 ? [fieldErrors.required(`${path}.command`)] : []

@@ -5,7 +5,7 @@ import { mapAt, objectsAt } from '../fields.ts'
 
 const counted = ['cpu', 'memory']
 
-/** `Guaranteed`, `Burstable` or `BestEffort`. */
+/** Returns `Guaranteed`, `Burstable` or `BestEffort`. */
 export function qualityOfService(spec: JsonObject): 'Guaranteed' | 'Burstable' | 'BestEffort' {
   const containers = [...objectsAt(spec, 'initContainers'), ...objectsAt(spec, 'containers')].map((container) => ({
     requests: amounts(mapAt(container, 'resources', 'requests')),

@@ -1,4 +1,5 @@
-// Checks of resource requirements of containers and of claims' requests (pkg/apis/core/validation and helper, v1.35).
+// Validation of resource requirements of containers and of claims' requests (pkg/apis/core/validation and helper,
+// v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { compareQuantities, fieldErrors, fieldPath, parseQuantity, qualifiedName } from '@fairlead/kube'
 import { invalidWith } from '../checks.ts'
@@ -16,24 +17,24 @@ const otherResources = [
 
 const standardResources = new Set([...containerResources, ...otherResources])
 
-/** Names without a domain that mean something to Kubernetes. */
+/** Reports whether a name without a domain is one of Kubernetes' resources. */
 export function isStandardResource(name: string): boolean {
   return standardResources.has(name) || isHugePages(name)
 }
 
-/** Names without a domain that a quota counts. */
+/** Reports whether a name without a domain is one that quotas count. */
 export function isQuotaResource(name: string): boolean {
   return (
     (standardResources.has(name) && name !== 'storage') || isHugePages(name) || name.startsWith('requests.hugepages-')
   )
 }
 
-/** `hugepages-2Mi` and the like. */
+/** Reports whether a resource is `hugepages-2Mi` or the like. */
 export function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-')
 }
 
-/** Resources of others, with a domain: they are counted in whole numbers and never overcommitted. */
+/** Reports whether a resource is an extended one, with a domain: integral and never overcommitted. */
 export function isExtendedResource(name: string): boolean {
   if (isNative(name) || name.startsWith('requests.')) return false
   return qualifiedName(`requests.${name}`).length === 0
@@ -43,15 +44,15 @@ function isNative(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/')
 }
 
-/** Resources whose amounts are whole numbers. */
+/** Reports whether the quantities of a resource are integers. */
 export function isIntegerResource(name: string): boolean {
   const counted =
     /^(pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers)$/
   return counted.test(name) || isExtendedResource(name)
 }
 
-/** An amount of a resource. */
-export function amountErrors(field: string, name: string, amount: string): FieldError[] {
+/** Validates a quantity of a resource. */
+export function quantityErrors(field: string, name: string, amount: string): FieldError[] {
   const { nanos } = parseQuantity(amount)
   const errors: FieldError[] = []
   if (nanos < 0n) errors.push(fieldErrors.invalid(field, amount, 'must be greater than or equal to 0'))
@@ -60,14 +61,14 @@ export function amountErrors(field: string, name: string, amount: string): Field
   return errors
 }
 
-/** The name of a resource, wherever it stands. */
+/** Validates the name of a resource. */
 export function resourceNameErrors(field: string, name: string): FieldError[] {
   const errors = invalidWith(field, name, qualifiedName(name))
   if (errors.length > 0 || name.includes('/') || isStandardResource(name)) return errors
   return [fieldErrors.invalid(field, name, 'must be a standard resource type or fully qualified')]
 }
 
-/** The name of a resource that containers have. */
+/** Validates the name of a container resource. */
 export function containerResourceNameErrors(field: string, name: string): FieldError[] {
   const errors = resourceNameErrors(field, name)
   if (!name.includes('/')) {
@@ -80,14 +81,14 @@ export function containerResourceNameErrors(field: string, name: string): FieldE
     : [...errors, fieldErrors.invalid(field, name, "doesn't follow extended resource name standard")]
 }
 
-/** Checks the resources of a container; `claims` are the names of the pod's resource claims. */
+/** Validates the resources of a container; `claims` are the names of the pod's resource claims. */
 export function resourceErrors(path: string, resources: JsonObject, claims: ReadonlySet<string>): FieldError[] {
   const limits = mapAt(resources, 'limits')
   const requests = mapAt(resources, 'requests')
   const errors: FieldError[] = []
   const check = (list: string, name: string, amount: string): void => {
     const field = fieldPath(`${path}.${list}`, { key: name })
-    errors.push(...containerResourceNameErrors(field, name), ...amountErrors(field, name, amount))
+    errors.push(...containerResourceNameErrors(field, name), ...quantityErrors(field, name, amount))
   }
   for (const [name, amount] of Object.entries(limits)) {
     check('limits', name, amount)

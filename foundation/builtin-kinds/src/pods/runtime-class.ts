@@ -1,4 +1,4 @@
-// The admission plugin RuntimeClass: what the class of a pod says about its overhead and about where it can run.
+// The admission plugin RuntimeClass: the overhead and scheduling of a pod's class.
 import type { JsonObject, MutableJsonObject } from '@fairlead/kube'
 import { forbidden, jsonEqual } from '@fairlead/kube'
 import type { WriteContext } from '../definition/strategy.ts'
@@ -6,7 +6,7 @@ import { has, mapAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 
 /**
  * Adds overhead, node selector and tolerations of the class.
- * @throws StatusError 403 when there is no such class, or pod and class contradict each other
+ * @throws StatusError 403 when the class does not exist, or pod and class conflict
  */
 export function applyRuntimeClass(spec: MutableJsonObject, pod: JsonObject, context: WriteContext): void {
   const name = stringAt(spec, 'runtimeClassName')

@@ -1,10 +1,11 @@
-// Checks of what says where a pod may run: tolerations, affinity, spreading, gates (pkg/apis/core/validation, v1.35).
+// Validation of the scheduling fields of a pod: tolerations, affinity, spreading, gates (pkg/apis/core/validation,
+// v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1123Label, dns1123Subdomain, fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
 import { invalidWith, labelSelectorErrors, oneOf } from '../checks.ts'
 import { has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
-/** Checks `tolerations`. */
+/** Validates `tolerations`. */
 export function tolerationErrors(field: string, tolerations: readonly JsonObject[]): FieldError[] {
   return tolerations.flatMap((toleration, index) => {
     const path = fieldPath(field, index)
@@ -50,7 +51,7 @@ function operatorErrors(field: string, operator: string, value: string): FieldEr
 const required = 'requiredDuringSchedulingIgnoredDuringExecution'
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution'
 
-/** Checks `affinity`. */
+/** Validates `affinity`. */
 export function affinityErrors(path: string, affinity: JsonObject): FieldError[] {
   const nodes = objectAt(affinity, 'nodeAffinity')
   const errors = has(nodes, required)
@@ -81,7 +82,7 @@ function weightErrors(path: string, term: JsonObject): FieldError[] {
     : []
 }
 
-/** A NodeSelector: at least one term. */
+/** Validates a NodeSelector: at least one term. */
 export function nodeSelectorErrors(path: string, selector: JsonObject): FieldError[] {
   const terms = objectsAt(selector, 'nodeSelectorTerms')
   if (terms.length === 0)
@@ -156,7 +157,7 @@ function podTermErrors(path: string, term: JsonObject): FieldError[] {
   return [...errors, ...invalidWith(`${path}.topologyKey`, key, qualifiedName(key))]
 }
 
-/** Keys of labels whose values the server merges into the selector. */
+/** Validates the label keys whose values the server merges into the selector. */
 function labelKeyErrors(path: string, term: JsonObject, fields: readonly string[]): FieldError[] {
   const hasSelector = has(term, 'labelSelector')
   const errors = fields.flatMap((field) => {
@@ -189,7 +190,7 @@ function labelKeyErrors(path: string, term: JsonObject, fields: readonly string[
   return errors
 }
 
-/** Checks `topologySpreadConstraints`. */
+/** Validates `topologySpreadConstraints`. */
 export function spreadErrors(field: string, constraints: readonly JsonObject[]): FieldError[] {
   return constraints.flatMap((constraint, index) => {
     const path = fieldPath(field, index)
@@ -229,7 +230,7 @@ function positiveNumber(field: string, value: number): FieldError[] {
   return value > 0 ? [] : [fieldErrors.invalid(field, value, 'must be greater than zero')]
 }
 
-/** Checks `schedulingGates`. */
+/** Validates `schedulingGates`. */
 export function gateErrors(field: string, gates: readonly JsonObject[]): FieldError[] {
   const seen = new Set<string>()
   return gates.flatMap((gate, index) => {

@@ -1,4 +1,4 @@
-// Checks of security contexts of pods and containers (pkg/apis/core/validation, v1.35).
+// Validation of security contexts of pods and containers (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
 import { invalidWith, oneOf } from '../checks.ts'
@@ -6,7 +6,7 @@ import { flagAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from 
 import { invalidInternal } from '../go-types/internal-form.ts'
 import { descendingPathErrors } from './paths.ts'
 
-/** Checks the security context of a pod's spec. */
+/** Validates the security context of a pod's spec. */
 export function podSecurityErrors(path: string, spec: JsonObject): FieldError[] {
   const context = objectAt(spec, 'securityContext')
   const errors = idErrors(path, context, ['fsGroup', 'runAsUser', 'runAsGroup'])
@@ -29,7 +29,7 @@ export function podSecurityErrors(path: string, spec: JsonObject): FieldError[] 
   return errors
 }
 
-/** Checks the security context of a container; `hostUsers`: the pod shares the users of its node. */
+/** Validates the security context of a container; `hostUsers`: the pod uses the user namespace of its node. */
 export function containerSecurityErrors(path: string, container: JsonObject, hostUsers: boolean): FieldError[] {
   if (!has(container, 'securityContext')) return []
   const context = objectAt(container, 'securityContext')
@@ -191,7 +191,7 @@ const containerFieldsNotOfWindows =
     ' ',
   )
 
-/** What the operating system that a pod names does not have. */
+/** Validates that the pod sets no fields that its operating system does not support. */
 export function operatingSystemErrors(path: string, spec: JsonObject): FieldError[] {
   if (!has(spec, 'os')) return []
   const name = stringAt(spec, 'os', 'name')
@@ -221,7 +221,7 @@ export function operatingSystemErrors(path: string, spec: JsonObject): FieldErro
   ]
 }
 
-/** Containers that are processes of a Windows host: all of a pod or none, and on the host's network. */
+/** Validates HostProcess containers: all of a pod or none, and on the host's network. */
 export function hostProcessErrors(path: string, spec: JsonObject): FieldError[] {
   const own = objectAt(spec, 'securityContext', 'windowsOptions')['hostProcess']
   const contexts = containerContexts(path, spec)

@@ -1,4 +1,4 @@
-// Checks of a pod's volumes (pkg/apis/core/validation, v1.35).
+// Validation of a pod's volumes (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, parseQuantity } from '@fairlead/kube'
 import { invalidWith, labelName, oneOf } from '../checks.ts'
@@ -7,7 +7,7 @@ import { claimSpecErrors } from '../storage/claim.ts'
 import { fieldReferenceErrors, resourceReferenceErrors } from './environment-validation.ts'
 import { backstepErrors, unreservedPathErrors } from './paths.ts'
 
-/** Errors of volumes, and those volumes that have none, by name: only they can be mounted. */
+/** Returns the errors of volumes, and the valid volumes by name, which can be mounted. */
 export function checkVolumes(
   field: string,
   volumes: readonly JsonObject[],
@@ -28,7 +28,7 @@ export function checkVolumes(
 
 type Check = (path: string, source: JsonObject) => FieldError[]
 
-/** What each kind of volume requires, in the order in which a second one is found to be too many. */
+/** The validation of each volume source, in the order in which a second one is reported as too many. */
 const sources: Readonly<Record<string, Check>> = {
   emptyDir: (path, source) =>
     has(source, 'sizeLimit') && parseQuantity(stringAt(source, 'sizeLimit')).nanos < 0n
@@ -90,7 +90,7 @@ function sourceErrors(path: string, volume: JsonObject): FieldError[] {
   )
 }
 
-/** A check for fields that may not be empty. */
+/** Creates a check of required fields. */
 function needs(...fields: readonly string[]): Check {
   return (path, source) =>
     fields.filter((field) => stringAt(source, field) === '').map((field) => fieldErrors.required(`${path}.${field}`))
@@ -107,14 +107,14 @@ const hostPathTypes = [
   'Socket',
 ]
 
-/** A path of the node. */
+/** Validates a hostPath. */
 export function hostPathErrors(path: string, source: JsonObject): FieldError[] {
   const given = stringAt(source, 'path')
   if (given === '') return [fieldErrors.required(`${path}.path`)]
   return [...backstepErrors(`${path}.path`, given), ...oneOf(`${path}.type`, stringAt(source, 'type'), hostPathTypes)]
 }
 
-/** An NFS export. */
+/** Validates an NFS export. */
 export function nfsErrors(path: string, source: JsonObject): FieldError[] {
   const given = stringAt(source, 'path')
   return [
@@ -129,7 +129,7 @@ const iscsiForms: Readonly<Record<string, RegExp>> = {
   naa: /^naa.[A-Za-z0-9]{32}$/,
 }
 
-/** An iSCSI target. */
+/** Validates an iSCSI target. */
 export function iscsiErrors(path: string, source: JsonObject): FieldError[] {
   const errors = needs('targetPortal', 'iqn')(path, source)
   const iqn = stringAt(source, 'iqn')
@@ -156,7 +156,7 @@ function modeErrors(field: string, mode: number | undefined): FieldError[] {
     : []
 }
 
-/** The mode and the items of a Secret or ConfigMap. */
+/** Validates the mode and the items of a Secret or ConfigMap. */
 function itemsErrors(path: string, source: JsonObject): FieldError[] {
   return [
     ...modeErrors(`${path}.defaultMode`, numberAt(source, 'defaultMode')),
@@ -246,7 +246,7 @@ function tokenErrors(path: string, place: string, token: JsonObject): FieldError
   ]
 }
 
-/** The name of a CSI driver: a DNS subdomain, whatever its case, of at most 63 characters. */
+/** Validates the name of a CSI driver: a DNS subdomain in any case of at most 63 characters. */
 export function driverNameErrors(field: string, name: string): FieldError[] {
   if (name === '') return [fieldErrors.required(field)]
   return [

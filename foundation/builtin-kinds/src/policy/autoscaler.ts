@@ -22,7 +22,7 @@ const cpu = (target: JsonObject): JsonObject => ({ type: 'Resource', resource: {
 const atMostFour = { type: 'Pods', value: 4, periodSeconds: 15 }
 const double = { type: 'Percent', value: 100, periodSeconds: 15 }
 
-/** Behaviour of HorizontalPodAutoscalers in both versions. */
+/** The strategy of HorizontalPodAutoscalers in both versions. */
 export const autoscalerStrategy: Strategy = {
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
@@ -47,7 +47,7 @@ export const autoscalerStrategy: Strategy = {
     ),
 }
 
-/** Behaviour of PodDisruptionBudgets. */
+/** The strategy of PodDisruptionBudgets. */
 export const disruptionBudgetStrategy: Strategy = {
   tracksGeneration: true,
   allowUnconditionalUpdate: false,
@@ -74,7 +74,7 @@ function autoscalerErrors(spec: JsonObject): FieldError[] {
     if (value === '') errors.push(fieldErrors.required(`spec.scaleTargetRef.${field}`))
     else errors.push(...invalidWith(`spec.scaleTargetRef.${field}`, value, pathSegmentName(value)))
   }
-  // What v1 says of the CPU is a metric to the server.
+  // The CPU target of v1 is a metric in the server.
   errors.push(
     ...positive('spec.metrics[0].resource.target.averageUtilization', numberAt(spec, 'targetCPUUtilizationPercentage')),
   )
@@ -113,7 +113,7 @@ function budgetErrors(spec: JsonObject): FieldError[] {
 
 const metricsAnnotation = 'autoscaling.alpha.kubernetes.io/metrics'
 
-/** Turns an autoscaler of one version into the other. What v1 cannot say stands in an annotation there. */
+/** Converts an autoscaler to the other version. Values that v1 does not have are in an annotation there. */
 export function convertAutoscaler(object: KubeObject, apiVersion: string): KubeObject {
   if (object.apiVersion === apiVersion) return object
   const body: MutableJsonObject = { ...(object as unknown as JsonObject), apiVersion }
@@ -154,7 +154,7 @@ function toV2(body: MutableJsonObject): JsonObject {
   return { ...withoutKeys(spec, ['targetCPUUtilizationPercentage']), ...(metrics.length === 0 ? {} : { metrics }) }
 }
 
-/** Clients can write the annotation; what is no list of metrics says nothing. */
+/** Parses the annotation, which clients can write; a value that is not a list of metrics is ignored. */
 function parseMetrics(text: string): readonly JsonValue[] {
   try {
     const value = parseJson(text)

@@ -1,10 +1,10 @@
-// Checks of ResourceQuotas and LimitRanges (pkg/apis/core/validation, v1.35).
+// Validation of ResourceQuotas and LimitRanges (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { compareQuantities, fieldErrors, fieldPath, parseQuantity, qualifiedName } from '@fairlead/kube'
 import { invalidStruct, invalidWith } from '../checks.ts'
 import { has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import {
-  amountErrors,
+  quantityErrors,
   containerResourceNameErrors,
   isExtendedResource,
   isHugePages,
@@ -12,14 +12,14 @@ import {
   resourceNameErrors,
 } from '../pods/resource-validation.ts'
 
-/** Checks a map of amounts of a quota. */
-export function quotaAmountErrors(field: string, amounts: Readonly<Record<string, string>>): FieldError[] {
+/** Validates a map of a quota's quantities. */
+export function quotaQuantityErrors(field: string, amounts: Readonly<Record<string, string>>): FieldError[] {
   return Object.entries(amounts).flatMap(([name, amount]) => {
     const path = fieldPath(field, { key: name })
     const errors = resourceNameErrors(path, name)
     if (!name.includes('/') && !isQuotaResource(name))
       errors.push(fieldErrors.invalid(path, name, 'must be a standard resource for quota'))
-    return [...errors, ...amountErrors(path, name, amount)]
+    return [...errors, ...quantityErrors(path, name, amount)]
   })
 }
 
@@ -31,19 +31,19 @@ const computeResources = new Set(
   ),
 )
 
-/** A BestEffort pod has nothing to count but itself. */
+/** Reports whether a quota with the scope may limit the resource; quotas of BestEffort pods count only pods. */
 function isValidScope(scope: string, resource: string): boolean {
   if (scope === 'BestEffort') return resource === 'pods'
   if (scope === 'VolumeAttributesClass') return /storage|persistentvolumeclaims/.test(resource)
   return !scopes.includes(scope) || computeResources.has(resource)
 }
 
-/** Checks the spec of a ResourceQuota. */
+/** Validates the spec of a ResourceQuota. */
 export function quotaSpecErrors(spec: JsonObject): FieldError[] {
   const hard = mapAt(spec, 'hard')
   const names = Object.keys(hard).filter(isQuotaResource).toSorted()
   const given = stringsAt(spec, 'scopes')
-  const errors = quotaAmountErrors('spec.hard', hard)
+  const errors = quotaQuantityErrors('spec.hard', hard)
   const wrong = (detail: string): number => errors.push(fieldErrors.invalid('spec.scopes', [...given], detail))
   for (const scope of given) {
     if (!scopes.includes(scope)) wrong('unsupported scope')
@@ -100,7 +100,7 @@ function scopeSelectorErrors(selector: JsonObject, names: readonly string[]): Fi
 
 const limitTypes = ['Pod', 'Container', 'PersistentVolumeClaim']
 
-/** Checks a LimitRange. */
+/** Validates a LimitRange. */
 export function limitRangeErrors(object: KubeObject): FieldError[] {
   const seen = new Set<string>()
   return objectsAt(object, 'spec', 'limits').flatMap((limit, index) => {
@@ -146,7 +146,7 @@ function itemErrors(path: string, type: string, limit: JsonObject): FieldError[]
   return errors
 }
 
-/** How the bounds of one resource stand to each other. */
+/** Validates the order of the bounds of one resource. */
 function resourceLimitErrors(path: string, limit: JsonObject, resource: string, type: string): FieldError[] {
   const errors: FieldError[] = []
   const amount = (list: string): string | undefined =>

@@ -1,4 +1,4 @@
-// Checks of what an autoscaler measures, and how fast it may act (pkg/apis/autoscaling/validation, v1.35).
+// Validation of an autoscaler's metrics and scaling behavior (pkg/apis/autoscaling/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, parseQuantity, pathSegmentName } from '@fairlead/kube'
 import { invalidWith, oneOf } from '../checks.ts'
@@ -12,10 +12,10 @@ const sourceFields: Readonly<Record<string, string>> = {
   Resource: 'resource',
 }
 
-/** The order in which sources are looked at; only the first one is checked. */
+/** The order of metric sources; only the first one is validated. */
 const sources = ['object', 'external', 'pods', 'resource', 'containerResource']
 
-/** Checks one entry of `spec.metrics`. */
+/** Validates one entry of `spec.metrics`. */
 export function metricErrors(path: string, metric: JsonObject): FieldError[] {
   const type = stringAt(metric, 'type')
   const errors = type === '' ? [fieldErrors.required(`${path}.type`, 'must specify a metric source type')] : []
@@ -128,7 +128,7 @@ function targetFieldErrors(path: string, target: JsonObject): FieldError[] {
   return errors
 }
 
-/** Checks `behavior.scaleUp` or `behavior.scaleDown`. */
+/** Validates `behavior.scaleUp` or `behavior.scaleDown`. */
 export function scalingErrors(path: string, rules: JsonObject): FieldError[] {
   const window = numberAt(rules, 'stabilizationWindowSeconds')
   const policies = objectsAt(rules, 'policies')

@@ -1,13 +1,13 @@
-// What printers of built-in kinds are made of: columns, and cells as `kubectl get` shows them.
+// Columns and cells of the built-in printers, as `kubectl get` shows them.
 import type { JsonObject, KubeObject, LabelSelector } from '@fairlead/kube'
 import { humanAge, selectorFrom } from '@fairlead/kube'
 import type { ColumnDefinition, TablePrinter } from '../definition/resource-definition.ts'
 import { objectsAt, stringAt } from '../fields.ts'
 
-/** One cell. */
+/** The value of a cell. */
 export type Cell = string | number | boolean | null
 
-/** The name column that most tables begin with. */
+/** The first column of most tables: the name. */
 export const nameColumn: ColumnDefinition = {
   name: 'Name',
   type: 'string',
@@ -16,17 +16,17 @@ export const nameColumn: ColumnDefinition = {
   priority: 0,
 }
 
-/** What a column without a value shows. */
+/** The cell of a column without a value. */
 export const none = '<none>'
 
-/** A text column; `priority` 1 shows it only with `-o wide`. */
+/** Creates a string column; with `priority` 1 it is shown only by `-o wide`. */
 export function column(name: string, priority: number = 0, type: string = 'string'): ColumnDefinition {
   return { name, type, format: '', description: `${name} of the object`, priority }
 }
 
 /**
- * A printer for a kind whose first column is its name: `narrow` and `wide` name the others (`Desired:integer` where the type is not string),
- * `cells` gives their values.
+ * Creates a printer with the name as first column: `narrow` and `wide` name the others (`Desired:integer` where the
+ * type is not string), `cells` returns their values.
  */
 export function printer(
   narrow: readonly string[],
@@ -42,23 +42,23 @@ function named(text: string, priority: number): ColumnDefinition {
   return column(name, priority, type)
 }
 
-/** How long ago something was, `<unknown>` when it never was. */
+/** Formats the time since a timestamp, `<unknown>` without one. */
 export function age(timestamp: unknown, now: number): string {
   const time = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
   return Number.isNaN(time) ? '<unknown>' : humanAge(now - time)
 }
 
-/** Age of the object. */
+/** Returns the age of the object. */
 export function objectAge(object: KubeObject, now: number): string {
   return age(object.metadata.creationTimestamp, now)
 }
 
-/** A text, or `<none>`. */
+/** Returns a string, or `<none>`. */
 export function orNone(text: string): string {
   return text === '' ? none : text
 }
 
-/** Names and images of containers, each joined by commas. */
+/** Returns names and images of containers, each joined by commas. */
 export function containerCells(template: JsonObject): [names: string, images: string] {
   const containers = objectsAt(template, 'spec', 'containers')
   return [
@@ -67,7 +67,7 @@ export function containerCells(template: JsonObject): [names: string, images: st
   ]
 }
 
-/** A label selector as `kubectl get -o wide` shows it. */
+/** Formats a label selector as `kubectl get -o wide` does. */
 export function selectorCell(selector: JsonObject | undefined): string {
   if (selector === undefined) return none
   try {
@@ -77,7 +77,7 @@ export function selectorCell(selector: JsonObject | undefined): string {
   }
 }
 
-/** A map of labels as a selector. */
+/** Formats a map of labels as a selector. */
 export function labelsCell(labels: Readonly<Record<string, string>>): string {
   return orNone(
     Object.entries(labels)
@@ -87,7 +87,7 @@ export function labelsCell(labels: Readonly<Record<string, string>>): string {
   )
 }
 
-/** Name and creation time: kinds for which Kubernetes has no printer of its own. */
+/** The printer of kinds without their own: name and creation time. */
 export const defaultPrinter: TablePrinter = {
   columns: [nameColumn, { ...column('Created At'), type: 'date' }],
   cells: (object) => [object.metadata.name ?? '', object.metadata.creationTimestamp ?? null],

@@ -17,7 +17,7 @@ export const secretPrinter: TablePrinter = printer(['Type', 'Data', 'Age'], [], 
   objectAge(object, now),
 ])
 
-/** Kinds that show their age and nothing else. */
+/** Kinds with only an age. */
 export const agePrinter: TablePrinter = printer(['Age'], [], (object, now) => [objectAge(object, now)])
 
 /** Namespaces. */
@@ -70,7 +70,7 @@ function nodeAddress(object: KubeObject, type: string): string {
   )
 }
 
-/** Events, of either group: when, what, about what. */
+/** Events of either group. */
 export const eventPrinter: TablePrinter = {
   columns: [
     column('Last Seen'),
@@ -128,7 +128,7 @@ function eventOf(object: KubeObject): {
   }
 }
 
-/** ResourceQuotas: used and allowed amounts, requests and limits apart. */
+/** ResourceQuotas: used and hard quantities, requests and limits separately. */
 export const resourceQuotaPrinter: TablePrinter = printer(['Request', 'Limit', 'Age'], [], (object, now) => {
   const used = mapAt(object, 'status', 'used')
   const hard = Object.entries(mapAt(object, 'status', 'hard')).toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -206,7 +206,7 @@ export const claimPrinter: TablePrinter = printer(
   },
 )
 
-/** StorageClasses; the default ones say so beside their name. */
+/** StorageClasses; default ones are marked beside their name. */
 export const storageClassPrinter: TablePrinter = {
   ...printer(['Provisioner', 'ReclaimPolicy', 'VolumeBindingMode', 'AllowVolumeExpansion', 'Age'], [], () => []),
   cells: (object, now) => [

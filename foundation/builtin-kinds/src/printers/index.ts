@@ -1,4 +1,4 @@
-// Which printer a built-in kind has.
+// The printers of the built-in kinds.
 import type { TablePrinter } from '../definition/resource-definition.ts'
 import {
   admissionBindingPrinter,
@@ -111,7 +111,7 @@ const printers: Readonly<Record<string, TablePrinter>> = {
   'storage.k8s.io/VolumeAttributesClass': attributesClassPrinter,
 }
 
-/** The printer of a kind; the default one (name and creation time) for kinds that have none of their own. */
+/** Returns the printer of a kind; the default one (name and creation time) for kinds without their own. */
 export function printerOf(group: string, kind: string): TablePrinter {
   return printers[`${group}/${kind}`] ?? defaultPrinter
 }

@@ -80,7 +80,7 @@ export const networkPolicyPrinter: TablePrinter = printer(['Pod-Selector', 'Age'
   objectAge(object, now),
 ])
 
-/** Endpoints: the first three addresses and how many more. */
+/** Endpoints: the first three addresses and the number of others. */
 export const endpointsPrinter: TablePrinter = printer(['Endpoints', 'Age'], [], (object, now) => {
   const found = objectsAt(object, 'subsets').flatMap((subset) => {
     const addresses = objectsAt(subset, 'addresses').map((address) => stringAt(address, 'ip'))

@@ -1,4 +1,5 @@
-// Pods in `kubectl get`: the one status word that sums up phase, reasons and container states (printPod of kubectl's server-side printers).
+// Pods in `kubectl get`: the STATUS column from phase, reasons and container states (printPod of kubectl's server-side
+// printers).
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { TablePrinter } from '../definition/resource-definition.ts'
 import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
@@ -27,7 +28,7 @@ const plainPrinter: TablePrinter = printer(
   },
 )
 
-/** Pods; those that ended say so beside their cells. */
+/** Pods; completed ones have a condition in their row. */
 export const podPrinter: TablePrinter = {
   ...plainPrinter,
   conditions(object) {

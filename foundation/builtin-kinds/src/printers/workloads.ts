@@ -201,7 +201,7 @@ function duration(object: KubeObject, now: number): string {
   return humanAge((Number.isNaN(end) ? now : end) - start)
 }
 
-/** `cpu: 50%/80%` per metric, the first two and how many more. */
+/** Formats the metrics, `cpu: 50%/80%`: the first two and the number of others. */
 function metricTargets(object: KubeObject): string {
   if (object.apiVersion === 'autoscaling/v1') {
     const target = numberAt(object, 'spec', 'targetCPUUtilizationPercentage')

@@ -1,40 +1,40 @@
-// PersistentVolumeClaims, also where they stand in templates: defaults, checks, what may change.
+// PersistentVolumeClaims, also in templates: defaults, validation, updates.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { compareQuantities, dns1123Subdomain, fieldErrors, fieldPath, jsonEqual, parseQuantity } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
 import { immutable, invalidWith, labelName, labelSelectorErrors, oneOf, subdomainName } from '../checks.ts'
-import { draftAt, ensureAt, fill, fillText, has, mapAt, objectAt, stringAt, stringsAt } from '../fields.ts'
+import { draftAt, ensureAt, fill, fillStrings, has, mapAt, objectAt, stringAt, stringsAt } from '../fields.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
 import { defaultClass } from '../default-class.ts'
 
-/** Behaviour of PersistentVolumeClaims. */
+/** The strategy of PersistentVolumeClaims. */
 export const claimStrategy: Strategy = {
   returnsDeletedObject: true,
   hasStatus: true,
   applyDefaults(object) {
     defaultClaimSpec(ensureAt(object, 'spec'))
-    fillText(ensureAt(object, 'status'), { phase: 'Pending' })
+    fillStrings(ensureAt(object, 'status'), { phase: 'Pending' })
   },
   prepareForCreate(object, context) {
     object['status'] = { phase: 'Pending' }
     const spec = ensureAt(object, 'spec')
-    joinSources(spec)
-    chooseClass(object, spec, context)
+    syncDataSources(spec)
+    setDefaultClass(object, spec, context)
   },
   prepareForUpdate(object) {
-    joinSources(ensureAt(object, 'spec'))
+    syncDataSources(ensureAt(object, 'spec'))
   },
   validate: (object) => claimSpecErrors('spec', objectAt(object, 'spec')),
   validateUpdate: (object, old) => [...claimSpecErrors('spec', objectAt(object, 'spec')), ...changeErrors(object, old)],
 }
 
-/** Fills what a claim leaves out, also in a template. */
+/** Sets the defaults of a claim, also in a template. */
 export function defaultClaimSpec(spec: MutableJsonObject): void {
   fill(spec, { volumeMode: 'Filesystem' })
 }
 
-/** The plugin DefaultStorageClass: a claim that names no class gets the newest of those marked as default. */
-function chooseClass(object: Draft, spec: MutableJsonObject, context: WriteContext): void {
+/** The admission plugin DefaultStorageClass: a claim without a class gets the newest default class. */
+function setDefaultClass(object: Draft, spec: MutableJsonObject, context: WriteContext): void {
   if (
     has(spec, 'storageClassName') ||
     (has(object.metadata, 'annotations') &&
@@ -48,8 +48,8 @@ function chooseClass(object: Draft, spec: MutableJsonObject, context: WriteConte
   if (name !== undefined) spec['storageClassName'] = name
 }
 
-/** `dataSource` and `dataSourceRef` name the same thing; an old source of an unknown kind is dropped. */
-function joinSources(spec: MutableJsonObject): void {
+/** Sets `dataSource` and `dataSourceRef` to the same source; a `dataSource` of an unknown kind is dropped. */
+function syncDataSources(spec: MutableJsonObject): void {
   const source = draftAt(spec, 'dataSource')
   if (source !== undefined) {
     const group = stringAt(source, 'apiGroup')
@@ -67,7 +67,7 @@ function joinSources(spec: MutableJsonObject): void {
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
 
-/** Access modes; a volume for one pod is for nobody else. */
+/** Validates access modes; ReadWriteOncePod excludes all others. */
 export function accessModeErrors(field: string, modes: readonly string[], missing = ''): FieldError[] {
   const errors = modes.length === 0 ? [fieldErrors.required(field, missing)] : []
   for (const mode of modes)
@@ -78,7 +78,7 @@ export function accessModeErrors(field: string, modes: readonly string[], missin
   return errors
 }
 
-/** Checks the spec of a claim, or of a template of claims. */
+/** Validates the spec of a claim, or of a claim template. */
 export function claimSpecErrors(path: string, spec: JsonObject): FieldError[] {
   const modes = accessModeErrors(
     `${path}.accessModes`,

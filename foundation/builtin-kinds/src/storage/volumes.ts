@@ -3,23 +3,23 @@ import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, jsonEqual, parseQuantity, qualifiedName } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith, oneOf, subdomainName } from '../checks.ts'
-import { ensureAt, fill, fillText, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { ensureAt, fill, fillStrings, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { backstepErrors } from '../pods/paths.ts'
 import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
 import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
 import { accessModeErrors } from './claim.ts'
 
-/** Behaviour of PersistentVolumes. */
+/** The strategy of PersistentVolumes. */
 export const volumeStrategy: Strategy = {
   returnsDeletedObject: true,
   hasStatus: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
-    fillText(spec, { persistentVolumeReclaimPolicy: 'Retain' })
+    fillStrings(spec, { persistentVolumeReclaimPolicy: 'Retain' })
     fill(spec, { volumeMode: 'Filesystem' })
     if (has(spec, 'hostPath')) fill(ensureAt(spec, 'hostPath'), { type: '' })
-    fillText(ensureAt(object, 'status'), { phase: 'Pending' })
+    fillStrings(ensureAt(object, 'status'), { phase: 'Pending' })
   },
   prepareForCreate(object, context) {
     object['status'] = {
@@ -34,12 +34,12 @@ export const volumeStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of StorageClasses. */
+/** The strategy of StorageClasses. */
 export const storageClassStrategy: Strategy = {
   returnsDeletedObject: true,
   allowCreateOnUpdate: false,
   applyDefaults(object) {
-    fillText(object, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
+    fillStrings(object, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
   },
   validate: storageClassErrors,
   validateUpdate: (object, old) => [
@@ -57,7 +57,7 @@ export const storageClassStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of CSIDrivers. */
+/** The strategy of CSIDrivers. */
 export const csiDriverStrategy: Strategy = {
   returnsDeletedObject: true,
   applyDefaults(object) {
@@ -69,12 +69,12 @@ export const csiDriverStrategy: Strategy = {
       requiresRepublish: false,
       seLinuxMount: false,
     })
-    fillText(spec, { fsGroupPolicy: 'ReadWriteOnceWithFSType' })
+    fillStrings(spec, { fsGroupPolicy: 'ReadWriteOnceWithFSType' })
     if (stringsAt(spec, 'volumeLifecycleModes').length === 0) spec['volumeLifecycleModes'] = ['Persistent']
   },
 }
 
-/** Behaviour of VolumeAttachments: where a volume goes never changes. */
+/** The strategy of VolumeAttachments: spec is immutable. */
 export const attachmentStrategy: Strategy = {
   returnsDeletedObject: true,
   statusKeeps: 'metadata',
@@ -86,7 +86,7 @@ export const attachmentStrategy: Strategy = {
   validateUpdate: (object, old) => immutable('spec', objectAt(object, 'spec'), objectAt(old, 'spec')),
 }
 
-/** Behaviour of VolumeAttributesClasses. */
+/** The strategy of VolumeAttributesClasses. */
 export const attributesClassStrategy: Strategy = {
   returnsDeletedObject: true,
   validate: (object) => (stringAt(object, 'driverName') === '' ? [fieldErrors.required('driverName')] : []),

@@ -1,10 +1,10 @@
-// The generated tables of built-in kinds, parsed when first used: which resources there are, and the schema of every kind.
+// The generated tables of built-in kinds, parsed on first use: the resources and the schema of every kind.
 import type { SchemaNode, TypeSchema } from '@fairlead/kube'
 import * as resourceTables from '../generated/resources.ts'
 import { schemas as schemaTable } from '../generated/schemas.ts'
 import type { SubresourceDefinition } from '../definition/resource-definition.ts'
 
-/** One resource as discovery serves it. */
+/** A resource in discovery. */
 export interface ResourceRow {
   readonly plural: string
   readonly singular: string
@@ -16,7 +16,7 @@ export interface ResourceRow {
   readonly subresources?: readonly SubresourceDefinition[]
 }
 
-/** groupVersion -> its resources, in discovery's order. */
+/** Returns the resources by groupVersion, in discovery's order. */
 export function resourceRows(): Readonly<Record<string, readonly ResourceRow[]>> {
   return JSON.parse(resourceTables.resources) as Record<string, ResourceRow[]>
 }
@@ -24,25 +24,28 @@ export function resourceRows(): Readonly<Record<string, readonly ResourceRow[]>>
 let kindTable: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
 let nodes: Readonly<Record<string, SchemaNode>> | undefined
 
-/** The name of a built-in kind's schema (`io.k8s.api.apps.v1.Deployment`), also of lists and of kinds that only subresources have. */
+/**
+ * Returns the name of a built-in kind's schema (`io.k8s.api.apps.v1.Deployment`), also of lists and of kinds that only
+ * subresources have.
+ */
 export function schemaName(apiVersion: string, kind: string): string | undefined {
   kindTable ??= JSON.parse(resourceTables.kinds) as Record<string, Record<string, string>>
   const kinds = kindTable[apiVersion]
   return kinds !== undefined && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
 }
 
-/** A built-in schema by the name that `$ref`s use. */
+/** Returns a built-in schema by the name in `$ref`s. */
 export function namedSchema(name: string): SchemaNode | undefined {
   return Object.hasOwn(allSchemas(), name) ? allSchemas()[name] : undefined
 }
 
-/** Every built-in schema by name. */
+/** Returns every built-in schema by name. */
 export function allSchemas(): Readonly<Record<string, SchemaNode>> {
   nodes ??= JSON.parse(schemaTable) as Record<string, SchemaNode>
   return nodes
 }
 
-/** The schema of a built-in kind, undefined when there is no such kind. */
+/** Returns the schema of a built-in kind; undefined when there is no such kind. */
 export function builtinSchema(apiVersion: string, kind: string): TypeSchema | undefined {
   const name = schemaName(apiVersion, kind)
   const root = name === undefined ? undefined : namedSchema(name)

@@ -1,4 +1,5 @@
-// resource.k8s.io (dynamic resource allocation): served as discovery lists it, without schemas, hence free-form and without protobuf.
+// resource.k8s.io (dynamic resource allocation): served as discovery lists it, without schemas, hence free-form and
+// without protobuf.
 import type { ResourceRow } from './builtin-tables.ts'
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']

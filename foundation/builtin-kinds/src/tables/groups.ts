@@ -1,4 +1,5 @@
-// The order in which discovery lists the built-in groups: the group priorities of kube-aggregator's registration (v1.35), highest first.
+// The built-in groups in the order of discovery: the group priorities of kube-aggregator's registration (v1.35),
+// highest first.
 
 /** Built-in groups in discovery's order; the core group is '' and served under /api. */
 export const builtinGroups: readonly string[] = [
@@ -25,5 +26,5 @@ export const builtinGroups: readonly string[] = [
   'flowcontrol.apiserver.k8s.io',
 ]
 
-/** Versions of a group in discovery's order where there are several. */
+/** The versions of groups with several, in discovery's order. */
 export const builtinVersions: Readonly<Record<string, readonly string[]>> = { autoscaling: ['v2', 'v1'] }

@@ -1,4 +1,4 @@
-// Checks of CronJobs (pkg/apis/batch/validation, v1.35).
+// Validation of CronJobs (pkg/apis/batch/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 import { invalidStruct, invalidWith, nonNegative, oneOf } from '../checks.ts'
@@ -6,7 +6,7 @@ import { flagAt, has, numberAt, objectAt, stringAt } from '../fields.ts'
 import { cronErrors } from './cron-schedule.ts'
 import { jobSpecErrors } from './job-validation.ts'
 
-/** A name of the IANA data base, which the platform knows. */
+/** Validates a time zone: it must be in the IANA database of the platform. */
 function timeZoneErrors(field: string, zone: string): FieldError[] {
   if (zone === '') return [fieldErrors.invalid(field, zone, 'timeZone must be nil or non-empty string')]
   if (zone.toLowerCase() === 'local')
@@ -25,7 +25,7 @@ function timeZoneErrors(field: string, zone: string): FieldError[] {
   }
 }
 
-/** Jobs of a CronJob get selectors of their own. */
+/** Checks that the job template has no selector, which the server generates. */
 function jobTemplateErrors(path: string, spec: JsonObject): FieldError[] {
   const errors = jobSpecErrors(path, spec, false)
   const selector = has(spec, 'selector')
@@ -37,7 +37,7 @@ function jobTemplateErrors(path: string, spec: JsonObject): FieldError[] {
   return [...errors, ...selector, ...manual]
 }
 
-/** Checks a CronJob. */
+/** Validates a CronJob. */
 export function cronJobErrors(object: KubeObject, isCreation = false): FieldError[] {
   const spec = objectAt(object, 'spec')
   const schedule = stringAt(spec, 'schedule')

@@ -1,4 +1,5 @@
-// Cron schedules as CronJobs accept them (five fields or a descriptor), with the messages of the parser that Kubernetes uses.
+// Cron schedules as CronJobs accept them (five fields or a descriptor), with the messages of the parser that Kubernetes
+// uses.
 import { goQuote, parseGoDuration } from '@fairlead/kube'
 
 interface Bounds {
@@ -20,7 +21,7 @@ const bounds: readonly Bounds[] = [
 
 const descriptors = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 
-/** Why a schedule is wrong; [] when it is fine. */
+/** Returns the errors of a schedule. */
 export function cronErrors(schedule: string): string[] {
   const spec = schedule.replace(/^(TZ|CRON_TZ)=\S+\s+/, '').trim()
   if (spec.startsWith('@')) return descriptorErrors(spec)

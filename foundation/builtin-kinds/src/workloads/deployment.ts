@@ -1,9 +1,9 @@
-// Deployments and ReplicaSets (and the older ReplicationController): defaults, checks, what may change.
+// Deployments and ReplicaSets (and the older ReplicationController): defaults, validation, updates.
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { countOrPercent, immutable, isZeroCount, nonNegative, unsupportedStruct } from '../checks.ts'
-import { draftAt, ensureAt, fill, fillText, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
+import { draftAt, ensureAt, fill, fillStrings, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
 import { replicaCountErrors } from './replica-counts.ts'
 import { messageType } from '../go-types/message-type.ts'
 import { internalMessage } from '../go-types/internal-form.ts'
@@ -11,7 +11,7 @@ import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.ts'
 
-/** Behaviour of Deployments. */
+/** The strategy of Deployments. */
 export const deploymentStrategy: Strategy = {
   statusKeeps: 'labels',
   generationCountsAnnotations: true,
@@ -23,7 +23,7 @@ export const deploymentStrategy: Strategy = {
     defaultPodTemplate(spec)
     fill(spec, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 })
     const strategy = ensureAt(spec, 'strategy')
-    fillText(strategy, { type: 'RollingUpdate' })
+    fillStrings(strategy, { type: 'RollingUpdate' })
     if (strategy['type'] === 'RollingUpdate')
       fill(ensureAt(strategy, 'rollingUpdate'), { maxUnavailable: '25%', maxSurge: '25%' })
   },
@@ -38,7 +38,7 @@ export const deploymentStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of ReplicaSets. */
+/** The strategy of ReplicaSets. */
 export const replicaSetStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
@@ -55,7 +55,7 @@ export const replicaSetStrategy: Strategy = {
   validateStatusUpdate: (object) => replicaStatusErrors(objectAt(object, 'status')),
 }
 
-/** Behaviour of ReplicationControllers: selector and labels come from the template when left out. */
+/** The strategy of ReplicationControllers: selector and labels default to those of the template. */
 export const replicationControllerStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
@@ -138,7 +138,7 @@ function deploymentStatusErrors(status: JsonObject): FieldError[] {
   return errors
 }
 
-/** The count of hash collisions only grows. */
+/** Checks that the number of hash collisions does not decrease. */
 export function collisionErrors(object: KubeObject, old: KubeObject): FieldError[] {
   const [count, before] = [
     numberAt(object, 'status', 'collisionCount') ?? 0,
@@ -185,7 +185,7 @@ function replicationControllerErrors(object: unknown): FieldError[] {
   return errors
 }
 
-/** Counts of a workload's status: none below zero, none above `replicas`. */
+/** Validates the counters of a workload's status: none below zero, none above `replicas`. */
 export function replicaStatusErrors(status: JsonObject): FieldError[] {
   const counts = [
     'replicas',

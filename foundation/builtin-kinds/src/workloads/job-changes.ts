@@ -1,11 +1,11 @@
-// What may change of a Job, and what its status may say (pkg/apis/batch/validation, v1.35).
+// Validation of updates of a Job and of its status (pkg/apis/batch/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, jsonEqual } from '@fairlead/kube'
 import { immutable, invalidStruct, nonNegative } from '../checks.ts'
 import { flagAt, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { internalPodTemplate } from '../pods/pod-spec-difference.ts'
 
-/** What may not change of a Job. */
+/** Validates that the immutable fields of a Job are unchanged. */
 export function jobChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   return [
     ...completionChangeErrors(spec, old),
@@ -17,7 +17,7 @@ export function jobChangeErrors(spec: JsonObject, old: JsonObject): FieldError[]
   ]
 }
 
-/** An indexed Job may grow and shrink where as many may run at once as there are to complete. */
+/** Validates changes of completions, which are allowed for an indexed Job when parallelism changes alike. */
 function completionChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const [completions, before] = [numberAt(spec, 'completions'), numberAt(old, 'completions')]
   if (stringAt(spec, 'completionMode') !== 'Indexed')
@@ -28,7 +28,7 @@ function completionChangeErrors(spec: JsonObject, old: JsonObject): FieldError[]
     : [fieldErrors.invalid('spec.completions', completions, 'can only be modified in tandem with spec.parallelism')]
 }
 
-/** A Job that has not begun may still be told where its pods run. */
+/** Validates changes of the template: a suspended Job's scheduling directives are mutable. */
 function templateChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const { template } = spec
   if (!flagAt(old, 'suspend'))
@@ -52,7 +52,7 @@ function invalidTemplate(template: JsonObject): FieldError {
   return invalidStruct('spec.template', internalPodTemplate(template), 'field is immutable')
 }
 
-/** Checks an update of the status of a Job. */
+/** Validates an update of the status of a Job. */
 export function jobStatusErrors(object: KubeObject, old: KubeObject): FieldError[] {
   const [status, before] = [objectAt(object, 'status'), objectAt(old, 'status')]
   const is = (of: JsonObject, type: string): boolean =>

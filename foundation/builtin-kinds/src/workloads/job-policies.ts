@@ -1,11 +1,11 @@
-// Checks of the policies of a Job: pods that fail, pods that are replaced, when it has succeeded (pkg/apis/batch/validation, v1.35).
+// Validation of a Job's policies: pod failure, pod replacement, success (pkg/apis/batch/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, goQuote, qualifiedName } from '@fairlead/kube'
 import { invalidWith, nonNegative, oneOf } from '../checks.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { invalidInternal } from '../go-types/internal-form.ts'
 
-/** Checks what a Job does about pods that fail and when it counts as done. */
+/** Validates the pod failure policy and the success policy of a Job. */
 export function policyErrors(path: string, spec: JsonObject): FieldError[] {
   const errors: FieldError[] = []
   const containers = ['containers', 'initContainers'].flatMap((list) =>

@@ -1,4 +1,4 @@
-// Checks of the spec of a Job (pkg/apis/batch/validation, v1.35).
+// Validation of the spec of a Job (pkg/apis/batch/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject, LabelSelector } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, selectorFrom } from '@fairlead/kube'
 import { invalidStruct, invalidWith, labelSelectorErrors, nonNegative, oneOf } from '../checks.ts'
@@ -6,7 +6,7 @@ import { flagAt, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
 import { podTemplateErrors } from '../pods/pod-template.ts'
 import { policyErrors } from './job-policies.ts'
 
-/** Who lets the server choose the selector may not set the labels that it selects by. */
+/** Checks that a Job without manualSelector has the generated selector and its labels. */
 export function generatedSelectorErrors(object: KubeObject): FieldError[] {
   if (flagAt(object, 'spec', 'manualSelector')) return []
   const { uid = '', name = '' } = object.metadata
@@ -31,7 +31,7 @@ export function generatedSelectorErrors(object: KubeObject): FieldError[] {
   return errors
 }
 
-/** Checks the spec of a Job, or of the Jobs of a CronJob, which have no selector yet. */
+/** Validates the spec of a Job, or of the job template of a CronJob, which has no selector yet. */
 export function jobSpecErrors(path: string, spec: JsonObject, withSelector: boolean): FieldError[] {
   const counts = [
     'parallelism',
@@ -65,7 +65,7 @@ export function jobSpecErrors(path: string, spec: JsonObject, withSelector: bool
   return errors
 }
 
-/** A selector that cannot be read has been told of already. */
+/** Reports whether a selector matches; an invalid one is reported elsewhere. */
 function selects(selector: JsonObject | undefined, labels: Readonly<Record<string, string>>): boolean {
   try {
     return selectorFrom(selector as LabelSelector | undefined).matches(labels)
@@ -130,7 +130,7 @@ function manyCompletionErrors(path: string, parallelism: number, failed: number 
   ]
 }
 
-/** A Job's pods end; `Always` is what a missing policy was defaulted to. */
+/** Validates the restart policy: a Job's pods terminate, and `Always` is the default of a missing policy. */
 function restartErrors(path: string, policy: string, hasFailurePolicy: boolean): FieldError[] {
   const field = `${path}.template.spec.restartPolicy`
   if (policy === 'Always') return [fieldErrors.required(field, 'valid values: "OnFailure", "Never"')]

@@ -2,14 +2,14 @@
 import type { MutableJsonObject } from '@fairlead/kube'
 import { dns1123Subdomain } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
-import { draftAt, draftsAt, ensureAt, fill, fillText, flagAt, has, mapAt, objectAt, stringAt } from '../fields.ts'
+import { draftAt, draftsAt, ensureAt, fill, fillStrings, flagAt, has, mapAt, objectAt, stringAt } from '../fields.ts'
 import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { cronJobErrors } from './cron-job-validation.ts'
 import { jobChangeErrors, jobStatusErrors } from './job-changes.ts'
 import { generatedSelectorErrors, jobSpecErrors } from './job-validation.ts'
 
-/** Behaviour of Jobs. */
+/** The strategy of Jobs. */
 export const jobStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
@@ -23,7 +23,7 @@ export const jobStrategy: Strategy = {
     if (!flagAt(object, 'spec', 'manualSelector')) generateSelector(object, context)
   },
   validate: (object) => [...generatedSelectorErrors(object), ...jobSpecErrors('spec', objectAt(object, 'spec'), true)],
-  // The real server checks the spec twice here, and its causes repeat.
+  // The real server validates the spec twice here, so its causes repeat.
   validateUpdate: (object, old) => [
     ...generatedSelectorErrors(object),
     ...jobSpecErrors('spec', objectAt(object, 'spec'), true),
@@ -33,13 +33,13 @@ export const jobStrategy: Strategy = {
   validateStatusUpdate: jobStatusErrors,
 }
 
-/** Behaviour of CronJobs. */
+/** The strategy of CronJobs. */
 export const cronJobStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec', 'jobTemplate', 'spec', 'template', 'spec']),
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
-    fillText(spec, { concurrencyPolicy: 'Allow' })
+    fillStrings(spec, { concurrencyPolicy: 'Allow' })
     fill(spec, { suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 })
     defaultPodTemplate(draftAt(spec, 'jobTemplate', 'spec'))
   },
@@ -56,12 +56,12 @@ function defaultJobSpec(spec: MutableJsonObject): void {
   if (!has(spec, 'completions') && !has(spec, 'parallelism')) fill(spec, { completions: 1 })
   fill(spec, { backoffLimit: has(spec, 'backoffLimitPerIndex') ? 2147483647 : 6 })
   for (const rule of draftsAt(spec, 'podFailurePolicy', 'rules'))
-    for (const pattern of draftsAt(rule, 'onPodConditions')) fillText(pattern, { status: 'True' })
+    for (const pattern of draftsAt(rule, 'onPodConditions')) fillStrings(pattern, { status: 'True' })
   fill(spec, { parallelism: 1, completionMode: 'NonIndexed', suspend: false, manualSelector: false })
   fill(spec, { podReplacementPolicy: has(spec, 'podFailurePolicy') ? 'Failed' : 'TerminatingOrFailed' })
 }
 
-/** Jobs select their pods by their own uid, under the old and the new label names. */
+/** Generates the selector of a Job by its uid, with the old and the new label names. */
 function generateSelector(object: Draft, context: WriteContext): void {
   const uid = stringAt(object, 'metadata', 'uid') || context.newUid()
   object.metadata['uid'] ??= uid

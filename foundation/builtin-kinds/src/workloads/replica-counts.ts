@@ -1,9 +1,12 @@
-// What the counters in the status of workloads have to do with each other.
+// Validation of the replica counters in the status of workloads.
 import { fieldErrors } from '@fairlead/kube'
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { numberAt } from '../fields.ts'
 
-/** None of `parts` exceeds `replicas`, and no more are available than ready. `ready` is how the real server calls that counter in its message. */
+/**
+ * Checks that none of `parts` exceeds `replicas`, and that no more are available than ready. `ready` is the name of
+ * that counter in the real server's message.
+ */
 export function replicaCountErrors(status: JsonObject, parts: readonly string[], ready: string): FieldError[] {
   const number = (name: string): number => numberAt(status, name) ?? 0
   const errors = parts

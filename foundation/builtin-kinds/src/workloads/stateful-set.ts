@@ -7,28 +7,39 @@ import { countOrPercent, immutable, isZeroCount, labelName, nonNegative, oneOf, 
 import { internalMessage, invalidInternal } from '../go-types/internal-form.ts'
 import { claimSpecErrors } from '../storage/claim.ts'
 import { collisionErrors } from './deployment.ts'
-import { draftAt, draftsAt, ensureAt, fill, fillText, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import {
+  draftAt,
+  draftsAt,
+  ensureAt,
+  fill,
+  fillStrings,
+  has,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+} from '../fields.ts'
 import { replicaCountErrors } from './replica-counts.ts'
 import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { selectedTemplateErrors } from '../pods/pod-template.ts'
 
-/** Behaviour of StatefulSets. */
+/** The strategy of StatefulSets. */
 export const statefulSetStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
     defaultPodTemplate(spec)
-    fillText(spec, { podManagementPolicy: 'OrderedReady' })
+    fillStrings(spec, { podManagementPolicy: 'OrderedReady' })
     fill(spec, { replicas: 1, revisionHistoryLimit: 10 })
     const update = ensureAt(spec, 'updateStrategy')
-    // A strategy that is named without its details stays so; one that nobody named gets them.
+    // Only a defaulted strategy gets default parameters; one with a type stays unchanged.
     const rolling = draftAt(update, 'rollingUpdate')
     if (rolling !== undefined) fill(rolling, { partition: 0 })
     else if (!has(update, 'type')) update['rollingUpdate'] = { partition: 0 }
-    fillText(update, { type: 'RollingUpdate' })
-    fillText(ensureAt(spec, 'persistentVolumeClaimRetentionPolicy'), { whenDeleted: 'Retain', whenScaled: 'Retain' })
+    fillStrings(update, { type: 'RollingUpdate' })
+    fillStrings(ensureAt(spec, 'persistentVolumeClaimRetentionPolicy'), { whenDeleted: 'Retain', whenScaled: 'Retain' })
     for (const claim of draftsAt(spec, 'volumeClaimTemplates')) defaultClaimTemplate(claim)
   },
   validate: (object) => statefulSetErrors(object),
@@ -42,7 +53,7 @@ export const statefulSetStrategy: Strategy = {
   ],
 }
 
-/** Behaviour of DaemonSets. The annotation counts template changes for clients of old API versions. */
+/** The strategy of DaemonSets. The annotation counts template changes for clients of old API versions. */
 export const daemonSetStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
@@ -51,7 +62,7 @@ export const daemonSetStrategy: Strategy = {
     defaultPodTemplate(spec)
     fill(spec, { revisionHistoryLimit: 10 })
     const update = ensureAt(spec, 'updateStrategy')
-    fillText(update, { type: 'RollingUpdate' })
+    fillStrings(update, { type: 'RollingUpdate' })
     if (update['type'] === 'RollingUpdate') fill(ensureAt(update, 'rollingUpdate'), { maxUnavailable: 1, maxSurge: 0 })
     fill(ensureAt(object.metadata, 'annotations'), { [templateGeneration]: '0' })
   },
@@ -71,7 +82,7 @@ export const daemonSetStrategy: Strategy = {
   validateStatusUpdate: statusErrors,
 }
 
-/** Behaviour of ControllerRevisions: their data never changes. */
+/** The strategy of ControllerRevisions: data is immutable. */
 export const controllerRevisionStrategy: Strategy = {
   validate: (object) => [
     ...nonNegative('revision', numberAt(object, 'revision')),
@@ -92,7 +103,7 @@ function setTemplateGeneration(metadata: MutableJsonObject, generation: number):
 function defaultClaimTemplate(claim: MutableJsonObject): void {
   fill(claim, { kind: 'PersistentVolumeClaim', apiVersion: 'v1' })
   fill(ensureAt(claim, 'spec'), { volumeMode: 'Filesystem' })
-  fillText(ensureAt(claim, 'status'), { phase: 'Pending' })
+  fillStrings(ensureAt(claim, 'status'), { phase: 'Pending' })
 }
 
 function statefulSetErrors(object: unknown, isUpdate = false): FieldError[] {
@@ -136,7 +147,7 @@ function updateErrors(update: JsonObject): FieldError[] {
   return nonNegative(`${path}.partition`, numberAt(rolling, 'partition'))
 }
 
-/** The template with the volumes that the claims will be; pods get their host names from the set. */
+/** Returns the template with volumes for the claims, as pods of the set will have them. */
 function templateWithClaims(spec: JsonObject): JsonObject {
   const template = objectAt(spec, 'template')
   const claims = objectsAt(spec, 'volumeClaimTemplates').map((claim) => stringAt(claim, 'metadata', 'name'))

@@ -46,9 +46,10 @@ export const actions: ActionsCapability = {
   rules,
   defaults,
   async setup(manager) {
-    const source = new LiveCatalog(manager)
-    const sandbox = new Sandbox()
-    startMappingController(manager)
+    const resources = new AsyncDisposableStack()
+    const source = resources.use(new LiveCatalog(manager))
+    const sandbox = resources.use(new Sandbox())
+    resources.use(startMappingController(manager))
     startActionMapController(manager)
     const service = new ActionService({
       source,
@@ -61,10 +62,7 @@ export const actions: ActionsCapability = {
       service,
       routes: actionRoutes(service),
       relations: relationsOf,
-      async stop() {
-        source[Symbol.dispose]()
-        await sandbox[Symbol.asyncDispose]()
-      },
+      stop: () => resources.disposeAsync(),
     }
   },
   commands: async () => (await import('./commands/index.ts')).commands,

@@ -14,8 +14,8 @@ import type { Problem } from '../engine/data/problem.ts'
 /** Maximum entries of each list in a status. */
 const maxListed = 100
 
-/** Starts the controller. */
-export function startMappingController(manager: Manager): Controller<KindActionMappingObject> {
+/** Starts the controller. Dispose the result to release its informer of ConfigMaps; the manager stops the controller. */
+export function startMappingController(manager: Manager): Disposable {
   const maps = manager.use(ConfigMap)
   const controller: Controller<KindActionMappingObject> = manager
     .controller('actions')
@@ -34,15 +34,12 @@ export function startMappingController(manager: Manager): Controller<KindActionM
       for (const key of controller.informer.objects.keys()) controller.enqueue(key)
     },
   })
-  manager.signal.addEventListener(
-    'abort',
-    () => {
+  return {
+    [Symbol.dispose]() {
       subscription[Symbol.dispose]()
       maps[Symbol.dispose]()
     },
-    { once: true },
-  )
-  return controller
+  }
 }
 
 async function reconcile(

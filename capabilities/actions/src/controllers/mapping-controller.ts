@@ -14,7 +14,9 @@ import type { Problem } from '../engine/data/problem.ts'
 /** Maximum entries of each list in a status. */
 const maxListed = 100
 
-/** Starts the controller. Dispose the result to release its informer of ConfigMaps; the manager stops the controller. */
+/**
+ * Starts the controller. Dispose the result to release its informer of ConfigMaps; the manager stops the controller.
+ */
 export function startMappingController(manager: Manager): Disposable {
   const maps = manager.use(ConfigMap)
   const controller: Controller<KindActionMappingObject> = manager
@@ -85,7 +87,7 @@ function conditionsOf({ problems }: Mapping): readonly Condition[] {
   ]
 }
 
-/** The problem is in the status already, so that no further event is needed. */
+/** Reports whether a problem is in the status already: it needs no further event. */
 function isReported({ status }: KindActionMappingObject, { field, message }: Problem): boolean {
   return status?.problems?.some((reported) => reported.field === field && reported.message === message) ?? false
 }

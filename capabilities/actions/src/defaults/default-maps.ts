@@ -57,7 +57,7 @@ function workload(kind: string, resource: string, more: readonly string[]): Defa
           fields: {
             replicas: {
               label: 'Replicas',
-              description: 'How many pods there should be',
+              description: 'How many pods there must be',
               type: 'string',
               default: '${resource.$.spec.replicas}',
               validator: 'is_count',
@@ -67,7 +67,7 @@ function workload(kind: string, resource: string, more: readonly string[]): Defa
       }),
       snippets: json({
         is_count:
-          "function isCount(text) { var ok = /^[0-9]{1,4}$/.test(JSON.parse(text).value); return JSON.stringify(ok ? {valid: true} : {valid: false, message: 'should be a number from 0 to 9999'}); }",
+          "function isCount(text) { var ok = /^[0-9]{1,4}$/.test(JSON.parse(text).value); return JSON.stringify(ok ? {valid: true} : {valid: false, message: 'must be a number from 0 to 9999'}); }",
       }),
     },
   }

@@ -15,12 +15,15 @@ export interface ComponentKind {
   readonly kind: string
 }
 
-/** The object is an Application of any version. */
+/** Reports whether an object is an Application, of any version. */
 export function isApplication({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): boolean {
   return kind === applicationApi.kind && apiVersion.startsWith('app.k8s.io/')
 }
 
-/** Labels match a selector. An empty selector matches nothing. Throws SelectorError for an invalid one. */
+/**
+ * Reports whether a selector matches labels. An empty selector matches nothing. Throws SelectorError for an invalid
+ * one.
+ */
 export function selectsComponent(
   selector: LabelSelector | null | undefined,
   labels: Readonly<Record<string, string>> | null | undefined,
@@ -58,7 +61,7 @@ export function componentNamespaces(application: KubeObject): readonly string[] 
   return [...new Set([own, ...more.split(',').map((name) => name.trim())])].filter((name) => name !== '')
 }
 
-/** The object is a component of the Application. An Application is never its own component. */
+/** Reports whether an object is a component of an Application. An Application is never its own component. */
 export function isComponent(application: KubeObject, object: KubeObject): boolean {
   if (
     object.kind === application.kind &&

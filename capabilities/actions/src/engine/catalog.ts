@@ -1,5 +1,4 @@
-// The catalog: all mappings, and the actions, status and sections they give a resource. Maps are looked up through
-// FindMap.
+// The catalog: all mappings, and the actions, status and sections that they give a resource. Maps come from FindMap.
 import type { KubeObject } from '@fairlead/kube'
 import type { MapObject } from './data/map-data.ts'
 import { parseActionMap } from './maps/action-map.ts'
@@ -17,7 +16,7 @@ import type { StatusMap } from './maps/status-map.ts'
 import { targetOf } from './mapping/target.ts'
 import type { Target } from './mapping/target.ts'
 
-/** A KindActionMapping as the catalog needs it. */
+/** A KindActionMapping as far as the catalog needs it. */
 export type MappingObject = Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }
 
 /** Returns a map by its key. The same object must be returned until it changes. */
@@ -25,7 +24,7 @@ export type FindMap = (namespace: string, name: string) => MapObject | undefined
 
 /** A catalog, and the ConfigMaps beside it: the port of the service to a cluster, or to a list of objects. */
 export interface CatalogSource {
-  /** Returns the catalog as it is now. Throws ActionError 503 while it is not known. */
+  /** Returns the catalog as it is now. Throws ActionError 503 while it is not synced. */
   catalog(): Catalog
   /** Returns a ConfigMap as it is now, or undefined when it does not exist. */
   configMap(namespace: string, name: string): MapObject | undefined

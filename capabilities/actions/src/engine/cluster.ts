@@ -1,5 +1,4 @@
-// The port of pattern functions: objects that they read, with the rights of the caller. runtime/ and offline/ implement
-// it.
+// The port of pattern functions to a cluster. LiveCluster and FileCluster implement it.
 import type { KubeObject, LabelSelector, ObjectKey } from '@fairlead/kube'
 
 /** A kind that the cluster serves. */

@@ -1,4 +1,4 @@
-// A KindActionMapping in the data of a map (`kam-defs`): operators ship it before the CRD exists (originals/kappnav.md
+// KindActionMappings in the data of maps (`kam-defs`), for operators that install before the CRD (originals/kappnav.md
 // §2.9).
 import type { KubeObject } from '@fairlead/kube'
 import { dns1123Subdomain, isJsonObject, ownValue } from '@fairlead/kube'
@@ -26,7 +26,7 @@ export function embeddedMapping(
   const value = data.read(kamDefsKey)
   const [unreadable] = data.problems.filter(({ code }) => code !== 'LenientJson')
   if (value === undefined) return unreadable && { problem: unreadable }
-  if (!isJsonObject(value)) return problem('should be an object: one complete KindActionMapping')
+  if (!isJsonObject(value)) return problem('must be an object: one complete KindActionMapping')
   const metadata = asData(ownValue(value, 'metadata'))
   const name = ownValue(metadata, 'name')
   const [invalid] = typeof name === 'string' ? dns1123Subdomain(name) : ['it is missing']
@@ -34,7 +34,7 @@ export function embeddedMapping(
   const namespace = ownValue(metadata, 'namespace')
   if (namespace !== undefined && namespace !== map.metadata.namespace) {
     return problem(
-      `metadata.namespace should be left out or ${map.metadata.namespace ?? ''}: a mapping is created in the namespace of its map`,
+      `metadata.namespace must be omitted or ${map.metadata.namespace ?? ''}: a mapping is created in the namespace of its map`,
     )
   }
   const spec = ownValue(value, 'spec')

@@ -52,7 +52,7 @@ const programs = new Map<string, CelProgram | string>()
 const maxPrograms = 1000
 
 function programOf(expression: JsonValue): CelProgram | string {
-  if (typeof expression !== 'string') return 'enablement-expression should be a string'
+  if (typeof expression !== 'string') return 'enablement-expression must be a string'
   const known = programs.get(expression)
   if (known !== undefined) return known
   let program: CelProgram | string

@@ -52,7 +52,7 @@ async function subjectOf(
     if (matches) return resource
     throw failed(
       name,
-      `without arguments the resource should be a ${kind.kind}, and it is a ${resource.kind}; write ${name}(NAMESPACE,NAME)`,
+      `without arguments the resource must be a ${kind.kind}, and it is a ${resource.kind}; write ${name}(NAMESPACE,NAME)`,
     )
   }
   if (object === undefined || more.length > 0)

@@ -82,10 +82,10 @@ function parseArguments(args: readonly string[]): Request {
   const [type, name, ...more] = words.flatMap((word, index) =>
     index === 0 && word.includes('/') ? word.split('/') : [word],
   )
-  if (type === undefined || type === '') throw failed('it needs a TYPE, as kubectl get does')
-  if (more.length > 0) throw failed(`one name at most: "${more.join('", "')}" is too much`)
-  if (type.includes(',')) throw failed(`one TYPE at a time, not "${type}"`)
-  if (given.output === undefined) throw failed('it needs -o json, yaml, name or jsonpath=…')
+  if (type === undefined || type === '') throw failed('TYPE is required, as in kubectl get')
+  if (more.length > 0) throw failed(`unexpected arguments "${more.join('", "')}" after the name`)
+  if (type.includes(',')) throw failed(`several types are not supported: "${type}"`)
+  if (given.output === undefined) throw failed('-o json, yaml, name or jsonpath=… is required')
   return {
     type,
     name,

@@ -1,5 +1,4 @@
-// Validation of maps without a resource: their schema, their patterns, and the inputs and snippets their actions refer
-// to.
+// Validates maps without a resource: data keys, patterns, and the inputs and snippets that actions refer to.
 import type { JsonValue } from '@fairlead/kube'
 import { ownValue } from '@fairlead/kube'
 import { actionTypes, parseActionMap } from './maps/action-map.ts'
@@ -116,7 +115,7 @@ function lintSnippets({ parts }: ActionMap): readonly Problem[] {
         {
           code: 'InvalidMap',
           field,
-          message: 'should be the source of a function, a string',
+          message: 'must be the source of a function, a string',
         },
       ]
     if (!/\bfunction\s+[\p{ID_Start}$_][\p{ID_Continue}$]*\s*\(/u.test(source))

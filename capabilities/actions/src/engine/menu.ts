@@ -69,7 +69,7 @@ export interface Why extends Menu {
   }[]
 }
 
-/** The caller may use an action. */
+/** Reports whether the caller may use an action. */
 export type MayUse = (action: MergedAction) => boolean
 
 /** Returns the menu of a resource. */

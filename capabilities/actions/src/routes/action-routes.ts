@@ -142,6 +142,6 @@ function applicationOf(
   const name = isJsonObject(value) ? ownValue(value, 'name') : undefined
   const namespace = isJsonObject(value) ? (ownValue(value, 'namespace') ?? 'default') : undefined
   if (typeof name !== 'string' || typeof namespace !== 'string')
-    throw new ActionError(422, 'validation-error', 'application should be an object with name and namespace')
+    throw new ActionError(422, 'validation-error', 'application must be an object with name and namespace')
   return { name, namespace }
 }

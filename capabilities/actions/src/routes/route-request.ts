@@ -55,7 +55,7 @@ export function bodyOf({ body }: RouteRequest): JsonObject {
     if (!(error instanceof JsonSyntaxError)) throw error
     throw new ActionError(400, 'syntax-error', error.message, { cause: error })
   }
-  if (!isJsonObject(value)) throw new ActionError(422, 'validation-error', 'the body should be a JSON object')
+  if (!isJsonObject(value)) throw new ActionError(422, 'validation-error', 'the body must be a JSON object')
   return value
 }
 

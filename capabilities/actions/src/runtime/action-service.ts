@@ -365,7 +365,7 @@ function safeUrl(url: string): string {
   if (/^https?:\/\//i.test(text) || /^\/(?![/\\])/.test(text) || /^[?#]/.test(text)) return text
   throw new PatternError(
     'InvalidPattern',
-    `"${text.slice(0, 100)}" is not an address that a browser may open: it should begin with http://, https:// or /`,
+    `"${text.slice(0, 100)}" is not an address that a browser may open: it must begin with http://, https:// or /`,
   )
 }
 

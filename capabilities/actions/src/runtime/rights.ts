@@ -39,7 +39,7 @@ export class Rules {
     this.#rules = rules
   }
 
-  /** A rule grants the right. */
+  /** Reports whether a rule grants a right. */
   allow({ verb, group, resource, name }: Right): boolean {
     const has = (values: readonly string[] | undefined, value: string): boolean =>
       values?.some((one) => one === '*' || one === value) ?? false
@@ -80,7 +80,7 @@ export class Rights {
     return rules
   }
 
-  /** The caller has a right, by a live review. */
+  /** Reports whether a caller has a right, by a live access review. */
   async check({ client }: Caller, namespace: string, { verb, group, resource, name }: Right): Promise<boolean> {
     const review = await client.create<KubeObject>({
       apiVersion: 'authorization.k8s.io/v1',

@@ -8,7 +8,7 @@ export interface LenientJson {
   readonly deviations: readonly string[]
 }
 
-/** The string is not even lenient JSON. `line` and `column` count from 1. */
+/** A string that is not even lenient JSON. `line` and `column` count from 1. */
 export class LenientJsonError extends Error {
   override readonly name = 'LenientJsonError'
   readonly code = 'InvalidJson'
@@ -57,7 +57,7 @@ class Parser {
   #value(): JsonValue {
     this.#skipBlanks()
     const char = this.#text[this.#at]
-    if (char === undefined) this.#fail('the data ends where a value should be')
+    if (char === undefined) this.#fail('the data ends where a value must be')
     if (char === '{') return this.#nested(() => this.#object())
     if (char === '[') return this.#nested(() => this.#array())
     if (char === '"' || char === "'") return this.#string(char)
@@ -73,14 +73,14 @@ class Parser {
       const name = this.#name()
       this.#skipBlanks()
       if (!this.#take(':')) {
-        if (!this.#take('=')) this.#fail(`":" should follow the name "${name}"`)
+        if (!this.#take('=')) this.#fail(`":" must follow the name "${name}"`)
         this.#take('>')
         this.#note('"=" instead of ":"')
       }
       setOwn(object, name, this.#value())
       this.#skipBlanks()
       if (this.#take('}')) return object
-      if (!this.#separator()) this.#fail('"," or "}" should follow a field of an object')
+      if (!this.#separator()) this.#fail('"," or "}" must follow a field of an object')
     }
   }
 
@@ -98,7 +98,7 @@ class Parser {
       }
       this.#skipBlanks()
       if (this.#take(']')) return items
-      if (!this.#separator()) this.#fail('"," or "]" should follow an item of a list')
+      if (!this.#separator()) this.#fail('"," or "]" must follow an item of a list')
     }
   }
 
@@ -133,7 +133,7 @@ class Parser {
     const char = this.#text[this.#at++]
     if (char === 'u') {
       const digits = this.#text.slice(this.#at, this.#at + 4)
-      if (!/^[0-9a-fA-F]{4}$/.test(digits)) this.#fail('\\u should be followed by four hex digits')
+      if (!/^[0-9a-fA-F]{4}$/.test(digits)) this.#fail('\\u must be followed by four hex digits')
       this.#at += 4
       return String.fromCharCode(Number.parseInt(digits, 16))
     }
@@ -157,7 +157,7 @@ class Parser {
     const start = this.#at
     while (this.#at < this.#text.length && !endOfUnquoted.test(this.#text[this.#at]!)) this.#at++
     if (this.#at === start)
-      this.#fail(`${what === 'name' ? 'a name' : 'a value'} should be here, not "${this.#text[this.#at]!}"`)
+      this.#fail(`${what === 'name' ? 'a name' : 'a value'} must be here, not "${this.#text[this.#at]!}"`)
     if (what === 'name') this.#note('a name without quotes')
     return this.#text.slice(start, this.#at)
   }

@@ -71,7 +71,7 @@ export class MapData {
     this.problems.push({
       code: 'InvalidMap',
       field: `data.${key}`,
-      message: 'should be a list [ … ]; the whole key is ignored',
+      message: 'must be a list [ … ]; the whole key is ignored',
     })
     return []
   }
@@ -83,7 +83,7 @@ export class MapData {
     this.problems.push({
       code: 'InvalidMap',
       field: `data.${key}`,
-      message: 'should be an object { … }; the whole key is ignored',
+      message: 'must be an object { … }; the whole key is ignored',
     })
     return {}
   }

@@ -72,7 +72,7 @@ export function fillMapName(template: MapNameTemplate, target: Target, owner: Ma
       }
 }
 
-/** A template can give this name for some target. */
+/** Reports whether a template can give this name for some target. */
 export function canName(template: MapNameTemplate, name: string): boolean {
   if (template.variables.length === 0) return template.text === name
   const [first, ...others] = template.literals as [string, ...string[]]

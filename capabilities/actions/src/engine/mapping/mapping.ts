@@ -36,7 +36,7 @@ export function parseMapping(object: Pick<KubeObject, 'metadata'> & { readonly s
     problems.push({
       code: 'InvalidMapping',
       field: 'spec.precedence',
-      message: `precedence should be a whole number from 1 to 9, not ${format(spec['precedence'])}; no rule of this mapping is used`,
+      message: `precedence must be a whole number from 1 to 9, not ${format(spec['precedence'])}; no rule of this mapping is used`,
     })
   }
   for (const type of Object.keys(rulesField) as MapType[]) {
@@ -60,7 +60,7 @@ function precedenceOf(spec: JsonObject): number | undefined {
 function rulesOf(spec: JsonObject, key: string, problems: Problem[]): readonly Rule[] {
   const list = ownValue(spec, key) ?? []
   if (!isJsonArray(list)) {
-    problems.push({ code: 'InvalidMapping', field: `spec.${key}`, message: `${key} should be a list of rules` })
+    problems.push({ code: 'InvalidMapping', field: `spec.${key}`, message: `${key} must be a list of rules` })
     return []
   }
   const rules: Rule[] = []

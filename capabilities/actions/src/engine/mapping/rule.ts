@@ -35,17 +35,17 @@ export interface Rule {
 /** Parses a rule, or returns the problems that make it unusable. */
 export function parseRule(value: JsonValue, field: string): Rule | readonly Problem[] {
   if (!isJsonObject(value))
-    return [{ code: 'InvalidRule', field, message: 'a rule should be an object with apiVersion, kind and mapname' }]
+    return [{ code: 'InvalidRule', field, message: 'a rule must be an object with apiVersion, kind and mapname' }]
   const problems: Problem[] = []
   const stringAt = (key: string, required: boolean, from = value, path = field): string => {
     const found = ownValue(from, key) ?? ''
     if (typeof found !== 'string')
-      problems.push({ code: 'InvalidRule', field: `${path}.${key}`, message: `${key} should be a string` })
+      problems.push({ code: 'InvalidRule', field: `${path}.${key}`, message: `${key} must be a string` })
     else if (found === '' && required)
       problems.push({
         code: 'InvalidRule',
         field: `${path}.${key}`,
-        message: `${key} is missing: a rule without it matches nothing`,
+        message: `${key} is missing: a rule without ${key} matches nothing`,
       })
     return typeof found === 'string' ? found : ''
   }
@@ -63,7 +63,7 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
     problems.push({
       code: 'InvalidRule',
       field: `${field}.owner`,
-      message: 'owner should be an object with kind, apiVersion or uid',
+      message: 'owner must be an object with kind, apiVersion or uid',
     })
   }
   const template = parseMapName(stringAt('mapname', true))
@@ -88,7 +88,7 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
   }
 }
 
-/** The apiVersion and kind of a rule match a target. Depends on no other field of the target. */
+/** Reports whether a rule matches the apiVersion and kind of a target. No other field of the target is used. */
 export function matchesKind(rule: Rule, target: Pick<Target, 'apiVersion' | 'group' | 'version' | 'kind'>): boolean {
   return (rule.kind === '*' || rule.kind === target.kind) && matchesApiVersion(rule.apiVersion, target)
 }

@@ -79,7 +79,7 @@ export function actionsFrom(
       problems.push({
         code: 'InvalidAction',
         field,
-        message: 'an action should be an object with a name; this one is ignored',
+        message: 'an action must be an object with a name; this one is ignored',
       })
     } else if (byName.has(String(name))) {
       problems.push({

@@ -36,7 +36,7 @@ export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonl
         data.problems.push({
           code: 'InvalidMap',
           field: `data.${key}`,
-          message: 'each entry should be an object with a name; one is ignored',
+          message: 'each entry must be an object with a name; one is ignored',
         })
       return false
     })

@@ -37,7 +37,7 @@ export function parseStatusMap(object: Readonly<Record<string, unknown>>): {
     const value = data.read(key)
     if (isJsonObject(value)) return { map: { [key]: value } as StatusMap, problems: data.problems }
     if (value !== undefined)
-      data.problems.push({ code: 'InvalidMap', field: `data.${key}`, message: 'should be an object { … }' })
+      data.problems.push({ code: 'InvalidMap', field: `data.${key}`, message: 'must be an object { … }' })
   }
   const algorithm = ownValue(asData(object['data']), 'algorithm')
   if (typeof algorithm === 'string') return { map: { algorithm }, problems: data.problems }
@@ -45,7 +45,7 @@ export function parseStatusMap(object: Readonly<Record<string, unknown>>): {
     data.problems.push({
       code: 'InvalidMap',
       field: 'data',
-      message: 'a status map should have exists, jsonpath or algorithm',
+      message: 'a status map must have exists, jsonpath or algorithm',
     })
   return { map: undefined, problems: data.problems }
 }

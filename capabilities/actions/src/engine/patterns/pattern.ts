@@ -58,7 +58,7 @@ export function parsePattern(text: string): Pattern {
   return parse(text, 0)
 }
 
-/** The pattern consists of literals only. */
+/** Reports whether a pattern consists of literals only. */
 export function isConstant(pattern: Pattern): boolean {
   return pattern.every(({ source }) => source === 'literal')
 }
@@ -125,7 +125,7 @@ function segment(raw: string, depth: number): PatternPart {
       return { source, raw, map: 'builtin', key: plain(raw, rest) }
     case 'global': {
       const hash = rest.indexOf('#')
-      if (hash < 0) throw invalid(`"${excerpt(raw)}" should name a map and a key: \${global.MAP#KEY}`)
+      if (hash < 0) throw invalid(`"${excerpt(raw)}" must name a map and a key: \${global.MAP#KEY}`)
       return { source, raw, map: plain(raw, rest.slice(0, hash)), key: plain(raw, rest.slice(hash + 1)) }
     }
     case 'input':
@@ -158,7 +158,7 @@ function resourcePath(raw: string, text: string): readonly string[] {
     }
     if (step.lastIndex === text.length && path.length > 0) return path
   }
-  throw invalid(`"${excerpt(raw)}" should be a path such as $.metadata.labels['app.name']: only names, no indexes`)
+  throw invalid(`"${excerpt(raw)}" must be a path such as $.metadata.labels['app.name']: only names, no indexes`)
 }
 
 function variable(raw: string, text: string): { readonly name: string; readonly default: string | undefined } {
@@ -171,7 +171,7 @@ function variable(raw: string, text: string): { readonly name: string; readonly 
 function call(raw: string, text: string, depth: number): { readonly name: string; readonly args: readonly Pattern[] } {
   const open = text.indexOf('(')
   if (open < 0 || !text.endsWith(')'))
-    throw invalid(`"${excerpt(raw)}" should end with arguments in parentheses; write () for none`)
+    throw invalid(`"${excerpt(raw)}" must end with arguments in parentheses; write () for none`)
   const inner = text.slice(open + 1, -1)
   return {
     name: plain(raw, text.slice(0, open)),

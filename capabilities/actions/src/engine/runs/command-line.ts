@@ -54,13 +54,13 @@ export async function commandsOf(
     .map((pod) => pod.trim())
     .filter((pod) => pod !== '')
   if (pods.length === 0)
-    throw new PatternError('NoValue', `no pod was selected: a comma-separated list of pods should follow ${podToken}`)
+    throw new PatternError('NoValue', `no pod was selected: a comma-separated list of pods must follow ${podToken}`)
   return pods.map((pod) => args.with(token + 1, pod))
 }
 
 const shells = /(^|\/)(sh|bash|dash|ash|ksh|zsh|busybox)$/
 
-/** The argument is a shell script: it follows the `-c` of a shell. */
+/** Reports whether an argument is a shell script: it follows the `-c` of a shell. */
 function isScript(templates: readonly string[], index: number): boolean {
   const option = templates[index - 1]
   return (

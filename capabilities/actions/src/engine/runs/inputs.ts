@@ -46,7 +46,7 @@ export function parseForm(name: string, value: JsonValue | undefined): InputForm
   if (!isJsonObject(fields)) {
     throw new InputError(
       'input-error',
-      `the action requires the inputs "${name}", and its maps define ${value === undefined ? 'no inputs of that name' : 'no fields for them (fields should be an object)'}`,
+      `the action requires the inputs "${name}", and its maps define ${value === undefined ? 'no inputs of that name' : 'no fields for them (fields must be an object)'}`,
     )
   }
   return {
@@ -97,7 +97,7 @@ export async function checkInputs(
 
 function givenValues(form: InputForm, body: JsonValue | undefined): ReadonlyMap<string, string> {
   if (!isJsonObject(body ?? {}))
-    throw new InputError('validation-error', 'the inputs should be an object: a value for each field')
+    throw new InputError('validation-error', 'the inputs must be an object: a value for each field')
   const given = new Map<string, string>()
   for (const [name, value] of Object.entries((body ?? {}) as JsonObject)) {
     if (!form.fields.some((field) => field.name === name)) {
@@ -110,7 +110,7 @@ function givenValues(form: InputForm, body: JsonValue | undefined): ReadonlyMap<
     if (value === null || typeof value === 'object')
       throw new InputError(
         'validation-error',
-        `"${name}" should be a string, number or boolean; separate several choices with commas`,
+        `"${name}" must be a string, number or boolean; separate several choices with commas`,
         name,
       )
     given.set(name, String(value))
@@ -159,7 +159,7 @@ async function runValidator(
   }
   if (valid === true) return
   if (valid === false && typeof message === 'string') return refuse(message)
-  refuse(`its validator "${name}" should return {"valid": true} or {"valid": false, "message": …} as a string`)
+  refuse(`its validator "${name}" must return {"valid": true} or {"valid": false, "message": …} as a string`)
 }
 
 function parseField(name: string, attributes: JsonObject): InputField {

@@ -27,6 +27,7 @@ import { MalformedPath, nonResourceInfo, pathSegments, requestInfo } from './req
 import type { RequestInfo, ResourceRequestInfo } from './request/request-info.ts'
 import { OutputNegotiation } from './response/output-negotiation.ts'
 import { errorResponse, pathNotFound, withWarnings } from './response/response.ts'
+import { originRules } from './objects/origin-rules.ts'
 
 /** The parts of a handler. */
 export interface HandlerOptions {
@@ -215,7 +216,7 @@ export class Handler {
   #resourceOf(info: ResourceRequestInfo, { resource }: Target): ServedResource | 'no-path' {
     // The path is another spelling of one that an APIService serves.
     if (resource?.definition.origin === 'remote') return 'no-path'
-    if (resource !== undefined && resource.definition.crd !== undefined) {
+    if (resource !== undefined && originRules(resource.definition).isUnstructured) {
       return resource.definition.namespaced || info.namespace === '' ? resource : 'no-path'
     }
     if (resource === undefined) {

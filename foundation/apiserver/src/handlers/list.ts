@@ -14,6 +14,7 @@ import { decodeContinue, encodeContinue } from './continue-token.ts'
 import type { ContinueToken } from './continue-token.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
+import { originRules } from '../objects/origin-rules.ts'
 
 /** A list before it is transformed and encoded. */
 export interface ObjectList {
@@ -42,7 +43,7 @@ export async function listObjects(
   const metadata: MutableJsonObject = { resourceVersion: String(page.revision) }
   if (page.last !== undefined)
     metadata['continue'] = encodeContinue({ revision: page.revision, after: page.last.slice(base.length) })
-  else if (scope.resource.definition.crd !== undefined) metadata['continue'] = ''
+  else if (originRules(scope.resource.definition).hasEmptyContinue) metadata['continue'] = ''
   if (selection.isEverything && page.remaining > 0) metadata['remainingItemCount'] = page.remaining
   return { views: page.views, metadata }
 }

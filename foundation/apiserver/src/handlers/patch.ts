@@ -38,7 +38,6 @@ import type { ExpectedKind } from '../request/body-decoder.ts'
 import type { FieldValidation, PatchOptions } from '../request/write-options.ts'
 import type { RegistryReader } from '../registry/registry.ts'
 import { TypeMismatch } from '@fairlead/builtin-kinds'
-import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { checkPlace, updateObject } from './update.ts'
 import type { Written } from './update.ts'
 import { acrossVersions } from './across-versions.ts'
@@ -47,18 +46,7 @@ import { resetFields, schemaOf } from './managed-fields.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
-
-export const jsonPatchType = 'application/json-patch+json'
-export const mergePatchType = 'application/merge-patch+json'
-export const strategicPatchType = 'application/strategic-merge-patch+json'
-export const applyPatchType = 'application/apply-patch+yaml'
-
-/** Returns the patch types of a resource: custom resources have no strategic merge. */
-export function patchTypes({ crd }: ResourceDefinition): readonly string[] {
-  return crd === undefined
-    ? [jsonPatchType, mergePatchType, strategicPatchType, applyPatchType]
-    : [jsonPatchType, mergePatchType, applyPatchType]
-}
+import { applyPatchType, jsonPatchType, mergePatchType, strategicPatchType } from '../http/media-type.ts'
 
 /** A patch as it arrived: bytes, or the value of an in-process client, which is not changed. */
 export type PatchSource = Uint8Array | { readonly json: JsonValue }
@@ -164,17 +152,18 @@ export function decodePatched(
   const refuse = (message: string): Error =>
     invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
   const { kind } = patched
-  if (!expected.isCustom) {
+  if (!expected.isUnstructured) {
     const apiVersion = stringOf(patched['apiVersion']) || expected.apiVersion
     const reason = foreignKind(apiVersion, stringOf(kind) || expected.kind, expected, registry)
     if (reason !== undefined) throw refuse(reason)
     if (stringOf(kind) === '' || stringOf(patched['apiVersion']) === '')
       patched = { ...patched, apiVersion: expected.apiVersion, kind: expected.kind }
   }
-  if (expected.isCustom && kind === undefined) throw refuse(`Object 'Kind' is missing in '${stringifyJson(patched)}'`)
+  if (expected.isUnstructured && kind === undefined)
+    throw refuse(`Object 'Kind' is missing in '${stringifyJson(patched)}'`)
   let decoded: ReturnType<typeof expected.decode>
   try {
-    if (expected.isCustom && stringOf(patched['apiVersion']) === '')
+    if (expected.isUnstructured && stringOf(patched['apiVersion']) === '')
       throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     decoded = expected.decode(patched)
   } catch (error) {
@@ -187,7 +176,7 @@ export function decodePatched(
       : [...repeated, ...decoded.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]
   if (warnings.length > 0 && validation === 'Strict') throw refuse(`strict decoding error: ${warnings.join(', ')}`)
   // Kinds with a Go type are decoded into new objects; custom resources share with the current object.
-  const object = (expected.isCustom ? cloneJson(decoded.object) : decoded.object) as MutableJsonObject
+  const object = (expected.isUnstructured ? cloneJson(decoded.object) : decoded.object) as MutableJsonObject
   if (!isJsonObject(object['metadata'])) object['metadata'] = {}
   return { object, warnings }
 }

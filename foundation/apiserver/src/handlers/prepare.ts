@@ -15,7 +15,6 @@ import {
 } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { finalizerWarnings, validateMetadata, validateMetadataUpdate } from '../objects/metadata-validation.ts'
-import { storedCustomForm, storedForm } from '../objects/object-form.ts'
 import { dropRepeatedOwners } from '../objects/repeated-owners.ts'
 import { fillSystemFields, keepSystemFields, raiseGeneration } from '../objects/system-fields.ts'
 import { storedApiVersion } from '@fairlead/builtin-kinds'
@@ -29,6 +28,7 @@ import type { RequestScope } from './request-scope.ts'
 import { writeContext } from './server-dependencies.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
+import { originRules } from '../objects/origin-rules.ts'
 
 /** Options of a write. */
 export interface WriteMode {
@@ -64,7 +64,7 @@ export async function prepareCreate(
   checkNamespace(server, scope, asObject(draft).metadata.name ?? '')
   fillSystemFields(draft, definition, server.newUid(), now)
   const context = writeContext(server, scope, mode.dryRun)
-  if (strategy.hasStatus && definition.crd !== undefined) delete draft['status']
+  if (strategy.hasStatus && originRules(definition).isUnstructured) delete draft['status']
   strategy.prepareForCreate?.(draft, context)
   const errors = [
     ...validateMetadata(definition, asObject(draft).metadata),
@@ -98,7 +98,8 @@ export async function prepareUpdate(
   }
   const oldJson = old as unknown as JsonObject
   const isStatus = (strategy.statusSubresources ?? statusSubresources).has(scope.subresource)
-  if (isStatus) keepAllButStatus(draft, oldJson, definition.crd === undefined ? strategy.statusKeeps : 'metadata')
+  if (isStatus)
+    keepAllButStatus(draft, oldJson, originRules(definition).statusKeepsMetadata ? 'metadata' : strategy.statusKeeps)
   else if (strategy.hasStatus && !isInternal) keepStatus(draft, oldJson)
   keepSystemFields(draft, old.metadata)
   const context = writeContext(server, scope, mode.dryRun)
@@ -137,7 +138,7 @@ function kindErrors(
 export async function toStored(draft: JsonObject, resource: ServedResource): Promise<JsonObject> {
   const [object] = await convertToStored([asObject(draft)], resource)
   const json = object as unknown as JsonObject
-  return resource.definition.crd === undefined ? storedForm(json) : storedCustomForm(json)
+  return originRules(resource.definition).storedForm(json)
 }
 
 /** Returns true when storing would change nothing. */
@@ -249,10 +250,9 @@ function keepStatus(draft: Draft, old: JsonObject): void {
 
 function refuse({ definition }: ServedResource, draft: Draft, errors: readonly FieldError[]): void {
   if (errors.length === 0) return
-  // The error names a custom resource by its own apiVersion and kind, even where those are wrong.
-  const itself = asObject(draft)
-  const { kind, apiVersion } =
-    definition.crd === undefined ? { kind: definition.kind, apiVersion: storedApiVersion(definition) } : itself
+  const { kind, apiVersion } = originRules(definition).namesOwnKindInErrors
+    ? asObject(draft)
+    : { kind: definition.kind, apiVersion: storedApiVersion(definition) }
   const { group } = parseApiVersion(apiVersion)
   throw invalid({ group, kind }, asObject(draft).metadata.name ?? '', errors)
 }
@@ -260,6 +260,7 @@ function refuse({ definition }: ServedResource, draft: Draft, errors: readonly F
 function warn(scope: RequestScope, draft: Draft, old: KubeObject | undefined): void {
   const { definition } = scope.resource
   const object = asObject(draft)
-  if (definition.crd !== undefined) scope.warnings.push(...finalizerWarnings(object.metadata, old?.metadata))
+  if (!originRules(definition).requiresKnownFinalizers)
+    scope.warnings.push(...finalizerWarnings(object.metadata, old?.metadata))
   scope.warnings.push(...(definition.strategy.warnings?.(object, old) ?? []))
 }

@@ -81,7 +81,7 @@ export function builtinKind(apiVersion: string, kind: string): ExpectedKind {
   return {
     apiVersion,
     kind,
-    isCustom: false,
+    isUnstructured: false,
     decode: (body) => (message === undefined ? { object: body, unknownFields: [] } : typedForm(message, body)),
   }
 }
@@ -96,7 +96,7 @@ function decode(
   const { object, warnings } = decodeObject(parsed, expected, validation, registry)
   scope.warnings.push(...warnings)
   // Kinds with a Go type are decoded into new objects; custom resources keep what they share with the body.
-  return { object, isShared: parsed.isShared && expected.isCustom }
+  return { object, isShared: parsed.isShared && expected.isUnstructured }
 }
 
 function withOwnMetadata(object: JsonObject): JsonObject {

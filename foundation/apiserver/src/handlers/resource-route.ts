@@ -1,11 +1,12 @@
 // The routes of resources: which verbs a path has, and which media types its route takes. The real server has a route
 // per verb and path for built-in kinds; one handler for all custom resources reads the path itself, refuses in other
 // words, and serves HEAD.
-import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { badRequest, failure, formatGroupResource, methodNotAllowed, notFound, resourceNotFound } from '@fairlead/kube'
 import type { ServerResponse } from '../http/message.ts'
 import { pathNotFound } from '../response/response.ts'
-import { patchTypeOf, patchTypes } from './patch.ts'
+import { originRules } from '../objects/origin-rules.ts'
+import type { OriginRules } from '../objects/origin-rules.ts'
+import { patchTypeOf } from './patch.ts'
 import type { RequestScope } from './request-scope.ts'
 
 const verbs = ['get', 'list', 'create', 'update', 'patch', 'delete', 'deletecollection']
@@ -19,19 +20,16 @@ const customSubresourceVerbs = ['get', 'update', 'patch']
 export function checkRoute(scope: RequestScope): ServerResponse | undefined {
   // Watches share the route of lists.
   const verb = scope.verb === 'watch' ? 'list' : scope.verb
-  if (scope.resource.definition.origin === 'custom') return checkCustomRoute(scope, verb)
-  checkBuiltinRoute(scope, verb)
+  if (!originRules(scope.resource.definition).hasRoutePerVerb) return checkSharedRoute(scope, verb)
+  checkRoutePerVerb(scope, verb)
   return undefined
 }
 
 /** Checks what the route consumes and produces, before the serializers negotiate. @throws StatusError 406, 415 */
 export function checkRouteTypes(scope: RequestScope): void {
-  const { definition } = scope.resource
-  if (scope.verb === 'patch') {
-    const accepted = patchTypes(definition)
-    if (!accepted.includes(patchTypeOf(scope))) throw unsupportedPatch(definition, accepted)
-  }
-  if (definition.crd === undefined) scope.output.checkRoute(scope.verb === 'list' || scope.verb === 'watch')
+  const rules = originRules(scope.resource.definition)
+  if (scope.verb === 'patch' && !rules.patchTypes.includes(patchTypeOf(scope))) throw unsupportedPatch(rules)
+  if (rules.checksRouteTypes) scope.output.checkRoute(scope.verb === 'list' || scope.verb === 'watch')
 }
 
 /** Returns the 405 of a verb that a resource does not have. */
@@ -41,7 +39,7 @@ export function unsupportedVerb({ resource }: RequestScope, verb: string): Error
   return failure(405, 'MethodNotAllowed', message, { ...(group === '' ? {} : { group }), kind: plural })
 }
 
-function checkBuiltinRoute(scope: RequestScope, verb: string): void {
+function checkRoutePerVerb(scope: RequestScope, verb: string): void {
   const { definition, version } = scope.resource
   const isCollection = scope.name === ''
   const isHead = scope.method === 'HEAD'
@@ -58,7 +56,7 @@ function checkBuiltinRoute(scope: RequestScope, verb: string): void {
   if (!version.verbs.includes(verb)) throw methodNotAllowed()
 }
 
-function checkCustomRoute(scope: RequestScope, verb: string): ServerResponse | undefined {
+function checkSharedRoute(scope: RequestScope, verb: string): ServerResponse | undefined {
   const { definition, version } = scope.resource
   if (definition.namespaced && scope.namespace === '' && verb !== 'list') return pathNotFound()
   if (scope.subresource !== '') {
@@ -71,8 +69,8 @@ function checkCustomRoute(scope: RequestScope, verb: string): ServerResponse | u
   return undefined
 }
 
-function unsupportedPatch(definition: ResourceDefinition, accepted: readonly string[]): Error {
-  if (definition.crd === undefined) return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
-  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
+function unsupportedPatch({ checksRouteTypes, patchTypes }: OriginRules): Error {
+  if (checksRouteTypes) return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
+  const message = `the body of the request was in an unknown format - accepted media types include: ${patchTypes.join(', ')}`
   return failure(415, 'UnsupportedMediaType', message)
 }

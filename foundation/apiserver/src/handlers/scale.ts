@@ -26,20 +26,14 @@ import type { WriteOptions } from '../request/write-options.ts'
 import type { VersionDefinition } from '@fairlead/builtin-kinds'
 import { builtinKind, readObject } from './request-object.ts'
 import { updateObject } from './update.ts'
-import {
-  applyPatchType,
-  decodePatched,
-  patchSource,
-  patchTypeOf,
-  readApplied,
-  readPatch,
-  patchedValue,
-} from './patch.ts'
+import { decodePatched, patchSource, patchTypeOf, readApplied, readPatch, patchedValue } from './patch.ts'
 import { draftOf } from './prepare.ts'
 import { objectKey } from './request-scope.ts'
 import type { PresentedForm, RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
+import { originRules } from '../objects/origin-rules.ts'
+import { applyPatchType } from '../http/media-type.ts'
 
 const scaleVersion = 'autoscaling/v1'
 
@@ -211,7 +205,7 @@ function writeScale(scope: RequestScope, current: KubeObject, scale: KubeObject)
   const paths = pathsOf(version)
   const replicas = replicasOf(scale)
   // The schema of a custom resource validates its replicas.
-  if (replicas < 0 && definition.crd === undefined) {
+  if (replicas < 0 && !originRules(definition).isUnstructured) {
     throw invalid({ group: 'autoscaling', kind: 'Scale' }, scope.name, [
       fieldErrors.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
     ])
@@ -240,15 +234,15 @@ const unsetReplicas = -(2 ** 31)
 /** @throws StatusError 500 where a custom resource has no replicas */
 function checkReplicas(object: KubeObject, { resource }: RequestScope): void {
   const { replicas } = pathsOf(resource.version)
-  if (resource.definition.crd === undefined || valueAt(asJson(object), replicas) !== undefined) return
+  if (!originRules(resource.definition).isUnstructured || valueAt(asJson(object), replicas) !== undefined) return
   throw internalError(`the spec replicas field ${goQuote(`.${replicas.join('.')}`)} does not exist`)
 }
 
 /** Returns the Scale of an object; `unset` are the replicas where a custom resource has none. */
 function scaleOf(object: KubeObject, scope: RequestScope, unset = 0): KubeObject {
   const paths = pathsOf(scope.resource.version)
-  const isCustom = scope.resource.definition.crd !== undefined
-  const replicas = valueAt(asJson(object), paths.replicas) ?? (isCustom ? unset : undefined)
+  const { isUnstructured } = originRules(scope.resource.definition)
+  const replicas = valueAt(asJson(object), paths.replicas) ?? (isUnstructured ? unset : undefined)
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const selector = selectorString(valueAt(asJson(object), paths.selector ?? []), scope)
   const statusReplicas = valueAt(asJson(object), paths.statusReplicas)
@@ -291,7 +285,7 @@ function replicasPaths({ resource }: RequestScope): ReplicasPaths {
   return Object.fromEntries(
     definition.versions.map((version) => [
       definition.group === '' ? version.name : `${definition.group}/${version.name}`,
-      definition.crd !== undefined && version.scale === undefined ? undefined : pathsOf(version).replicas,
+      originRules(definition).isUnstructured && version.scale === undefined ? undefined : pathsOf(version).replicas,
     ]),
   )
 }

@@ -18,6 +18,7 @@ import { isSameObject, prepareUpdate, toStored } from './prepare.ts'
 import { objectKey } from './request-scope.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
+import { originRules } from '../objects/origin-rules.ts'
 
 /** The result of a write. */
 export interface Written {
@@ -204,16 +205,16 @@ async function checkMayCreate(
 function checkUid(scope: RequestScope, object: JsonObject, current: ObjectMeta): void {
   const uid = (object['metadata'] as ObjectMeta).uid ?? ''
   if (uid === '' || uid === current.uid) return
-  const { group, plural, crd } = scope.resource.definition
+  const { definition } = scope.resource
   const path = [
-    ...(crd === undefined ? [] : [group]),
-    plural,
+    ...(originRules(definition).hasGroupInStorageKey ? [definition.group] : []),
+    definition.plural,
     ...(scope.namespace === '' ? [] : [scope.namespace]),
     scope.name,
   ].join('/')
   const detail = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid ?? ''}`
   throw conflict(
-    scope.resource.definition,
+    definition,
     scope.name,
     `StorageError: invalid object, Code: 4, Key: /registry/${path}, ResourceVersion: 0, AdditionalErrorMsg: ${detail}`,
   )
@@ -225,7 +226,7 @@ function checkVersion(scope: RequestScope, object: JsonObject, entry: Entry): vo
   const given = text === '' ? 0 : parseResourceVersion(text)
   if (given === undefined) throw unknownError(unsignedSyntax(text))
   if (given === 0) {
-    if (definition.strategy.allowUnconditionalUpdate ?? definition.crd === undefined) return
+    if (definition.strategy.allowUnconditionalUpdate ?? originRules(definition).allowsUnconditionalUpdate) return
     throw invalid({ group: definition.group, kind: definition.plural }, scope.name, [
       fieldErrors.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
     ])

@@ -175,3 +175,9 @@ function qualityOf({ parameters }: MediaType): number {
 function unquote(text: string): string {
   return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
 }
+
+// media types of PATCH
+export const jsonPatchType = 'application/json-patch+json'
+export const mergePatchType = 'application/merge-patch+json'
+export const strategicPatchType = 'application/strategic-merge-patch+json'
+export const applyPatchType = 'application/apply-patch+yaml'

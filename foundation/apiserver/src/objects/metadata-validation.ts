@@ -13,6 +13,7 @@ import {
 } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, ObjectMeta, OwnerReference } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
+import { originRules } from './origin-rules.ts'
 
 const maxAnnotationBytes = 256 * 1024
 const orphanFinalizer = 'orphan'
@@ -45,7 +46,7 @@ export function validateMetadata(definition: ResourceDefinition, metadata: Objec
   }
   errors.push(...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata))
   errors.push(...validateFinalizers(metadata))
-  if (definition.crd === undefined) errors.push(...validateBuiltinFinalizers(metadata))
+  if (originRules(definition).requiresKnownFinalizers) errors.push(...validateBuiltinFinalizers(metadata))
   return errors
 }
 
@@ -60,7 +61,7 @@ export function validateMetadataUpdate(
   const changes = metadataChanges(metadata, old)
   const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
   const again = (definition.strategy.metadataChecksOnUpdate ?? 2) - 1
-  const finalizers = definition.crd === undefined ? [] : validateFinalizers(metadata)
+  const finalizers = originRules(definition).requiresKnownFinalizers ? [] : validateFinalizers(metadata)
   const repeated = Array.from({ length: again }, () => values).flat()
   return [...changes, ...values, ...(again > 0 ? changes : []), ...repeated, ...finalizers]
 }

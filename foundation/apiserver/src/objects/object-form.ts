@@ -37,8 +37,8 @@ export function storedCustomForm(object: JsonObject): JsonObject {
 }
 
 /** A stored object with its resourceVersion put in where its order wants it; everything but metadata is shared. */
-export function withResourceVersion(object: JsonObject, resourceVersion: string, isCustom: boolean): JsonObject {
-  const early = isCustom ? fieldsBeforeVersionByName : fieldsBeforeVersion
+export function withResourceVersion(object: JsonObject, resourceVersion: string, isUnstructured: boolean): JsonObject {
+  const early = isUnstructured ? fieldsBeforeVersionByName : fieldsBeforeVersion
   const metadata: MutableJsonObject = {}
   let placed = false
   for (const [name, value] of Object.entries(object['metadata'] as JsonObject)) {
@@ -50,7 +50,7 @@ export function withResourceVersion(object: JsonObject, resourceVersion: string,
   }
   if (!placed) metadata['resourceVersion'] = resourceVersion
   // Kind and apiVersion first: items of lists are cut off behind them.
-  return isCustom
+  return isUnstructured
     ? { ...object, metadata }
     : { kind: object['kind']!, apiVersion: object['apiVersion']!, ...object, metadata }
 }

@@ -2,7 +2,6 @@
 // fields. Protobuf goes through the codec that the server was given.
 import {
   badRequest,
-  cloneJson,
   duplicateFieldText,
   failure,
   goQuote,
@@ -21,10 +20,11 @@ import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ServerRequest } from '../http/message.ts'
 import { TypeMismatch } from '@fairlead/builtin-kinds'
 import type { RegistryReader, ServedResource } from '../registry/registry.ts'
-import { pruneCustomResource } from '../objects/custom-resource.ts'
 import type { FieldValidation } from './write-options.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { bodyEncoding, objectTypes, protobufType } from '../http/media-type.ts'
+import { originRules } from '../objects/origin-rules.ts'
+import type { DecodedBody } from '../objects/origin-rules.ts'
 
 /** The body of a request. */
 export interface RequestBody {
@@ -66,29 +66,16 @@ export interface DecodedObject {
 export interface ExpectedKind {
   readonly apiVersion: string
   readonly kind: string
-  readonly isCustom: boolean
-  decode(body: JsonObject): { readonly object: JsonObject; readonly unknownFields: readonly string[] }
+  /** Bodies are unstructured: JSON or YAML, with the `kind` of the object in them. */
+  readonly isUnstructured: boolean
+  decode(body: JsonObject): DecodedBody
 }
 
 /** What a resource's own endpoint expects. */
 export function kindOfResource({ definition, version, apiVersion }: ServedResource): ExpectedKind {
-  return {
-    apiVersion,
-    kind: definition.kind,
-    isCustom: definition.crd !== undefined,
-    decode: (body) =>
-      definition.crd !== undefined
-        ? pruneCustomResource(body, version.schema)
-        : keepReset(body, version.decode?.(body) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] }),
-  }
-}
-
-/** Go's types hold no empty lists, but an empty `managedFields` says something: it gives up all ownership. */
-function keepReset(body: JsonObject, decoded: ReturnType<ExpectedKind['decode']>): ReturnType<ExpectedKind['decode']> {
-  const given = isJsonObject(body['metadata']) ? body['metadata']['managedFields'] : undefined
-  const { metadata } = decoded.object
-  if (!Array.isArray(given) || given.length > 0 || !isJsonObject(metadata)) return decoded
-  return { ...decoded, object: { ...decoded.object, metadata: { ...metadata, managedFields: [] } } }
+  const rules = originRules(definition)
+  const { isUnstructured } = rules
+  return { apiVersion, kind: definition.kind, isUnstructured, decode: (body) => rules.decode(version, body) }
 }
 
 /** Returns the bytes of a body. @throws StatusError 413 */
@@ -110,7 +97,7 @@ export function parseBody(
   const { body } = request
   if (body !== undefined && !(body instanceof Uint8Array))
     return { value: body.json, isShared: true, repeated: [], isJson: false, bytes: undefined }
-  const encoding = inputEncoding(request, expected.isCustom || decodeProtobuf === undefined)
+  const encoding = inputEncoding(request, expected.isUnstructured || decodeProtobuf === undefined)
   const bytes = bodyBytes(request) ?? new Uint8Array()
   if (encoding !== 'protobuf') return { ...parseText(bytes, encoding, expected.kind), isShared: false, bytes }
   try {
@@ -155,7 +142,7 @@ export function decodeObject(
 function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields: readonly string[]): string[] {
   const unknown = new Set(unknownFields)
   const all = [...parsed.repeated, ...[...unknown].map(unknownFieldText)]
-  const inOrder = parsed.isJson && !expected.isCustom && parsed.repeated.length > 0 && unknown.size > 0
+  const inOrder = parsed.isJson && !expected.isUnstructured && parsed.repeated.length > 0 && unknown.size > 0
   if (!inOrder) return all
   const known = new Set(all)
   const found = new Set<string>()
@@ -238,7 +225,7 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
   const kind = (body['kind'] as string | undefined) || expected.kind
   if (apiVersion.split('/').length > 2)
     throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? textOf(body))
-  if (expected.isCustom && (body['kind'] === undefined || body['kind'] === '')) {
+  if (expected.isUnstructured && (body['kind'] === undefined || body['kind'] === '')) {
     const bytes = parsed.bytes ?? textOf(body)
     throw unrecognized(expected.kind, `Object 'Kind' is missing in '${new TextDecoder().decode(bytes)}'`, bytes)
   }
@@ -248,7 +235,7 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
 
 function checkKind(apiVersion: string, kind: string, expected: ExpectedKind, registry: RegistryReader): void {
   if (apiVersion === expected.apiVersion && kind === expected.kind) return
-  if (expected.isCustom) {
+  if (expected.isUnstructured) {
     if (apiVersion === expected.apiVersion) return
     throw otherVersion(apiVersion, expected)
   }

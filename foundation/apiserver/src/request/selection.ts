@@ -2,6 +2,7 @@
 import { badRequest } from '@fairlead/kube'
 import type { FieldSelector, KubeObject, Selector } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'
+import { originRules } from '../objects/origin-rules.ts'
 
 /** A predicate over served objects. */
 export interface Selection {
@@ -36,11 +37,11 @@ export function selectionOf(resource: ServedResource, labels: Selector, fields: 
 
 function fieldReader({ definition, version }: ServedResource, field: string): (object: KubeObject) => string {
   if (field === 'metadata.name') return (object) => object.metadata.name ?? ''
-  if (field === 'metadata.namespace' && (definition.namespaced || definition.crd === undefined))
+  if (field === 'metadata.namespace' && (definition.namespaced || originRules(definition).selectsNamespaceEverywhere))
     return (object) => object.metadata.namespace ?? ''
   const read = Object.hasOwn(version.selectableFields, field) ? version.selectableFields[field] : undefined
   if (read !== undefined) return read
-  if (definition.crd !== undefined || Object.keys(version.selectableFields).length > 0)
+  if (originRules(definition).isUnstructured || Object.keys(version.selectableFields).length > 0)
     throw badRequest(
       definition.group === 'batch'
         ? `field label ${JSON.stringify(field)} not supported for ${definition.kind}`

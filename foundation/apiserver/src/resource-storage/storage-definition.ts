@@ -27,7 +27,7 @@ const subresourceVerbs = ['get', 'patch', 'update']
 /** The definition of a delegated resource. @throws ResourceStorageError `StorageIncomplete` */
 export function storageDefinition(resource: ResourceStorage): ResourceDefinition {
   const { definition, storage, subresources = [], selectableFields = {}, maxObjectBytes, maxBodyBytes } = resource
-  const base = resourceDefinitionFrom(definition)
+  const { crd: _notInstalled, ...base } = resourceDefinitionFrom(definition)
   checkStorage(base, storage)
   const verbs = verbsOf(storage)
   const own = subresources.map((subresource) => subresourceDefinition(subresource, base.kind))

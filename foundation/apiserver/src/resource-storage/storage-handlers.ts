@@ -79,7 +79,7 @@ function kindOf({ resource }: RequestScope, { apiVersion, kind }: SubresourceHan
   return {
     apiVersion: apiVersion ?? resource.apiVersion,
     kind: kind ?? resource.definition.kind,
-    isCustom: false,
+    isUnstructured: false,
     decode: (body) => ({ object: cloneJson(body) as JsonObject, unknownFields: [] }),
   }
 }

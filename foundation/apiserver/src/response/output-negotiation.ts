@@ -17,6 +17,7 @@ import type { ServedResource } from '../registry/registry.ts'
 import { booleanParameter } from '../request/query.ts'
 import { allowsTransform } from '../views/transforms.ts'
 import type { ProtobufEncoder, ResponseForm } from './response.ts'
+import { originRules } from '../objects/origin-rules.ts'
 
 /** The form of a response that carries one object or a list. */
 export interface ObjectOutput {
@@ -57,17 +58,17 @@ export class OutputNegotiation {
 
   /** Returns the form of a watch. @throws StatusError 406 */
   stream({ definition }: ServedResource): Negotiated {
-    const isCustom = definition.crd !== undefined || this.#encodeProtobuf === undefined
+    const isTextOnly = originRules(definition).isUnstructured || this.#encodeProtobuf === undefined
     const negotiated = negotiateStream(
       this.#accept,
-      (transform, encoding) => allowsTransform(transform, encoding) && !(isCustom && encoding === 'protobuf'),
+      (transform, encoding) => allowsTransform(transform, encoding) && !(isTextOnly && encoding === 'protobuf'),
     )
     const usable =
-      negotiated?.encoding === 'protobuf' && isCustom
+      negotiated?.encoding === 'protobuf' && isTextOnly
         ? negotiateStream(this.#accept.without(protobufType), allowsTransform)
         : negotiated
     if (usable !== undefined) return usable
-    const types = isCustom ? streamTypes.slice(0, 1) : streamTypes
+    const types = isTextOnly ? streamTypes.slice(0, 1) : streamTypes
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
 
@@ -96,18 +97,18 @@ export class OutputNegotiation {
   }
 
   #negotiateObject(resource: ServedResource, subresource: string): ObjectOutput {
-    const isCustom = resource.definition.crd !== undefined || this.#encodeProtobuf === undefined
+    const isTextOnly = originRules(resource.definition).isUnstructured || this.#encodeProtobuf === undefined
     const negotiated = negotiateObject(
       this.#accept,
       (transform, encoding) =>
         allowsTransform(transform, encoding) && (transform.kind !== 'Table' || hasTable(resource, subresource)),
     )
-    if (negotiated !== undefined && !(isCustom && negotiated.encoding === 'protobuf')) return this.#output(negotiated)
+    if (negotiated !== undefined && !(isTextOnly && negotiated.encoding === 'protobuf')) return this.#output(negotiated)
     // Custom resources have no protobuf form: the next accepted media type is used.
-    const others = isCustom ? this.#accept.without(protobufType) : undefined
+    const others = isTextOnly ? this.#accept.without(protobufType) : undefined
     const fallback = others === undefined || others.isAbsent ? undefined : negotiateObject(others, allowsTransform)
     if (fallback !== undefined) return this.#output(fallback)
-    const types = isCustom ? objectTypes.filter((type) => type !== protobufType) : objectTypes
+    const types = isTextOnly ? objectTypes.filter((type) => type !== protobufType) : objectTypes
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
 

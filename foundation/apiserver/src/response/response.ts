@@ -6,6 +6,7 @@ import type { ServerBody, ServerResponse } from '../http/message.ts'
 import type { View } from '../views/views.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { jsonType, protobufType, yamlType } from '../http/media-type.ts'
+import { originRules } from '../objects/origin-rules.ts'
 
 /** Headers of every answer that names no others. */
 export const uncached: Readonly<Record<string, string>> = { 'cache-control': 'no-cache, private' }
@@ -188,13 +189,13 @@ const separators = {
  * custom resources.
  */
 function typePrefix({ object, resource }: View): Buffer | undefined {
-  if (resource.definition.crd !== undefined) return undefined
+  if (originRules(resource.definition).isUnstructured) return undefined
   return Buffer.from(`${stringifyJson({ kind: object.kind, apiVersion: object.apiVersion }).slice(0, -1)},`)
 }
 
 function itemOf(view: View): JsonObject {
   const object = asJson(view.object)
-  if (view.resource.definition.crd !== undefined) return object
+  if (originRules(view.resource.definition).isUnstructured) return object
   const { kind: _kind, apiVersion: _version, ...item } = object
   return item
 }

@@ -8,6 +8,7 @@ import type { Draft, ResourceDefinition } from '@fairlead/builtin-kinds'
 import type { ServedResource } from '../registry/registry.ts'
 import { withResourceVersion } from '../objects/object-form.ts'
 import type { Entry } from '../storage/store.ts'
+import { originRules } from '../objects/origin-rules.ts'
 
 const encoder = new TextEncoder()
 
@@ -97,14 +98,17 @@ export function servedForm(
   const out = isConverted ? asJson(object) : asJson(defaulted(object, resource.definition))
   return asObject(
     deepFreeze(
-      revision === 0 ? out : withResourceVersion(out, String(revision), resource.definition.crd !== undefined),
+      revision === 0
+        ? out
+        : withResourceVersion(out, String(revision), originRules(resource.definition).isUnstructured),
     ) as JsonObject,
   )
 }
 
 /** Custom resources are defaulted by replacing members at the top; all below is shared with the stored object. */
-function defaulted(object: KubeObject, { strategy, crd }: ResourceDefinition): KubeObject {
-  if (crd === undefined || strategy.applyDefaults === undefined) return object
+function defaulted(object: KubeObject, definition: ResourceDefinition): KubeObject {
+  const { strategy } = definition
+  if (!originRules(definition).isUnstructured || strategy.applyDefaults === undefined) return object
   const draft = { ...asJson(object) } as Draft
   strategy.applyDefaults(draft)
   return asObject(draft)

@@ -94,7 +94,7 @@ export interface ResourceDefinition {
   readonly maxBodyBytes?: number
   /** Operations that reject dry runs; OpenAPI omits their parameter. */
   readonly noDryRun?: readonly string[]
-  /** The CRD that defines or describes it (origins `custom` and `storage`). */
+  /** The CRD that defines it; only for the origin `custom`. */
   readonly crd?: KubeObject
   /**
    * Converts objects to another version. Omitted when versions differ only in apiVersion. Returns a promise when it

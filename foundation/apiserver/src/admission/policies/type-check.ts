@@ -13,6 +13,7 @@ import type { SchemaNode, TypeSchema } from '@fairlead/kube'
 import { declarationOf, types } from '@fairlead/kube/cel'
 import type { CelType } from '@fairlead/kube/cel'
 import type { ValidatingAdmissionPolicy } from './policy.ts'
+import { originRules } from '../../objects/origin-rules.ts'
 
 /** One entry of `status.typeChecking.expressionWarnings`. */
 export interface ExpressionWarning {
@@ -105,8 +106,8 @@ function paramsType(
   return definition === undefined || served === undefined ? types.dyn : typeOf(definition, served)
 }
 
-function typeOf({ crd }: ResourceDefinition, { schema }: VersionDefinition): CelType {
-  const whole = crd === undefined ? schema : schema && withMetadata(schema)
+function typeOf(definition: ResourceDefinition, { schema }: VersionDefinition): CelType {
+  const whole = originRules(definition).isUnstructured ? schema && withMetadata(schema) : schema
   if (whole === undefined) return types.dyn
   return declarationOf(whole.root, whole)?.type ?? types.dyn
 }

@@ -7,6 +7,7 @@ import type { ApiGroup, ApiGroupVersion, VersionedResource } from '../api-groups
 import type { ResourceSchemas } from './operations.ts'
 import { resourcePaths } from './operations.ts'
 import { SchemaCollector, schemaReference } from './schemas.ts'
+import { originRules } from '../../objects/origin-rules.ts'
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 
@@ -17,12 +18,12 @@ const kubernetesVersion = 'v1.35.4'
 export function openApiDocument(group: string, groupVersion: ApiGroupVersion, groups: readonly ApiGroup[]): JsonObject {
   const collector = new SchemaCollector((kind) => everyGroupVersion(kind, groups))
   const { resources } = groupVersion
-  const isCustom = resources.every(({ definition }) => definition.crd !== undefined)
+  const isUnstructured = resources.every(({ definition }) => originRules(definition).isUnstructured)
   const paths: Record<string, JsonObject> = {}
   for (const resource of resources) Object.assign(paths, resourcePaths(resource, schemasOf(group, resource, collector)))
   return {
     openapi: '3.0.0',
-    info: isCustom
+    info: isUnstructured
       ? { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' }
       : { title: 'Kubernetes', version: kubernetesVersion },
     paths,

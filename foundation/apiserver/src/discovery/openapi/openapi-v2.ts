@@ -11,6 +11,7 @@ import { openApiDocument } from './document.ts'
 import { GroupDocuments } from './group-documents.ts'
 import { swaggerPart, swaggerText } from './swagger.ts'
 import type { SwaggerPart } from './swagger.ts'
+import { originRules } from '../../objects/origin-rules.ts'
 
 const info = { title: 'Kubernetes', version: 'v1.35.4' }
 
@@ -61,8 +62,8 @@ class SwaggerText {
 
   constructor(registry: RegistryReader) {
     this.#parts = new GroupDocuments(registry, (group, version, groups) => {
-      const isCustom = version.resources.every(({ definition }) => definition.crd !== undefined)
-      return swaggerPart(openApiDocument(group, version, groups), isCustom)
+      const isUnstructured = version.resources.every(({ definition }) => originRules(definition).isUnstructured)
+      return swaggerPart(openApiDocument(group, version, groups), isUnstructured)
     })
   }
 

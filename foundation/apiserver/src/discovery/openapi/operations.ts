@@ -7,6 +7,8 @@ import type { VersionedResource } from '../api-groups.ts'
 import { operationName } from './operation-id.ts'
 import { optionNames, queryParameter, sharedParameters } from './parameters.ts'
 import { schemaReference } from './schemas.ts'
+import { originRules } from '../../objects/origin-rules.ts'
+import type { OriginRules } from '../../objects/origin-rules.ts'
 
 /** Names of the schemas in a resource's operations. */
 export interface ResourceSchemas {
@@ -22,8 +24,6 @@ const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
 const builtinTypes = ['application/json', 'application/vnd.kubernetes.protobuf', 'application/yaml']
 const customTypes = ['application/json', 'application/yaml']
 const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch']
-const customPatchTypes = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json']
-const builtinPatchTypes = [...customPatchTypes, 'application/strategic-merge-patch+json']
 
 interface Shape {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -71,12 +71,12 @@ export function resourcePaths(resource: VersionedResource, schemas: ResourceSche
 class PathBuilder {
   readonly #resource: VersionedResource
   readonly #schemas: ResourceSchemas
-  readonly #isCustom: boolean
+  readonly #rules: OriginRules
 
   constructor(resource: VersionedResource, schemas: ResourceSchemas) {
     this.#resource = resource
     this.#schemas = schemas
-    this.#isCustom = resource.definition.crd !== undefined
+    this.#rules = originRules(resource.definition)
   }
 
   paths(): JsonObject {
@@ -133,8 +133,8 @@ class PathBuilder {
 
   /** Returns the query parameters of a verb. Custom resources declare list options for deletecollection only. */
   #options(verb: Verb): readonly string[] {
-    if (verb === 'get' && this.#isCustom) return ['resourceVersion']
-    const names = verb === 'deletecollection' && this.#isCustom ? optionNames.list : optionNames[verb]
+    if (verb === 'get' && this.#rules.isUnstructured) return ['resourceVersion']
+    const names = verb === 'deletecollection' && this.#rules.isUnstructured ? optionNames.list : optionNames[verb]
     const { noDryRun = [] } = this.#resource.definition
     return noDryRun.includes(operations[verb] ?? '') ? names.filter((name) => name !== 'dryRun') : names
   }
@@ -143,14 +143,14 @@ class PathBuilder {
     const { definition, version } = this.#resource
     const shape = shapes[verb]
     const { operationId, tag } = operationName(shape.verb, definition.group, version.name, shape.prefix + subject)
-    const types = this.#isCustom ? customTypes : builtinTypes
+    const types = this.#rules.isUnstructured ? customTypes : builtinTypes
     const answer =
       verb === 'list'
         ? this.#schemas.list
         : verb === 'delete' || verb === 'deletecollection'
           ? `${meta}.Status`
           : schema
-    const answerTypes = verb === 'list' && !this.#isCustom ? [...types, ...streamTypes].toSorted() : types
+    const answerTypes = verb === 'list' && !this.#rules.isUnstructured ? [...types, ...streamTypes].toSorted() : types
     const content = Object.fromEntries(answerTypes.map((type) => [type, { schema: schemaReference(answer) }]))
     const responses = Object.fromEntries(
       shape.answers.map((code) => [String(code), { description: descriptions[code] ?? '', content }]),
@@ -168,12 +168,12 @@ class PathBuilder {
   }
 
   #requestBody(verb: Verb, schema: string): JsonObject {
-    const deletesMany = verb === 'deletecollection' && !this.#isCustom
+    const deletesMany = verb === 'deletecollection' && !this.#rules.isUnstructured
     if (!shapes[verb].hasBody && !deletesMany) return {}
     if (verb === 'delete' || deletesMany)
-      return body(this.#isCustom ? customTypes : ['*/*'], `${meta}.DeleteOptions`, false)
-    if (verb === 'patch') return body(this.#isCustom ? customPatchTypes : builtinPatchTypes, `${meta}.Patch`, true)
-    return body(this.#isCustom ? customTypes : ['*/*'], schema, true)
+      return body(this.#rules.isUnstructured ? customTypes : ['*/*'], `${meta}.DeleteOptions`, false)
+    if (verb === 'patch') return body(this.#rules.patchTypes.toSorted(), `${meta}.Patch`, true)
+    return body(this.#rules.isUnstructured ? customTypes : ['*/*'], schema, true)
   }
 }
 

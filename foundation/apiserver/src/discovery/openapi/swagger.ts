@@ -12,13 +12,13 @@ export interface SwaggerPart {
 
 const definitionRoot = '#/definitions/'
 
-/** Converts the document of a group version; `isCustom`: of custom resources. */
-export function swaggerPart(document: JsonObject, isCustom: boolean): SwaggerPart {
+/** Converts the document of a group version; `isUnstructured`: of resources without Go types. */
+export function swaggerPart(document: JsonObject, isUnstructured: boolean): SwaggerPart {
   const { schemas } = document['components'] as { readonly schemas: JsonObject }
   return {
     paths: serialized(document['paths'] as JsonObject, (item) => pathItem(item)),
     definitions: serialized(schemas, (schema, name) =>
-      isCustom && !name.startsWith('io.k8s.') ? customDefinition(schema) : builtinSchema(schema),
+      isUnstructured && !name.startsWith('io.k8s.') ? customDefinition(schema) : builtinSchema(schema),
     ),
   }
 }

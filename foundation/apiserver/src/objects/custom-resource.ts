@@ -1,10 +1,10 @@
-// Bodies of custom resources: metadata is decoded like everyone's, the rest is pruned by the schema of its version.
+// Decoding of custom resources: metadata like that of every kind, the rest pruned by the schema of its version.
 import { coerceEmbeddedMetadata, decodeObjectMeta, EmbeddedObjectError, ObjectMetaError, prune } from '@fairlead/kube'
 import type { JsonObject, TypeSchema } from '@fairlead/kube'
 import { TypeMismatch } from '@fairlead/builtin-kinds'
 
 /**
- * Decodes a body that has apiVersion and kind. What it shares with `body` may be changed by the caller when `body` may.
+ * Decodes a body that has apiVersion and kind. The result may share with `body`.
  * @throws TypeMismatch where metadata, its own or an embedded resource's, has wrong types
  */
 export function pruneCustomResource(

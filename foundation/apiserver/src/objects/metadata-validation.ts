@@ -1,5 +1,4 @@
-// The rules of metadata, with Kubernetes' texts: what is checked when an object comes into being, and what when it
-// changes.
+// Validation of metadata on create and on update, with Kubernetes' messages.
 import {
   dns1123Label,
   dns1123Subdomain,
@@ -20,7 +19,7 @@ const orphanFinalizer = 'orphan'
 const foregroundFinalizer = 'foregroundDeletion'
 const standardFinalizers: ReadonlySet<string> = new Set([orphanFinalizer, foregroundFinalizer, 'kubernetes'])
 
-/** What is wrong with the metadata of a new object. */
+/** Returns the errors in the metadata of a new object. */
 export function validateMetadata(definition: ResourceDefinition, metadata: ObjectMeta): FieldError[] {
   const errors: FieldError[] = []
   const { strategy } = definition
@@ -50,14 +49,14 @@ export function validateMetadata(definition: ResourceDefinition, metadata: Objec
   return errors
 }
 
-/** What is wrong with the metadata of a changed object. */
+/** Returns the errors in the metadata of a changed object. */
 export function validateMetadataUpdate(
   definition: ResourceDefinition,
   metadata: ObjectMeta,
   old: ObjectMeta,
 ): FieldError[] {
-  // Kubernetes' generic update and each kind's own check the same metadata; causes repeat as often (recordings crud,
-  // patch).
+  // Kubernetes' generic update and each kind's own validation check the same metadata; causes repeat as often
+  // (recordings crud, patch).
   const changes = metadataChanges(metadata, old)
   const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
   const again = (definition.strategy.metadataChecksOnUpdate ?? 2) - 1
@@ -66,7 +65,7 @@ export function validateMetadataUpdate(
   return [...changes, ...values, ...(again > 0 ? changes : []), ...repeated, ...finalizers]
 }
 
-/** Warnings about finalizers of custom resources, which are not refused. */
+/** Returns warnings about finalizers of custom resources, which are not errors. */
 export function finalizerWarnings(metadata: ObjectMeta, old: ObjectMeta | undefined): string[] {
   const known = new Set(old?.finalizers)
   return (metadata.finalizers ?? [])
@@ -77,12 +76,12 @@ export function finalizerWarnings(metadata: ObjectMeta, old: ObjectMeta | undefi
     )
 }
 
-/** A metadata.name check for kinds that say nothing else: a DNS subdomain. */
+/** Checks a name by the default rule: a DNS subdomain. */
 function defaultNameCheck(name: string, prefix: boolean): readonly string[] {
   return dns1123Subdomain(prefix ? maskTrailingDash(name) : name)
 }
 
-/** A generateName may end with a dash, which the suffix follows. */
+/** Replaces the trailing dash that a generateName may have: a suffix follows it. */
 export function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name
 }
@@ -160,12 +159,12 @@ function validateOwnerReferences({ ownerReferences = [] }: ObjectMeta): FieldErr
   return errors
 }
 
-/** An error about a value of a Go struct, whose fields are shown in their own order. */
+/** Returns an error about a value of a Go struct, whose fields are shown in their own order. */
 function structError(field: string, value: JsonValue, detail: string): FieldError {
   return { ...fieldErrors.invalid(field, value, detail), shown: stringifyJson(value) }
 }
 
-/** An owner reference with its fields in the order of Go's type, as messages show it. */
+/** Returns an owner reference with its fields in the order of Go's type, as messages show it. */
 function inOrder(owner: OwnerReference): JsonObject {
   const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner
   return {

@@ -1,30 +1,30 @@
-// What is special about Namespaces when they are deleted, and when any object finally goes.
+// Rules of Namespaces on deletion, and of the removal of any object.
 import { forbidden } from '@fairlead/kube'
 import type { JsonObject, ObjectMeta } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 
-/** Namespaces that are there from the start. */
+/** Namespaces that exist from the start. */
 export const systemNamespaces: readonly string[] = ['default', 'kube-node-lease', 'kube-public', 'kube-system']
 const undeletable: ReadonlySet<string> = new Set(['default', 'kube-public', 'kube-system'])
 
-/** True for the resource of Namespaces. */
+/** Returns true for the resource of Namespaces. */
 export function isNamespaces({ group, plural }: ResourceDefinition): boolean {
   return group === '' && plural === 'namespaces'
 }
 
-/** @throws StatusError 403 for namespaces that may not be deleted */
+/** @throws StatusError 403 for a namespace that cannot be deleted */
 export function refuseDeletionOf(definition: ResourceDefinition, name: string): void {
   if (isNamespaces(definition) && undeletable.has(name))
     throw forbidden(definition, name, 'this namespace may not be deleted')
 }
 
-/** Finalizers that hold an object back: those of metadata, and of a Namespace's spec. */
+/** Returns true for an object with finalizers: those of metadata, and of a Namespace's spec. */
 export function holdsFinalizers(definition: ResourceDefinition, object: JsonObject): boolean {
   if (((object['metadata'] as ObjectMeta).finalizers ?? []).length > 0) return true
   return isNamespaces(definition) && namespaceFinalizers(object).length > 0
 }
 
-/** An update leaves an object that is being deleted without anything to wait for. */
+/** Returns true when an update removes the last finalizer of a terminating object, so that the object is removed. */
 export function isReleased(definition: ResourceDefinition, updated: JsonObject, old: JsonObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds } = old['metadata'] as ObjectMeta
   if (deletionTimestamp === undefined || holdsFinalizers(definition, updated)) return false

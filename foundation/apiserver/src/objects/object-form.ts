@@ -1,8 +1,9 @@
-// The form in which objects are kept and shown: key order as Kubernetes writes it, resourceVersion only on the way out.
+// The stored and the served form of objects: key order as Kubernetes writes it, resourceVersion only in the served
+// form.
 import { isJsonObject, setOwn } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 
-/** metadata's fields in the order of Go's type, which built-in kinds are written in. */
+/** The fields of metadata in the order of Go's type, which built-in kinds have. */
 const metadataOrder = [
   'name',
   'generateName',
@@ -22,21 +23,25 @@ const metadataOrder = [
 ] as const
 
 /**
- * A built-in object as it is stored: kind, apiVersion and metadata first, metadata in Go's order, no resourceVersion.
+ * Returns the stored form of a built-in object: kind, apiVersion and metadata first, metadata in Go's order, no
+ * resourceVersion.
  */
 export function storedForm(object: JsonObject): JsonObject {
   const { kind, apiVersion, metadata, ...rest } = object
   return { kind: kind!, apiVersion: apiVersion!, metadata: orderedMetadata(metadata as JsonObject), ...rest }
 }
 
-/** A custom resource as it is stored: all keys in alphabetical order, no resourceVersion. */
+/** Returns the stored form of a custom resource: all keys in alphabetical order, no resourceVersion. */
 export function storedCustomForm(object: JsonObject): JsonObject {
   const { metadata, ...rest } = object
   const { resourceVersion: _version, selfLink: _link, ...kept } = metadata as MutableJsonObject
   return sortedKeys({ ...rest, metadata: kept }) as JsonObject
 }
 
-/** A stored object with its resourceVersion put in where its order wants it; everything but metadata is shared. */
+/**
+ * Returns a stored object with its resourceVersion in the place that its key order demands; everything but metadata is
+ * shared.
+ */
 export function withResourceVersion(object: JsonObject, resourceVersion: string, isUnstructured: boolean): JsonObject {
   const early = isUnstructured ? fieldsBeforeVersionByName : fieldsBeforeVersion
   const metadata: MutableJsonObject = {}
@@ -49,7 +54,7 @@ export function withResourceVersion(object: JsonObject, resourceVersion: string,
     metadata[name] = value
   }
   if (!placed) metadata['resourceVersion'] = resourceVersion
-  // Kind and apiVersion first: items of lists are cut off behind them.
+  // Kind and apiVersion come first: the items of lists are cut off behind them.
   return isUnstructured
     ? { ...object, metadata }
     : { kind: object['kind']!, apiVersion: object['apiVersion']!, ...object, metadata }

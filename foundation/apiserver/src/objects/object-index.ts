@@ -1,5 +1,5 @@
-// Every stored object by resource and key, for decisions that cannot wait: does the namespace exist, what does the
-// ServiceAccount say. Objects are shared with the store, so the index costs its maps only.
+// An index of every stored object by resource and key, for synchronous decisions: does the namespace exist, what does
+// the ServiceAccount say. Objects are shared with the store, so the index costs its maps only.
 import { asObject } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { Change, Store } from '../storage/store.ts'
@@ -11,7 +11,7 @@ export class ObjectIndex implements Disposable {
 
   private constructor() {}
 
-  /** Reads what the store holds and follows it from there. */
+  /** Builds the index from the store and keeps it up to date. */
   static async follow(store: Store): Promise<ObjectIndex> {
     const index = new ObjectIndex()
     const missed: Change[] = []
@@ -26,12 +26,12 @@ export class ObjectIndex implements Disposable {
     return index
   }
 
-  /** The object of a key, undefined when it is not there. */
+  /** Returns the object of a key, undefined when there is none. */
   get(resource: string, key: string): KubeObject | undefined {
     return this.#resources.get(resource)?.get(key)
   }
 
-  /** Every object of a resource. */
+  /** Returns every object of a resource. */
   list(resource: string): Iterable<KubeObject> {
     return this.#resources.get(resource)?.values() ?? []
   }

@@ -1,10 +1,10 @@
-// Owner references that stand in the list twice: the second goes, with a warning.
+// Repeated owner references: the second is removed, with a warning.
 import { jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 
 /**
- * Takes repeated owner references out of metadata, in place, and adds a warning. `after` names what has happened
- * meanwhile.
+ * Removes repeated owner references from metadata, in place, and adds a warning. `after` names the step that added
+ * them.
  */
 export function dropRepeatedOwners(metadata: MutableJsonObject, warnings: string[], after = ''): void {
   const references = metadata['ownerReferences'] as readonly JsonObject[] | null | undefined

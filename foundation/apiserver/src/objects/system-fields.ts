@@ -1,15 +1,18 @@
-// The fields of metadata that the server fills in: at birth, on change, when deletion begins.
+// The fields of metadata that the server sets: on create, on update, when deletion begins.
 import type { JsonObject, JsonValue, MutableJsonObject, ObjectMeta } from '@fairlead/kube'
 import { jsonEqual } from '@fairlead/kube'
 import type { Draft, ResourceDefinition } from '@fairlead/builtin-kinds'
 
-/** Takes out of a new object's metadata what only the server sets. */
+/** Removes the fields that only the server sets from the metadata of a new object. */
 export function wipeSystemFields(metadata: MutableJsonObject): void {
   for (const name of ['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink', 'uid'])
     delete metadata[name]
 }
 
-/** Gives a new object its identity. A name is set already, or will be by {@link generatedName}. */
+/**
+ * Sets uid, creationTimestamp and generation of a new object. Its name is set already, or will be by {@link
+ * generatedName}.
+ */
 export function fillSystemFields(draft: Draft, definition: ResourceDefinition, uid: string, now: string): void {
   const { metadata } = draft
   wipeSystemFields(metadata)
@@ -18,7 +21,7 @@ export function fillSystemFields(draft: Draft, definition: ResourceDefinition, u
   if (definition.strategy.tracksGeneration) metadata['generation'] = 1
 }
 
-/** Takes over from the old object what a client cannot change. */
+/** Restores the fields that a client cannot change from the old object. */
 export function keepSystemFields(draft: Draft, old: ObjectMeta): void {
   const { metadata } = draft
   delete metadata['selfLink']
@@ -31,7 +34,7 @@ export function keepSystemFields(draft: Draft, old: ObjectMeta): void {
   }
 }
 
-/** Raises the generation when something besides metadata and status has changed. */
+/** Increments the generation when something besides metadata and status has changed. */
 export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolean, withAnnotations = false): void {
   const changed = [...new Set([...Object.keys(draft), ...Object.keys(old)])].some(
     (name) =>

@@ -1,5 +1,5 @@
-// Bodies made into objects of a resource: media types, JSON and YAML syntax, apiVersion and kind, unknown and repeated
-// fields. Protobuf goes through the codec that the server was given.
+// Decoding of bodies into objects of a resource: media types, JSON and YAML syntax, apiVersion and kind, unknown and
+// repeated fields. Protobuf is decoded by the codec of the server.
 import {
   badRequest,
   duplicateFieldText,
@@ -37,32 +37,32 @@ export interface RequestBody {
 }
 
 /**
- * Turns protobuf bodies into JSON; undefined apiVersion and kind are those of the resource. Throws an Error with Go's
- * words.
+ * Decodes a protobuf body into JSON; undefined apiVersion and kind are those of the resource. Throws an Error with Go's
+ * message.
  */
 export type ProtobufDecoder = (body: Uint8Array) => JsonObject
 
-/** A body as JSON with what its syntax revealed. */
+/** A body as JSON, with what parsing found. */
 export interface ParsedBody {
   readonly value: JsonValue
   /** An in-process client holds the value as well. */
   readonly isShared: boolean
-  /** Texts of strict decoding errors: repeated keys. */
+  /** Strict decoding errors: repeated keys. */
   readonly repeated: readonly string[]
-  /** Whether the body was JSON text. */
+  /** The body was JSON. */
   readonly isJson: boolean
-  /** The bytes for messages; undefined for in-process callers. */
+  /** The bytes, for error messages; undefined for in-process clients. */
   readonly bytes: Uint8Array | undefined
 }
 
 /** A decoded object; metadata is an object, apiVersion and kind are set. It may be changed. */
 export interface DecodedObject {
   readonly object: JsonObject
-  /** Texts for warnings. */
+  /** Warnings. */
   readonly warnings: readonly string[]
 }
 
-/** A kind that stands in for the resource's own (Scale, Eviction, TokenRequest …). */
+/** The kind that a body must have: the resource's own, or that of a subresource (Scale, Eviction, TokenRequest …). */
 export interface ExpectedKind {
   readonly apiVersion: string
   readonly kind: string
@@ -71,7 +71,7 @@ export interface ExpectedKind {
   decode(body: JsonObject): DecodedBody
 }
 
-/** What a resource's own endpoint expects. */
+/** Returns the kind of a resource. */
 export function kindOfResource({ definition, version, apiVersion }: ServedResource): ExpectedKind {
   const rules = originRules(definition)
   const { isUnstructured } = rules
@@ -86,7 +86,7 @@ export function bodyBytes({ body, bodyLimit }: RequestBody): Uint8Array | undefi
 }
 
 /**
- * Reads the body of a POST, PUT or DELETE.
+ * Parses the body of a POST, PUT or DELETE.
  * @throws StatusError 415, 413, 400
  */
 export function parseBody(
@@ -108,7 +108,7 @@ export function parseBody(
 }
 
 /**
- * Makes the parsed body an object of the expected kind.
+ * Decodes a parsed body as an object of the expected kind.
  * @throws StatusError 400
  */
 export function decodeObject(
@@ -130,14 +130,14 @@ export function decodeObject(
     if (error instanceof TypeMismatch) throw cannot(error.message)
     throw error
   }
-  const complaints = validation === 'Ignore' ? [] : strictErrors(parsed, expected, decoded.unknownFields)
-  if (complaints.length > 0 && validation === 'Strict') throw cannot(`strict decoding error: ${complaints.join(', ')}`)
-  return { object: decoded.object, warnings: complaints }
+  const warnings = validation === 'Ignore' ? [] : strictErrors(parsed, expected, decoded.unknownFields)
+  if (warnings.length > 0 && validation === 'Strict') throw cannot(`strict decoding error: ${warnings.join(', ')}`)
+  return { object: decoded.object, warnings }
 }
 
 /**
- * Texts of what strict decoding finds. Of JSON that is decoded into a type, in the order of the body, and nothing of
- * what is unknown is looked into; everywhere else repeated keys are found before, while the text is read.
+ * Returns the errors of strict decoding. For JSON that is decoded into a Go type they are in the order of the body,
+ * without any inside unknown fields; everywhere else repeated keys come first, because the parser finds them.
  */
 function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields: readonly string[]): string[] {
   const unknown = new Set(unknownFields)
@@ -158,7 +158,10 @@ function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields:
   return [...found]
 }
 
-/** The media type of the body, as one of our encodings. @throws StatusError 415 */
+/**
+ * Returns the encoding of the body.
+ * @throws StatusError 415
+ */
 export function inputEncoding({ contentType }: RequestBody, withoutProtobuf: boolean): Encoding {
   const encoding = bodyEncoding(contentType)
   if (encoding === undefined || (encoding === 'protobuf' && withoutProtobuf)) {
@@ -167,7 +170,10 @@ export function inputEncoding({ contentType }: RequestBody, withoutProtobuf: boo
   return encoding
 }
 
-/** JSON or YAML text as a value. @throws StatusError 400 */
+/**
+ * Parses JSON or YAML.
+ * @throws StatusError 400
+ */
 export function parseText(
   bytes: Uint8Array,
   encoding: 'json' | 'yaml',
@@ -195,7 +201,7 @@ export function parseText(
   }
 }
 
-/** What Go's YAML parser says about a key that stands in its map already. */
+/** Returns the message of Go's YAML parser about a repeated key. */
 export function repeatedInYaml(path: string, line: number | undefined): string {
   return `line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`
 }
@@ -224,9 +230,9 @@ function typedBody(parsed: ParsedBody, expected: ExpectedKind, registry: Registr
   const apiVersion = (body['apiVersion'] as string | undefined) || expected.apiVersion
   const kind = (body['kind'] as string | undefined) || expected.kind
   if (apiVersion.split('/').length > 2)
-    throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? textOf(body))
+    throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, parsed.bytes ?? bytesOf(body))
   if (expected.isUnstructured && (body['kind'] === undefined || body['kind'] === '')) {
-    const bytes = parsed.bytes ?? textOf(body)
+    const bytes = parsed.bytes ?? bytesOf(body)
     throw unrecognized(expected.kind, `Object 'Kind' is missing in '${new TextDecoder().decode(bytes)}'`, bytes)
   }
   checkKind(apiVersion, kind, expected, registry)
@@ -253,7 +259,9 @@ function otherVersion(apiVersion: string, expected: ExpectedKind): Error {
   )
 }
 
-/** Why something of that kind cannot be read as the expected built-in one; undefined when it is one. */
+/**
+ * Returns the reason why an object of that kind cannot be decoded as the expected built-in one; undefined when it can.
+ */
 export function foreignKind(
   apiVersion: string,
   kind: string,
@@ -263,12 +271,12 @@ export function foreignKind(
   if (apiVersion === expected.apiVersion && kind === expected.kind) return undefined
   const { group, version } = parseApiVersion(apiVersion)
   if (registry.findKind(group, version, kind) === undefined) return unregistered(kind, apiVersion)
-  // the Go package of the group's internal types
+  // The Go package of the group's internal types.
   const internal = parseApiVersion(expected.apiVersion).group.split('.')[0] || 'core'
   return `converting (${version}.${kind}) to (${internal}.${expected.kind}): unknown conversion`
 }
 
-/** What Go's scheme says about a kind that it does not know. */
+/** Returns the message of Go's scheme about an unknown kind. */
 function unregistered(kind: string, apiVersion: string): string {
   return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`
 }
@@ -281,11 +289,11 @@ function unrecognized(kind: string, message: string, bytes: Uint8Array | undefin
   )
 }
 
-function textOf(value: JsonValue): Uint8Array {
+function bytesOf(value: JsonValue): Uint8Array {
   return new TextEncoder().encode(stringifyJson(value))
 }
 
-/** The first 30 bytes of a body, in hex unless it looks like JSON. */
+/** Returns the first 30 bytes of a body, in hex unless it looks like JSON. */
 function summary(bytes: Uint8Array): string {
   if (bytes.length === 0) return '<empty>'
   const head = bytes.subarray(0, 30)

@@ -3,7 +3,7 @@ import { badRequest, fieldErrors, invalid, parseFieldSelector, parseLabelSelecto
 import type { FieldError, FieldSelector, Selector } from '@fairlead/kube'
 import { booleanParameter, integerParameter } from './query.ts'
 
-/** ListOptions, read but for the meaning of selectors, which depends on the resource. */
+/** ListOptions with parsed selectors; their fields are checked later, as they depend on the resource. */
 export interface ListOptions {
   readonly labels: Selector
   readonly fields: FieldSelector
@@ -13,17 +13,17 @@ export interface ListOptions {
   readonly resourceVersion: string
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan'
   readonly timeoutSeconds: number | undefined
-  /** 0 = no limit. */
+  /** 0 for no limit. */
   readonly limit: number
   readonly continueToken: string
 }
 
 /**
- * Reads and checks the options.
- * @throws StatusError 400 for what cannot be read, 422 for what contradicts itself
+ * Parses the options. `isWatch` comes from the RequestInfo.
+ * @throws StatusError 400 for values that cannot be parsed
  */
 export function listOptions(query: URLSearchParams, isWatch: boolean): ListOptions {
-  const options = {
+  return {
     labels: readSelector(query, 'labelSelector', parseLabelSelector),
     fields: readSelector(query, 'fieldSelector', parseFieldSelector),
     watch: isWatch,
@@ -35,10 +35,12 @@ export function listOptions(query: URLSearchParams, isWatch: boolean): ListOptio
     continueToken: query.get('continue') ?? '',
     sendInitialEvents: booleanParameter(query, 'sendInitialEvents'),
   }
-  return options
 }
 
-/** @throws StatusError 422 */
+/**
+ * Validates options against each other.
+ * @throws StatusError 422
+ */
 export function validateListOptions(options: ListOptions): void {
   const errors = options.watch ? watchErrors(options) : listErrors(options)
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors)

@@ -1,7 +1,7 @@
-// Query parameters with the readings of Kubernetes' parameter codec: what counts as true, how integers fail.
+// Query parameters as Kubernetes' parameter codec reads them: boolean values, and the errors of integers.
 import { badRequest } from '@fairlead/kube'
 
-/** A boolean parameter: absent is undefined; `false` and `0` are false, anything else is true. */
+/** Returns a boolean parameter: undefined without one; `false` and `0` are false, anything else is true. */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name)
   if (value === null) return undefined
@@ -9,7 +9,7 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
 }
 
 /**
- * An integer parameter; absent is undefined.
+ * Returns an integer parameter; undefined without one.
  * @throws StatusError 400
  */
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
@@ -22,22 +22,19 @@ export function integerParameter(query: URLSearchParams, name: string): number |
   return number
 }
 
-/**
- * A resourceVersion as a number; undefined for '' and '0' stays 0.
- * @returns undefined when the text is no version
- */
+/** Returns a resourceVersion as a number; undefined for '' and every other string that is not an unsigned integer. */
 export function parseResourceVersion(text: string): number | undefined {
   if (!/^\d+$/.test(text)) return undefined
   const version = Number(text)
   return Number.isSafeInteger(version) ? version : undefined
 }
 
-/** What Go says about a resourceVersion that is no number, in a query. */
+/** Returns Go's message about a resourceVersion that is not a number, in a query. */
 export function resourceVersionSyntax(text: string): string {
   return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${unsignedSyntax(text)}`
 }
 
-/** What Go says about text that is no unsigned integer. */
+/** Returns Go's message about a string that is not an unsigned integer. */
 export function unsignedSyntax(text: string): string {
   return `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`
 }

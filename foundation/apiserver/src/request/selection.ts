@@ -1,4 +1,4 @@
-// Which objects of a resource a list or watch is about: label and field selectors made into one predicate.
+// Selections: the label and field selectors of a list or watch as one predicate.
 import { badRequest } from '@fairlead/kube'
 import type { FieldSelector, KubeObject, Selector } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'
@@ -6,9 +6,9 @@ import { originRules } from '../objects/origin-rules.ts'
 
 /** A predicate over served objects. */
 export interface Selection {
-  /** Every object belongs. */
+  /** Every object is selected. */
   readonly isEverything: boolean
-  /** The one name it can hold, where a field selector says so. */
+  /** The only name that can be selected, where a field selector names it. */
   readonly name: string | undefined
   matches(object: KubeObject): boolean
 }

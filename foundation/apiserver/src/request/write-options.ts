@@ -4,13 +4,13 @@ import { badRequest, fieldErrors, goQuote, invalid, isJsonObject } from '@fairle
 import type { FieldError, JsonObject, JsonValue } from '@fairlead/kube'
 import { booleanParameter, integerParameter } from './query.ts'
 
-/** How unknown and repeated fields of a body are met. */
+/** Treatment of unknown and repeated fields in a body. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
-/** What create, update and patch have in common. */
+/** The common options of create, update and patch. */
 export interface WriteOptions {
   readonly dryRun: boolean
-  /** The manager's name for managedFields, from the query or the user agent. */
+  /** The field manager, from the query or the user agent. */
   readonly fieldManager: string
   readonly fieldValidation: FieldValidation
 }
@@ -20,7 +20,7 @@ export interface PatchOptions extends WriteOptions {
   readonly force: boolean
 }
 
-/** Who owns what depends on a deleted object. */
+/** The deletion propagation of dependents. */
 export type Propagation = 'Foreground' | 'Background' | 'Orphan'
 
 /** DeleteOptions. */
@@ -35,7 +35,10 @@ export interface DeleteOptions {
 const optionsGroup = 'meta.k8s.io'
 const maxManagerBytes = 128
 
-/** Options of POST and PUT; `kind` is `CreateOptions` or `UpdateOptions`. @throws StatusError 422 */
+/**
+ * Parses and validates the options of POST and PUT; `kind` is `CreateOptions` or `UpdateOptions`.
+ * @throws StatusError 422
+ */
 export function writeOptions(
   kind: 'CreateOptions' | 'UpdateOptions',
   query: URLSearchParams,
@@ -45,7 +48,10 @@ export function writeOptions(
   return commonOptions(query, userAgent)
 }
 
-/** Options of PATCH. @throws StatusError 422 */
+/**
+ * Parses and validates the options of PATCH.
+ * @throws StatusError 422
+ */
 export function patchOptions(query: URLSearchParams, userAgent: string, isApply: boolean): PatchOptions {
   const force = booleanParameter(query, 'force')
   const errors: FieldError[] = []
@@ -60,7 +66,7 @@ export function patchOptions(query: URLSearchParams, userAgent: string, isApply:
 }
 
 /**
- * Options of DELETE: those of the body when there is one, else of the query.
+ * Parses and validates the options of DELETE: those of the body, or of the query without one.
  * @throws StatusError 400, 422
  */
 export function deleteOptions(query: URLSearchParams, body: JsonValue | undefined): DeleteOptions {
@@ -95,7 +101,7 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
   }
 }
 
-/** The manager's name of a client that gives none: its user agent up to the slash. */
+/** Returns the field manager of a client that names none: its user agent up to the slash. */
 export function managerFromUserAgent(userAgent: string): string {
   let name = ''
   for (const character of userAgent.split('/')[0]!) {
@@ -125,8 +131,8 @@ function optionsFromQuery(query: URLSearchParams): GivenDeleteOptions {
 
 function optionsFromBody(body: JsonValue): GivenDeleteOptions {
   if (!isJsonObject(body)) throw badRequest('json: cannot unmarshal the body into Go value of type v1.DeleteOptions')
-  const kind = stringMember(body, 'kind')
-  const version = stringMember(body, 'apiVersion') ?? ''
+  const kind = stringField(body, 'kind')
+  const version = stringField(body, 'apiVersion') ?? ''
   if (kind !== undefined && kind !== 'DeleteOptions') {
     throw badRequest(
       `no kind ${goQuote(kind)} is registered for version ${goQuote(version)} in scheme "pkg/runtime/scheme.go:111"`,
@@ -134,25 +140,25 @@ function optionsFromBody(body: JsonValue): GivenDeleteOptions {
   }
   const preconditions = isJsonObject(body['preconditions']) ? body['preconditions'] : {}
   return {
-    gracePeriodSeconds: numberMember(body, 'gracePeriodSeconds'),
+    gracePeriodSeconds: numberField(body, 'gracePeriodSeconds'),
     orphanDependents: typeof body['orphanDependents'] === 'boolean' ? body['orphanDependents'] : undefined,
-    propagationPolicy: stringMember(body, 'propagationPolicy'),
-    dryRun: textsMember(body, 'dryRun'),
+    propagationPolicy: stringField(body, 'propagationPolicy'),
+    dryRun: stringsField(body, 'dryRun'),
     preconditions: {
-      uid: stringMember(preconditions, 'uid'),
-      resourceVersion: stringMember(preconditions, 'resourceVersion'),
+      uid: stringField(preconditions, 'uid'),
+      resourceVersion: stringField(preconditions, 'resourceVersion'),
     },
   }
 }
 
-function stringMember(object: JsonObject, name: string): string | undefined {
+function stringField(object: JsonObject, name: string): string | undefined {
   const value = object[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
   throw badRequest(`json: cannot unmarshal ${typeof value} into Go struct field DeleteOptions.${name} of type string`)
 }
 
-function textsMember(object: JsonObject, name: string): readonly string[] {
+function stringsField(object: JsonObject, name: string): readonly string[] {
   const value = object[name]
   if (value === undefined || value === null) return []
   const target = `Go struct field DeleteOptions.${name} of type`
@@ -164,7 +170,7 @@ function textsMember(object: JsonObject, name: string): readonly string[] {
   })
 }
 
-function numberMember(object: JsonObject, name: string): number | undefined {
+function numberField(object: JsonObject, name: string): number | undefined {
   const value = object[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number' && Number.isInteger(value)) return value
@@ -208,8 +214,8 @@ function dryRunErrors(dryRun: readonly string[]): FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [fieldErrors.notSupported('dryRun', dryRun, ['All'])]
 }
 
-function isPropagation(text: string): text is Propagation {
-  return text === 'Foreground' || text === 'Background' || text === 'Orphan'
+function isPropagation(value: string): value is Propagation {
+  return value === 'Foreground' || value === 'Background' || value === 'Orphan'
 }
 
 /** Go's unicode.IsPrint: letters, marks, numbers, punctuation, symbols and the ASCII space. */

@@ -1,5 +1,5 @@
-// Answers in the representation that was negotiated: objects, lists and Statuses as JSON, YAML or protobuf, with the
-// headers that go along.
+// Responses in the negotiated representation: objects, lists and Statuses as JSON, YAML or protobuf, with their
+// headers.
 import { StatusError, asJson, internalError, stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from '../http/message.ts'
@@ -8,13 +8,13 @@ import type { Encoding } from '../http/media-type.ts'
 import { jsonType, protobufType, yamlType } from '../http/media-type.ts'
 import { originRules } from '../objects/origin-rules.ts'
 
-/** Headers of every answer that names no others. */
+/** Headers of responses that set no others. */
 export const uncached: Readonly<Record<string, string>> = { 'cache-control': 'no-cache, private' }
 
-/** Turns an object with apiVersion and kind into protobuf bytes; undefined when the kind has no such form. */
+/** Encodes an object with apiVersion and kind as protobuf; undefined when the kind has no such form. */
 export type ProtobufEncoder = (object: JsonObject) => Uint8Array | undefined
 
-/** How answers of one request are written. */
+/** The form of the responses to one request. */
 export interface ResponseForm {
   readonly encoding: Encoding
   readonly pretty: boolean
@@ -24,7 +24,7 @@ export interface ResponseForm {
 const encoder = new TextEncoder()
 const contentTypes: Readonly<Record<Encoding, string>> = { json: jsonType, yaml: yamlType, protobuf: protobufType }
 
-/** An answer that carries one JSON value. `bytes` is its compact JSON where it exists already. */
+/** Returns a response with one JSON value. `bytes` is its compact JSON where that exists already. */
 export function valueResponse(
   status: number,
   value: JsonObject | KubeObject,
@@ -33,7 +33,7 @@ export function valueResponse(
 ): ServerResponse {
   if (form.encoding === 'protobuf') {
     const encoded = form.encodeProtobuf?.(value as JsonObject)
-    // Kinds without a protobuf form go out as JSON and say so; clients read the content type.
+    // Kinds without a protobuf form are sent as JSON; clients read the content type.
     if (encoded === undefined) return valueResponse(status, value, { ...form, encoding: 'json' }, bytes)
     return {
       status,
@@ -48,22 +48,22 @@ export function valueResponse(
   }
 }
 
-/** An answer that carries a stored object. */
+/** Returns a response with a stored object. */
 export function viewResponse(status: number, view: View, form: ResponseForm): ServerResponse {
   return valueResponse(status, view.object, form, view.knownBytes)
 }
 
-/** How a list is written. */
+/** The form of a list. */
 export interface ListForm extends ResponseForm {
-  /** Nobody will read the bytes. */
+  /** The client takes the value without its bytes. */
   readonly takesValue: boolean
-  /** Milliseconds that never go back, to let others run in between. */
+  /** Returns monotonic milliseconds; long lists yield to other requests. */
   readonly monotonic: () => number
 }
 
 /**
- * An answer that carries a list. Over HTTP, built-in kinds leave kind and apiVersion out of the items; in process the
- * shared objects stay whole.
+ * Returns a response with a list. Over HTTP, items of built-in kinds have no kind and apiVersion; in process the shared
+ * objects stay whole.
  */
 export async function listResponse(
   listType: { readonly kind: string; readonly apiVersion: string },
@@ -76,7 +76,7 @@ export async function listResponse(
   if (form.encoding !== 'json' || form.pretty) {
     return valueResponse(200, { ...listType, metadata, items: views.map((view) => itemOf(view)) }, form)
   }
-  const pieces = await listPieces({ ...listType, metadata }, views, form.monotonic)
+  const pieces = await listChunks({ ...listType, metadata }, views, form.monotonic)
   return {
     status: 200,
     headers: { ...uncached, 'content-type': jsonType },
@@ -90,7 +90,7 @@ export async function listResponse(
   }
 }
 
-/** An answer that says what went wrong. Protobuf and YAML clients get it in their form. */
+/** Returns the response of an error. Protobuf and YAML clients receive it in their form. */
 export function errorResponse(error: unknown, form: ResponseForm): ServerResponse {
   const { status, code } = statusOf(error)
   const answer = valueResponse(code, status as unknown as JsonObject, form)
@@ -100,7 +100,7 @@ export function errorResponse(error: unknown, form: ResponseForm): ServerRespons
     : { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } }
 }
 
-/** Plain text, as health endpoints and unknown paths give it. */
+/** Returns a plain-text response, as of health checks and unknown paths. */
 export function textResponse(
   status: number,
   text: string,
@@ -118,19 +118,19 @@ export function textResponse(
   }
 }
 
-/** 404 for paths that nobody serves. */
+/** Returns the 404 of a path that is not served. */
 export function pathNotFound(): ServerResponse {
   return textResponse(404, '404 page not found\n')
 }
 
-/** An answer with its warnings as `Warning` headers. */
+/** Returns the response with `Warning` headers added. */
 export function withWarnings(answer: ServerResponse, warnings: readonly string[]): ServerResponse {
   if (warnings.length === 0) return answer
   const values = [...new Set(warnings)].map((text) => `299 - ${quoted(text)}`)
   return { ...answer, headers: { ...answer.headers, warning: values } }
 }
 
-/** The Status behind an error; errors of ours that no client caused become 500. */
+/** Returns the Status of an error; errors that no client caused become 500. */
 export function statusOf(error: unknown): { readonly status: Status; readonly code: number } {
   const known =
     error instanceof StatusError ? error : internalError(error instanceof Error ? error.message : String(error))
@@ -150,7 +150,7 @@ function bodyOf(
 /** Long lists are encoded in slices of this many milliseconds. */
 const sliceMs = 8
 
-async function listPieces(
+async function listChunks(
   head: JsonObject,
   views: readonly View[],
   monotonic: () => number,
@@ -159,7 +159,7 @@ async function listPieces(
   const prefix = views.length === 0 ? undefined : typePrefix(views[0]!)
   let since = monotonic()
   for (const [index, view] of views.entries()) {
-    // Free-form objects can have numbers for names, which stand before the type.
+    // Free-form objects may have numbers for names; those come before the type.
     const { bytes } = view
     const isCut = prefix !== undefined && startsWith(bytes, prefix)
     parts.push(separators[index === 0 ? 'first' : 'next'][isCut ? 'opened' : 'whole'])
@@ -178,14 +178,14 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return true
 }
 
-/** What stands before an item: a comma, and the brace that goes with a type that was cut off. */
+/** Separators before an item: a comma, and the brace that was cut off together with a type. */
 const separators = {
   first: { whole: encoder.encode(''), opened: encoder.encode('{') },
   next: { whole: encoder.encode(','), opened: encoder.encode(',{') },
 }
 
 /**
- * `{"kind":…,"apiVersion":…,`, which built-in kinds are written with and their items in lists are not; undefined for
+ * Returns `{"kind":…,"apiVersion":…,`, with which built-in kinds begin and their items in lists do not; undefined for
  * custom resources.
  */
 function typePrefix({ object, resource }: View): Buffer | undefined {
@@ -200,11 +200,11 @@ function itemOf(view: View): JsonObject {
   return item
 }
 
-/** JSON with two spaces of indentation. */
+/** Returns JSON with two spaces of indentation. */
 function prettyJson(value: JsonObject): string {
   return JSON.stringify(
     value,
-    (_key, member: unknown) => (typeof member === 'bigint' ? rawJson(member.toString()) : member),
+    (_key, value: unknown) => (typeof value === 'bigint' ? rawJson(value.toString()) : value),
     2,
   )
 }

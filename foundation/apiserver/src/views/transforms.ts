@@ -1,4 +1,4 @@
-// What a client may ask to be made of objects: Tables for kubectl, PartialObjectMetadata for those who only need
+// Transformations that a client may request: Tables for kubectl, PartialObjectMetadata for clients that need only
 // metadata.
 import { asJson, badRequest, goQuote, notAcceptable } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
@@ -9,13 +9,13 @@ import type { TablePrinter } from '@fairlead/builtin-kinds'
 const metaVersions: ReadonlySet<string> = new Set(['v1', 'v1beta1'])
 const metadataKinds: ReadonlySet<string> = new Set(['PartialObjectMetadata', 'PartialObjectMetadataList'])
 
-/** Whether a resource can be shown so. Tables have no protobuf form. */
+/** Returns true for a transformation that exists in an encoding. Tables have no protobuf form. */
 export function allowsTransform(transform: Transform, encoding: Encoding): boolean {
   if (transform.group !== 'meta.k8s.io' || !metaVersions.has(transform.version)) return false
   return metadataKinds.has(transform.kind) || (transform.kind === 'Table' && encoding !== 'protobuf')
 }
 
-/** `includeObject`: what stands beside the cells of a row. */
+/** `includeObject`: the object in a row, beside its cells. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
 /** @throws StatusError 400 */
@@ -27,22 +27,22 @@ export function includeObjectOf(query: URLSearchParams): IncludeObject {
   throw badRequest(`Unable to convert to Table as requested: ${detail}`)
 }
 
-/** Only type and metadata of an object. */
+/** Returns type and metadata of an object. */
 export function partialMetadata(object: KubeObject, version: string): KubeObject {
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata }
 }
 
-/** How Tables are made in one request. */
+/** Options of the Tables of one request. */
 export interface TableOptions {
   readonly version: string
   readonly include: IncludeObject
   /** Milliseconds since the epoch, for ages. */
   readonly now: number
-  /** Later events of a watch carry no column definitions. */
+  /** Later events of a watch have no column definitions. */
   readonly withColumns: boolean
 }
 
-/** A Table of objects. `metadata` is that of the list, or resourceVersion of the one object. */
+/** Returns a Table of objects. `metadata` is that of the list, or the resourceVersion of one object. */
 export function tableOf(
   objects: readonly KubeObject[],
   printer: TablePrinter,
@@ -71,7 +71,7 @@ function rowObject(object: KubeObject, { include, version }: TableOptions): Json
 }
 
 /**
- * One object as the client asked for it.
+ * Returns one object as the client requested it.
  * @throws StatusError 400, 406
  */
 export function transformObject(
@@ -98,7 +98,7 @@ export function transformObject(
 }
 
 /**
- * A list as the client asked for it; undefined when it is to be left as it is.
+ * Returns a list as the client requested it; undefined for one that is not transformed.
  * @throws StatusError 400, 406
  */
 export function transformList(
@@ -134,7 +134,7 @@ export function transformList(
   }
 }
 
-/** Go's name of an internal type: `core.ConfigMapList`. */
+/** Returns Go's name of an internal type: `core.ConfigMapList`. */
 function goTypeName(group: string, kind: string): string {
   return `${group === '' ? 'core' : group.split('.')[0]}.${kind}`
 }

@@ -1,6 +1,6 @@
-// What is served of a stored object: a view per entry, version and schema epoch. Converted, defaulted, with its
-// resourceVersion, frozen, built when first read, shared by every reader, list and watch (specs/foundation.md §1.2).
-// JSON bytes are kept where many share them.
+// Views: the served form of a stored object, one per entry, version and schema epoch. Converted, defaulted, with its
+// resourceVersion, frozen, built when first read, shared by every client, list and watch (specs/foundation.md §1.2).
+// JSON bytes are kept where many clients share them.
 import { asJson, asObject, deepFreeze, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { storedApiVersion } from '@fairlead/builtin-kinds'
@@ -12,10 +12,10 @@ import { originRules } from '../objects/origin-rules.ts'
 
 const encoder = new TextEncoder()
 
-/** A served object and its JSON, made when first asked for. */
+/** A served object, and its JSON once it was needed. */
 export class View {
   readonly object: KubeObject
-  /** What it was built for; another definition means that the schema has changed since. */
+  /** The resource that it was built for; another definition means that the schema has changed since. */
   readonly resource: ServedResource
   #bytes: Uint8Array | undefined
 
@@ -24,14 +24,14 @@ export class View {
     this.resource = resource
   }
 
-  /** Compact JSON for lists and watches: kept, as others will want it too. */
+  /** Compact JSON for lists and watches, kept for the next of them. */
   get bytes(): Uint8Array {
     return (this.#bytes ??= encoder.encode(stringifyJson(asJson(this.object))))
   }
 
   /**
-   * The same where somebody has asked for it: most objects are answered once, when they are written, and their bytes
-   * would outlive that by far.
+   * The same where a list or watch has made it already: most objects are sent once, in the response of their write, and
+   * their bytes would outlive that by far.
    */
   get knownBytes(): Uint8Array | undefined {
     return this.#bytes
@@ -42,7 +42,7 @@ export class View {
 export class Views {
   readonly #views = new WeakMap<Entry, readonly View[]>()
 
-  /** The view of one entry; a promise only where a conversion webhook has to be asked. */
+  /** Returns the view of one entry; a promise only where a conversion webhook is called. */
   of(entry: Entry, resource: ServedResource): View | Promise<View> {
     const known = this.#known(entry, resource)
     if (known !== undefined) return known
@@ -52,7 +52,7 @@ export class Views {
       : this.#build(entry, objects[0]!, resource)
   }
 
-  /** The views of many entries, with one conversion for all that are missing. */
+  /** Returns the views of many entries, with one conversion for all that are missing. */
   async all(entries: readonly Entry[], resource: ServedResource): Promise<readonly View[]> {
     const views = entries.map((entry) => this.#known(entry, resource))
     const missing = entries.filter((_entry, index) => views[index] === undefined)
@@ -86,8 +86,8 @@ export class Views {
 }
 
 /**
- * The served form of one object outside the store (answers to dry runs); `revision` 0 leaves resourceVersion out. One
- * that was stored in another version (`isConverted`) has got its defaults from that version.
+ * Returns the served form of one object outside the store (responses of dry runs); `revision` 0 leaves resourceVersion
+ * out. An object that was stored in another version (`isConverted`) has its defaults from that version.
  */
 export function servedForm(
   object: KubeObject,
@@ -105,7 +105,10 @@ export function servedForm(
   )
 }
 
-/** Custom resources are defaulted by replacing members at the top; all below is shared with the stored object. */
+/**
+ * Applies the defaults of an unstructured object to a copy of its top level; all below is shared with the stored
+ * object.
+ */
 function defaulted(object: KubeObject, definition: ResourceDefinition): KubeObject {
   const { strategy } = definition
   if (!originRules(definition).isUnstructured || strategy.applyDefaults === undefined) return object
@@ -115,8 +118,8 @@ function defaulted(object: KubeObject, definition: ResourceDefinition): KubeObje
 }
 
 /**
- * Stored objects in the version of `resource`: with the defaults of the version that they are stored in, and without
- * what that of `resource` does not know. The same list where all are stored in it.
+ * Returns stored objects in the version of `resource`: with the defaults of the version that they are stored in,
+ * without fields that the version of `resource` does not have. Returns the same list where all are stored in it.
  */
 export function fromStored(
   objects: readonly KubeObject[],
@@ -135,7 +138,7 @@ const defaultedObjects = new WeakMap<
   { readonly definition: ResourceDefinition; readonly object: KubeObject }
 >()
 
-/** The same object for all who ask, so that a conversion webhook is asked once. */
+/** Returns the same object on every call, so that a conversion webhook is called once. */
 function defaultedOnce(object: KubeObject, definition: ResourceDefinition): KubeObject {
   const known = defaultedObjects.get(object)
   if (known?.definition === definition) return known.object
@@ -153,7 +156,7 @@ function pruned(
   return objects instanceof Promise ? objects.then((list) => list.map(prune)) : objects.map(prune)
 }
 
-/** Objects in the version of `resource`; the same list where nothing has to be done. */
+/** Returns objects in the version of `resource`; the same list where there is nothing to convert. */
 export function convert(
   objects: readonly KubeObject[],
   { definition, apiVersion }: ServedResource,
@@ -163,7 +166,7 @@ export function convert(
   return objects.map((object) => ({ ...object, apiVersion }))
 }
 
-/** Objects in the version that is stored, without what that version does not know. */
+/** Returns objects in the storage version, without fields that it does not have. */
 export function convertToStored(
   objects: readonly KubeObject[],
   { definition }: ServedResource,

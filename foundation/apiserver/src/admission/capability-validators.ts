@@ -1,9 +1,9 @@
-// Capabilities' validators as a link of admission: in process what a validating webhook is in a cluster.
+// The validators of capabilities as an admission plugin: in process what a validating webhook is in a cluster.
 import { invalid } from '@fairlead/kube'
 import type { Validator } from '@fairlead/controller'
 import type { AdmissionPlugin } from './plugin.ts'
 
-/** Refuses with 422 what a validator refuses. */
+/** Returns the plugin; it responds with 422 to what a validator refuses. */
 export function capabilityValidatorsPlugin(validators: readonly Validator[]): AdmissionPlugin {
   return {
     name: 'capabilities',

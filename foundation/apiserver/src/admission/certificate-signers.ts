@@ -1,11 +1,14 @@
-// The links of the admission chain that guard certificates: who may approve and sign for a signer, and whom a client
-// certificate may name (plugins CertificateApproval and CertificateSigning).
+// The plugin that guards certificates: users need the right to approve and to sign for a signer (plugins
+// CertificateApproval and CertificateSigning).
 import { forbidden, goQuote } from '@fairlead/kube'
 import type { KubeObject, UserInfo } from '@fairlead/kube'
 import type { AdmissionPlugin } from './plugin.ts'
 import type { Authorizer } from '../identity/authorizer.ts'
 
-/** Refuses approvals and certificates of those who may not `approve` or `sign` for the signer that a request names. */
+/**
+ * Returns the plugin; it refuses approvals and certificates of users without the right to `approve` or `sign` for the
+ * signer of a request.
+ */
 export function certificateSignersPlugin(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'certificate-signers',
@@ -35,7 +38,7 @@ function certificateOf({ status }: KubeObject): string {
   return (status as { readonly certificate?: string } | undefined)?.certificate ?? ''
 }
 
-/** The signer itself, or all of its domain. */
+/** Checks the right for the signer itself, or for all of its domain. */
 function mayActFor(authorizer: Authorizer, user: UserInfo, verb: string, signer: string): boolean {
   const base = { user, verb, group: 'certificates.k8s.io', version: '*', resource: 'signers' }
   for (const name of [signer, `${signer.split('/')[0]}/*`])

@@ -4,7 +4,7 @@ import type { DeleteOptions } from '../request/write-options.ts'
 
 const optionsVersion = 'meta.k8s.io/v1'
 
-/** Returns the CreateOptions or UpdateOptions that a query spells out. */
+/** Returns the CreateOptions or UpdateOptions of a query. */
 export function writeOptionsObject(kind: 'CreateOptions' | 'UpdateOptions', query: URLSearchParams): JsonObject {
   const stringField = (field: string): JsonObject => {
     const value = query.get(field) ?? ''

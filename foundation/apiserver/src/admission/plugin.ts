@@ -14,6 +14,6 @@ export interface AdmissionPlugin {
    * preparation and before validation.
    */
   mutate?(attributes: AdmissionAttributes): JsonObject | undefined | Promise<JsonObject | undefined>
-  /** Receives the final object. */
+  /** Validates the final object. */
   validate?(attributes: AdmissionAttributes): void | Promise<void>
 }

@@ -1,11 +1,11 @@
-// The link of the admission chain that keeps users from giving themselves permissions.
+// The admission plugin that prevents users from granting themselves permissions.
 import type { AdmissionPlugin } from './plugin.ts'
 import { checkEscalation, isEscalationGuarded } from '../auth/rbac/escalation.ts'
 import type { RbacState } from '../auth/rbac/escalation.ts'
 
 /**
- * Refuses roles and bindings that give more than their writer holds. It comes first: before defaults, validation and
- * webhooks.
+ * Returns the plugin; it refuses roles and bindings that grant more than their writer has. It is the first plugin: it
+ * runs before defaults, validation and webhooks.
  */
 export function rbacEscalationPlugin(state: RbacState): AdmissionPlugin {
   return {

@@ -1,4 +1,4 @@
-// The HTTPS door: sockets in, ServerRequests to the handler, its answers out. Start with `listen`.
+// The HTTPS listener: it reads requests from sockets for the handler, and writes its responses. Start with `listen`.
 import { createServer } from 'node:https'
 import type { Server } from 'node:https'
 import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
@@ -12,64 +12,64 @@ import { writeResponse } from './response-writer.ts'
 import { serverRequest, splitTarget } from './server-request.ts'
 import type { RequestHead } from './server-request.ts'
 
-/** PEM texts of the server's side of TLS. */
+/** The server's side of TLS, PEM. */
 export interface ListenerTls {
   readonly key: string
   readonly cert: string
-  /** Sign the client certificates that count, PEM; none with an empty list. */
+  /** The authorities of client certificates, PEM; an empty list trusts none. */
   readonly clientCa: string | readonly string[]
 }
 
-/** How to listen. */
+/** Options of a listener. */
 export interface ListenOptions {
   readonly tls: ListenerTls
-  /** Answers every request. What it throws becomes a 500. */
+  /** Handles every request. An error that it throws becomes a 500. */
   readonly handle: (request: ServerRequest) => Promise<ServerResponse>
   readonly clock: Clock
   /** Default: loopback only. */
   readonly host?: string
   /** Default 0: any free port. */
   readonly port?: number
-  /** Milliseconds that headers, and a whole request, may take to arrive. Default 30 s and 60 s. */
+  /** The time in which headers, and a whole request, must arrive. Milliseconds. Default 30 s and 60 s. */
   readonly arrival?: { readonly headers: number; readonly request: number }
   /** Resolves a request before its body is read and its user authenticated; without it every body may have 3 MiB. */
   readonly resolve?: (method: string, path: string, query: URLSearchParams) => RequestTarget
-  /** Takes over connections that ask for another protocol; without it they are answered as ordinary requests. */
+  /** Takes over connections that upgrade to another protocol; without it upgrades are ignored. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
-  /** Whether `upgrade` is asked about a request at all; without it about every one that wants to upgrade. */
+  /** Decides whether `upgrade` is called for a request; without it, for every upgrade request. */
   readonly wantsUpgrade?: (request: IncomingMessage) => boolean
 }
 
-/** An open door. Disposing it ends watches, lets running requests finish for a few seconds, and closes. */
+/** An open listener. Disposing it ends watches, lets running requests finish for a few seconds, and closes. */
 export interface Listener extends AsyncDisposable {
   readonly host: string
   readonly port: number
   /** `https://127.0.0.1:6443` */
   readonly url: string
-  /** From the next connection on; those that stand go on with what they began with. */
+  /** Replaces the certificates, from the next connection on; open connections keep theirs. */
   renew(tls: ListenerTls): void
 }
 
-/** The port cannot be had. */
+/** The listener cannot bind its port. */
 export class ListenError extends Error {
   readonly code = 'ListenFailed'
 }
 
-/** How long running requests may go on after the door is closed. */
-const closingTime = 5_000
+/** The time that running requests have to finish after the listener was closed. Milliseconds. */
+const closingTimeout = 5_000
 
-/** Opens the door. Throws ListenError when the address is taken or not allowed. */
+/** Opens a listener. Throws ListenError when the address is in use or not allowed. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const door = new Door(options)
-  await door.open()
-  return door
+  const listener = new HttpsListener(options)
+  await listener.open()
+  return listener
 }
 
-class Door implements Listener {
+class HttpsListener implements Listener {
   readonly host: string
   readonly #options: ListenOptions
   readonly #server: Server
-  /** Watches and other answers that end only when someone ends them. */
+  /** Watches and other responses without an end of their own. */
   readonly #streams = new Set<AbortController>()
   readonly #sockets = new Set<Duplex>()
   #closing: Promise<void> | undefined
@@ -81,7 +81,7 @@ class Door implements Listener {
     this.#server = createServer({
       ...secureContext(options.tls),
       requestCert: true,
-      // Whose certificate is not ours may still have a token.
+      // A client without a trusted certificate may have a token.
       rejectUnauthorized: false,
       handshakeTimeout: 30_000,
       maxHeaderSize: 1024 * 1024,
@@ -100,7 +100,9 @@ class Door implements Listener {
       if (limit !== 'stream' && !announcesTooMuch(request, limit)) response.writeContinue()
       void this.#serve(request, response, head)
     })
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseRaw(error, socket, options.clock))
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      respondToParserError(error, socket, options.clock),
+    )
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
@@ -152,41 +154,41 @@ class Door implements Listener {
     })
     for (const stream of this.#streams) stream.abort(new Error('The server is closing.'))
     this.#server.closeIdleConnections()
-    // Connections that were upgraded, or never finish, are not the HTTP server's to close.
-    using _deadline = this.#options.clock.timer(closingTime, () => {
+    // The HTTP server does not close connections that were upgraded, or never finish.
+    using _deadline = this.#options.clock.timer(closingTimeout, () => {
       for (const socket of this.#sockets) socket.destroy()
     })
     await closed
   }
 
   async #serve(request: IncomingMessage, response: HttpResponse, head: RequestHead): Promise<void> {
-    const leaving = new AbortController()
+    const disconnected = new AbortController()
     response.on('close', () => {
-      this.#streams.delete(leaving)
-      // Its connection was promised to be kept, before anybody knew of the end.
+      this.#streams.delete(disconnected)
+      // The response has promised to keep its connection alive, before the listener was closed.
       if (this.#closing !== undefined) setImmediate(() => this.#server.closeIdleConnections())
-      if (!response.writableFinished) leaving.abort(new Error('The client closed the connection.'))
+      if (!response.writableFinished) disconnected.abort(new Error('The client closed the connection.'))
     })
     response.on('error', () => response.destroy())
-    const answer = await this.#answer(request, response, head, leaving.signal)
-    if (answer === undefined || response.destroyed) return
-    if (answer.body.kind === 'watch' || answer.body.kind === 'stream') this.#streams.add(leaving)
+    const result = await this.#respond(request, response, head, disconnected.signal)
+    if (result === undefined || response.destroyed) return
+    if (result.body.kind === 'watch' || result.body.kind === 'stream') this.#streams.add(disconnected)
     if (this.#closing !== undefined) {
-      // A connection that is kept alive would hold up the closing, and so would a watch that has only just begun.
+      // A kept-alive connection would delay closing, and so would a watch that has only just begun.
       response.shouldKeepAlive = false
       for (const stream of this.#streams) stream.abort(new Error('The server is closing.'))
     }
-    await writeResponse(answer, request, response, this.#options.clock)
+    await writeResponse(result, request, response, this.#options.clock)
   }
 
-  async #answer(
+  async #respond(
     request: IncomingMessage,
     response: HttpResponse,
     head: RequestHead,
     signal: AbortSignal,
   ): Promise<ServerResponse | undefined> {
     const limit = limitOf(head)
-    if (limit === 'stream') return this.#answerStream(request, response, head, signal)
+    if (limit === 'stream') return this.#respondToStream(request, response, head, signal)
     let body: Awaited<ReturnType<typeof readBody>>
     try {
       body = await readBody(request, limit)
@@ -195,12 +197,12 @@ class Door implements Listener {
     }
     if (body === 'too-large') {
       if (!request.complete) response.setHeader('connection', 'close')
-      return statusAnswer(requestEntityTooLarge(`limit is ${limit}`))
+      return statusResponse(requestEntityTooLarge(`limit is ${limit}`))
     }
     return this.#handle(serverRequest(request, head, body, signal))
   }
 
-  async #answerStream(
+  async #respondToStream(
     request: IncomingMessage,
     response: HttpResponse,
     head: RequestHead,
@@ -209,21 +211,21 @@ class Door implements Listener {
     const stream = streamBody(request, () => {
       if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue()
     })
-    const answer = await this.#handle({ ...serverRequest(request, head, undefined, signal), stream })
+    const result = await this.#handle({ ...serverRequest(request, head, undefined, signal), stream })
     if (!request.complete) {
-      // Refused before its end: the rest is dropped, and nothing else can follow on this connection.
+      // The response came before the end of the body: the rest is dropped, and the connection cannot be used again.
       response.setHeader('connection', 'close')
       request.on('error', () => undefined)
       request.resume()
     }
-    return answer
+    return result
   }
 
   async #handle(request: ServerRequest): Promise<ServerResponse> {
     try {
       return await this.#options.handle(request)
     } catch (error) {
-      return statusAnswer(internalError(error instanceof Error ? error.message : String(error)))
+      return statusResponse(internalError(error instanceof Error ? error.message : String(error)))
     }
   }
 
@@ -237,27 +239,27 @@ function limitOf({ target }: RequestHead): number | 'stream' {
   return target?.bodyLimit ?? maxBodyBytes
 }
 
-/** An empty list of authorities trusts nobody; none at all would trust those of the system. */
+/** An empty list of authorities trusts no client; without a list Node would trust those of the system. */
 function secureContext({ key, cert, clientCa }: ListenerTls): SecureContextOptions {
   return { key, cert, ca: typeof clientCa === 'string' ? clientCa : [...clientCa] }
 }
 
 const statusHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }
 
-/** The answer that an error is. */
-export function statusAnswer(error: StatusError): ServerResponse {
+/** Returns the response of an error. */
+export function statusResponse(error: StatusError): ServerResponse {
   return { status: error.code, headers: statusHeaders, body: { kind: 'json', value: error.status as never } }
 }
 
-const refused = new WeakSet<Duplex>()
+const responded = new WeakSet<Duplex>()
 
-/** What Node's parser refuses never becomes a request; the client gets its Status all the same. */
-function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
-  // The parser complains of every piece that follows, too.
-  if (refused.has(socket)) return
-  refused.add(socket)
+/** Responds with a Status to a request that Node's parser rejects, which never reaches the handler. */
+function respondToParserError(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
+  // The parser reports every chunk that follows, too.
+  if (responded.has(socket)) return
+  responded.add(socket)
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { status, code } = parserRefusal(error.code)
+  const { status, code } = parserError(error.code)
   const body = Buffer.from(JSON.stringify(status))
   const lines = [
     `HTTP/1.1 ${code} ${reasonPhrases[code] ?? 'Bad Request'}`,
@@ -266,10 +268,10 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): 
     'connection: close',
   ]
   socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]))
-  // What is still on its way has to be read, or the answer is lost with the connection.
+  // The rest of the request must be read, or the response is lost with the connection.
   socket.removeAllListeners('data')
   socket.resume()
-  const deadline = clock.timer(closingTime, () => socket.destroy())
+  const deadline = clock.timer(closingTimeout, () => socket.destroy())
   socket.on('close', () => deadline[Symbol.dispose]())
 }
 
@@ -280,7 +282,7 @@ const reasonPhrases: Readonly<Record<number, string>> = {
   431: 'Request Header Fields Too Large',
 }
 
-function parserRefusal(code: string | undefined): StatusError {
+function parserError(code: string | undefined): StatusError {
   switch (code) {
     case 'HPE_INVALID_METHOD':
       return methodNotAllowed()

@@ -1,6 +1,5 @@
-// Content negotiation: what the client accepts, in which of our representations and transformations it gets its answer.
-// The two stages of the API server are kept apart because they answer with different texts: the route's list of types,
-// then the serializers.
+// Content negotiation: the media types that a client accepts, and the representations and transformations of the
+// server. The API server has two stages with different error messages: the route's list of types, then the serializers.
 import { failure } from '@fairlead/kube'
 import type { StatusError } from '@fairlead/kube'
 
@@ -11,21 +10,21 @@ export interface MediaType {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** How an answer is written. */
+/** The encoding of a response. */
 export type Encoding = 'json' | 'yaml' | 'protobuf'
 
-/** What the client asked to be made of the object (`as`, `g`, `v` of the Accept header). */
+/** A transformation that the client requested (`as`, `g`, `v` of the Accept header). */
 export interface Transform {
   readonly kind: string
   readonly group: string
   readonly version: string
 }
 
-/** The outcome of negotiation. */
+/** The result of negotiation. */
 export interface Negotiated {
   readonly encoding: Encoding
   readonly transform: Transform | undefined
-  /** Media type for the Content-Type header. */
+  /** The value of the Content-Type header. */
   readonly contentType: string
 }
 
@@ -44,7 +43,7 @@ export const objectTypes: readonly string[] = [jsonType, yamlType, protobufType]
 /** Representations of a watch. */
 export const streamTypes: readonly string[] = [`${jsonType};stream=watch`, `${protobufType};stream=watch`]
 
-/** Reads one media type; undefined when the text is none. */
+/** Parses one media type; undefined for an invalid one. */
 export function parseMediaType(text: string): MediaType | undefined {
   const [type, ...rest] = text.split(';')
   const name = type!.trim().toLowerCase()
@@ -58,7 +57,7 @@ export function parseMediaType(text: string): MediaType | undefined {
   return { type: name, parameters }
 }
 
-/** The clauses of an Accept header, most wanted first; clauses of equal quality stay in order. */
+/** Returns the clauses of an Accept header, most wanted first; clauses of equal quality stay in order. */
 export function parseAccept(header: string): readonly MediaType[] {
   return header
     .split(',')
@@ -70,7 +69,7 @@ export function parseAccept(header: string): readonly MediaType[] {
     .map(({ clause }) => clause)
 }
 
-/** An Accept header, parsed when first needed. */
+/** An Accept header, parsed on first use. */
 export class Accept {
   readonly header: string
   /** There is no Accept header, or an empty one: JSON. */
@@ -97,7 +96,7 @@ export class Accept {
   }
 }
 
-/** Whether the route that produces `types` may answer a client that sent `accept`. */
+/** Returns true when a route that produces `types` may respond to a client that sent `accept`. */
 export function isAcceptableRoute(accept: string, types: readonly string[]): boolean {
   const names = new Set(types.map((type) => type.split(';')[0]))
   return accept.split(',').some((text) => {
@@ -106,13 +105,13 @@ export function isAcceptableRoute(accept: string, types: readonly string[]): boo
   })
 }
 
-/** 406: the route produces nothing that the client takes. */
+/** Returns the 406 of a route that produces nothing that the client accepts. */
 export function routeNotAcceptable(types: readonly string[]): StatusError {
   return failure(406, 'NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${types.join(', ')}`, {})
 }
 
 /**
- * Picks the representation for an object; undefined when none fits.
+ * Picks the representation of an object; undefined when none fits.
  * @param allows decides whether a transformation is possible in an encoding
  */
 export function negotiateObject(
@@ -132,7 +131,7 @@ export function negotiateObject(
   return undefined
 }
 
-/** Picks the representation for a watch; YAML has no stream form. */
+/** Picks the representation of a watch; YAML has no stream form. */
 export function negotiateStream(
   accept: Accept,
   allows: (transform: Transform, encoding: Encoding) => boolean,
@@ -150,7 +149,7 @@ export function negotiateStream(
   return undefined
 }
 
-/** How a body of this Content-Type is read; JSON when the header is absent, undefined when we cannot read it. */
+/** Returns the encoding of a body; JSON without a Content-Type, undefined for one that is not supported. */
 export function bodyEncoding(contentType: string): Encoding | undefined {
   if (contentType.trim() === '') return 'json'
   const type = parseMediaType(contentType)?.type

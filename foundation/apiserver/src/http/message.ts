@@ -1,4 +1,5 @@
-// A request and its answer, free of sockets: what all three doors (HTTPS, inject, in-process) hand to the one handler.
+// A request and its response, independent of sockets: every transport (HTTPS, inject, in-process) passes them to and
+// from the handler.
 import type { JsonValue, KubeObject, UserInfo } from '@fairlead/kube'
 import type { Credentials } from '../identity/credentials.ts'
 
@@ -10,16 +11,16 @@ export interface ServerRequest {
   readonly query: URLSearchParams
   /** Names in lower case; repeated headers joined as node:http does, `impersonate-group` as a list. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The body's bytes, or for in-process callers the object itself (copied before it is kept). */
+  /** The bytes of the body, or the object of an in-process client (copied before it is kept). */
   readonly body: Uint8Array | { readonly json: JsonValue } | undefined
-  /** The result of resolving the request, from a transport that did so before it read the body. */
+  /** The resolved target, from a transport that resolves before it reads the body. */
   readonly target?: RequestTarget | undefined
-  /** The body as it comes, in place of `body`, where a path has asked for that. */
+  /** The unbuffered body, in place of `body`, for a path that streams. */
   readonly stream?: AsyncIterable<Uint8Array>
   readonly credentials: Credentials
-  /** In-process callers come with an identity; no authenticator is asked. */
+  /** In-process clients have an identity; no authenticator is called. */
   readonly user?: UserInfo
-  /** In-process callers take the value of a JSON answer as it is; no bytes are made for them. */
+  /** In-process clients take the value of a JSON response; no bytes are made for them. */
   readonly takesValue?: boolean
   readonly signal: AbortSignal
 }
@@ -30,27 +31,26 @@ export interface RequestTarget {
   readonly bodyLimit: number | 'stream' | undefined
 }
 
-/** An event of a watch on its way out. `bytes` is the JSON of the object when it is already there. */
+/** An event of a watch. `bytes` is the JSON of the object where it exists already. */
 export interface ServedEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   readonly object: KubeObject
   readonly bytes?: Uint8Array
-  /** Part of the state at the beginning, which waits for its reader; changes do not wait for anyone. */
+  /** Part of the initial state, which waits for a slow client; changes do not wait. */
   readonly initial?: boolean
 }
 
-/** What an answer carries. */
+/** The body of a response. */
 export type ServerBody =
   /**
-   * JSON that the door encodes (bytes of the object when they are already there); in-process callers get the frozen
-   * value itself.
+   * JSON that the listener encodes (or the bytes of the object where they exist already); in-process clients get the
+   * frozen value itself.
    */
   | { readonly kind: 'json'; readonly value: JsonValue | KubeObject; readonly bytes?: Uint8Array }
-  /** `pieces`: the same bytes, of which most are shared with other answers. */
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly pieces?: readonly Uint8Array[] }
+  /** `chunks`: the same bytes, most of them shared with other responses. */
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly chunks?: readonly Uint8Array[] }
   /**
-   * A watch: the door pulls events, those together that are there at once, until the iterable ends, and closes it when
-   * the client goes.
+   * A watch: the transport pulls batches of events until the iterable ends, and closes it when the client disconnects.
    */
   | {
       readonly kind: 'watch'
@@ -60,7 +60,7 @@ export type ServerBody =
   /** Any other stream (logs). */
   | { readonly kind: 'stream'; readonly chunks: AsyncIterable<Uint8Array> }
 
-/** The answer. Several `warning` values stay apart. */
+/** A response. Each of several `warning` values becomes a header of its own. */
 export interface ServerResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[]>>

@@ -1,21 +1,18 @@
-// One watch, or another answer without an end, on its way to a client: small pieces go out together, nobody makes the
-// server hold more than a bounded amount, nor for ever.
+// One watch, or another response without an end: small chunks are sent together, and a slow client makes the server
+// hold a bounded amount for a bounded time.
 import type { ServerResponse as HttpResponse } from 'node:http'
 import type { Clock } from '@fairlead/kube'
 
-/** A client that has this much left to read, of what cannot wait for it, is closed. Bytes. */
+/** A client with this many unsent bytes of changes, which do not wait for it, is closed. */
 const unsentLimit = 8 * 1024 * 1024
-/** What can wait is not sent while this much is left to read. Bytes. */
-const patientLimit = 256 * 1024
-/** Pieces of one turn of the event loop go out together, up to this. Bytes. */
+/** Initial state is not sent while this many bytes are unsent. */
+const initialStateLimit = 256 * 1024
+/** Chunks of one iteration of the event loop are sent together, up to this many bytes. */
 const batchLimit = 64 * 1024
-/**
- * A client that reads nothing of what waits for it for so long is closed. Milliseconds; answers of one piece keep to it
- * as well.
- */
+/** A client that reads nothing for this long is closed. Milliseconds; responses of one chunk use it as well. */
 export const drainLimit = 60_000
 
-/** Writes pieces to a connection. It closes the connection of a client that does not keep up. */
+/** Writes chunks to a connection, and closes the connection of a client that does not keep up. */
 export class OutgoingStream {
   readonly #response: HttpResponse
   readonly #clock: Clock
@@ -38,30 +35,27 @@ export class OutgoingStream {
     })
   }
 
-  /** Nobody reads any more. */
-  get isGone(): boolean {
+  /** The client has disconnected. */
+  get isClosed(): boolean {
     return this.#response.destroyed
   }
 
-  /** Sends a piece now, whether the client keeps up or not. */
-  push(piece: Uint8Array): void {
-    // Runs once everything that is ready now has been pushed.
+  /** Sends a chunk, whether the client keeps up or not. */
+  push(chunk: Uint8Array): void {
+    // Runs after everything that is ready now has been pushed.
     if (this.#batched === 0) process.nextTick(() => this.#flush())
-    this.#batch.push(piece)
-    this.#batched += piece.length
+    this.#batch.push(chunk)
+    this.#batched += chunk.length
     if (this.#batched >= batchLimit) this.#flush()
   }
 
-  /**
-   * What resolves when the client has read what was pushed, if that has to be waited for before more of what can wait
-   * is made.
-   */
+  /** Resolves when the client has read what was pushed; undefined when more can be pushed at once. */
   get room(): Promise<void> | undefined {
-    if (this.#response.writableLength < patientLimit || this.isGone) return undefined
+    if (this.#response.writableLength < initialStateLimit || this.isClosed) return undefined
     return new Promise((resolve) => (this.#resume = resolve))
   }
 
-  /** Ends the answer. */
+  /** Ends the response. */
   end(): void {
     this.#flush()
     this.#response.end()
@@ -69,22 +63,22 @@ export class OutgoingStream {
 
   #flush(): void {
     if (this.#batched === 0) return
-    const pieces = this.#batch
+    const chunks = this.#batch
     const length = this.#batched
     this.#batch = []
     this.#batched = 0
-    if (this.isGone || this.#write(pieces, length)) return
+    if (this.isClosed || this.#write(chunks, length)) return
     if (this.#response.writableLength > unsentLimit) return void this.#response.destroy()
     this.#stalled ??= this.#clock.timer(drainLimit, () => this.#response.destroy())
   }
 
-  /** False when the connection has more to send than it should hold. */
-  #write(pieces: readonly Uint8Array[], length: number): boolean {
+  /** Returns false when the connection has more unsent bytes than it should. */
+  #write(chunks: readonly Uint8Array[], length: number): boolean {
     const { socket, chunkedEncoding } = this.#response
-    // A response that waits for the one before it on its connection, or a client that knows no chunks.
-    if (socket === null || !chunkedEncoding) return this.#response.write(Buffer.concat(pieces, length))
-    // node:http would frame each copy anew, and hand it on in three parts.
-    return socket.write(chunkOf(pieces, length))
+    // A response that is queued behind another on its connection, or a client without chunked encoding.
+    if (socket === null || !chunkedEncoding) return this.#response.write(Buffer.concat(chunks, length))
+    // node:http would frame each copy anew, and write it in three parts.
+    return socket.write(httpChunk(chunks, length))
   }
 
   #drained(): void {
@@ -96,18 +90,18 @@ export class OutgoingStream {
 }
 
 const lineEnd = Buffer.from('\r\n')
-let lastPieces: readonly Uint8Array[] = []
-let lastChunk: Uint8Array = new Uint8Array()
+let lastChunks: readonly Uint8Array[] = []
+let lastJoined: Uint8Array = new Uint8Array()
 
 /**
- * The pieces as one chunk of HTTP. Watches of one resource send the same pieces one after the other: they are joined
- * once for all of them.
+ * Joins chunks to one HTTP chunk. Watches of one resource send the same chunks one after the other: they are joined
+ * once for all.
  */
-function chunkOf(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  if (pieces.length !== lastPieces.length || pieces.some((piece, index) => piece !== lastPieces[index])) {
+function httpChunk(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  if (chunks.length !== lastChunks.length || chunks.some((chunk, index) => chunk !== lastChunks[index])) {
     const size = Buffer.from(`${length.toString(16)}\r\n`)
-    lastChunk = Buffer.concat([size, ...pieces, lineEnd], size.length + length + lineEnd.length)
-    lastPieces = pieces
+    lastJoined = Buffer.concat([size, ...chunks, lineEnd], size.length + length + lineEnd.length)
+    lastChunks = chunks
   }
-  return lastChunk
+  return lastJoined
 }

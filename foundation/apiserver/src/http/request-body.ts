@@ -1,19 +1,19 @@
-// The body of a request: all of it, or the reason why not. Memory is bounded by the limit.
+// The body of a request, read whole or rejected as too large. Memory is bounded by the limit.
 import type { IncomingMessage } from 'node:http'
 
 /** The largest body in bytes unless a path has a limit of its own: 3 MiB as in the real API server. */
 export const maxBodyBytes: number = 3 * 1024 * 1024
 
-/** A body above the limit is read to its end, up to this. */
+/** A body above the limit is read and dropped, up to this many bytes. */
 export const droppedLimit: number = 64 * 1024 * 1024
 
-/** The request says by itself that its body is too large. */
+/** Returns true for a request whose Content-Length is above the limit. */
 export function announcesTooMuch(request: IncomingMessage, limit: number): boolean {
   return Number(request.headers['content-length'] ?? 0) > limit
 }
 
 /**
- * The bytes of a body as they come; `begin` is called before the first is asked for. Leaving the loop leaves the
+ * Yields the bytes of a body as they arrive; `begin` is called before the first is read. Leaving the loop leaves the
  * connection open.
  */
 export async function* streamBody(request: IncomingMessage, begin: () => void): AsyncGenerator<Uint8Array> {
@@ -22,9 +22,9 @@ export async function* streamBody(request: IncomingMessage, begin: () => void): 
 }
 
 /**
- * The bytes of a body, undefined when there is none, `'too-large'` when it is above the limit. Such a body is still
- * read, and dropped, because a client that goes on sending may miss the answer; up to {@link droppedLimit}, and not
- * from a client that waits for permission. Rejects when the client goes.
+ * Reads a body: undefined when there is none, `'too-large'` when it is above the limit. Such a body is still read, and
+ * dropped, because a client that goes on sending may miss the response; up to {@link droppedLimit}, and not from a
+ * client that waits for `100 Continue`. Rejects when the client disconnects.
  */
 export function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | undefined | 'too-large'> {
   const { headers } = request

@@ -1,71 +1,71 @@
-// Writes the handler's answers to sockets: whole bodies, watches and other streams. No client can make the server hold
-// more than a bounded amount for it, nor for ever.
+// Writes the handler's responses to sockets: whole bodies, watches and other streams. A client makes the server hold a
+// bounded amount for a bounded time.
 import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from './message.ts'
-import { writeLong } from './long-answer.ts'
+import { writeLongResponse } from './long-response.ts'
 import { OutgoingStream } from './outgoing-stream.ts'
 
 const compress = promisify(gzip)
 
 /** Bodies above this are compressed for clients that accept it, as the real API server does. */
 const gzipAbove = 128 * 1024
-/** JSON texts up to this are written as they are: neither compressed nor watched, whatever their characters. */
-const textLimit = 16 * 1024
-/** Answers up to this are not watched on their way. */
-const unwatched = 64 * 1024
-/** Documents end with a line end, as Go's encoder writes them: `kubectl get --raw` shows it. */
+/** JSON up to this many characters is written as it is: neither compressed nor timed. */
+const plainLimit = 16 * 1024
+/** Responses up to this many bytes are written without a timeout. */
+const untimedLimit = 64 * 1024
+/** Documents end with a newline, as Go's encoder writes them: `kubectl get --raw` shows it. */
 const lineEnd = Buffer.from('\n')
 /**
- * Writes one answer. Resolves when everything has been handed to the connection or the connection is gone; never
+ * Writes one response. Resolves when everything has been passed to the connection or the connection is closed; never
  * rejects.
  */
 export async function writeResponse(
-  answer: ServerResponse,
+  message: ServerResponse,
   request: IncomingMessage,
   response: HttpResponse,
   clock: Clock,
 ): Promise<void> {
-  const { body } = answer
+  const { body } = message
   try {
     if (body.kind === 'json' && body.bytes === undefined) {
       const text = `${stringifyJson(body.value)}\n`
-      // Head and body go out as one text; node:http would hand a buffer on beside its head. A warning may need another
-      // encoding than the body.
-      if (text.length <= textLimit && !has(answer.headers, 'warning')) writeText(answer, text, response)
-      else await writeWhole(answer, [Buffer.from(text)], request, response)
+      // Head and body are written as one string; node:http would write a buffer separately from its head. A warning may
+      // need another encoding than the body.
+      if (text.length <= plainLimit && !has(message.headers, 'warning')) writePlain(message, text, response)
+      else await writeWhole(message, [Buffer.from(text)], request, response)
     } else if (body.kind === 'json' || body.kind === 'bytes')
-      await writeWhole(answer, piecesOf(body), request, response)
-    else await writeStream(answer, body, response, clock)
+      await writeWhole(message, chunksOf(body), request, response)
+    else await writeStream(message, body, response, clock)
   } catch {
-    // The answer has begun and cannot be finished: only a broken connection tells the client so.
+    // The response has begun and cannot be finished: only a broken connection makes the client notice.
     response.destroy()
   }
 }
 
-function writeText({ status, headers }: ServerResponse, text: string, response: HttpResponse): void {
+function writePlain({ status, headers }: ServerResponse, text: string, response: HttpResponse): void {
   response.writeHead(status, { ...mutable(headers), 'content-length': Buffer.byteLength(text) })
   response.end(text)
 }
 
-function piecesOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): readonly Uint8Array[] {
-  if (body.kind === 'bytes') return body.pieces ?? [body.bytes]
+function chunksOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): readonly Uint8Array[] {
+  if (body.kind === 'bytes') return body.chunks ?? [body.bytes]
   return [body.bytes ?? Buffer.from(stringifyJson(body.value)), lineEnd]
 }
 
 async function writeWhole(
   { status, headers }: ServerResponse,
-  pieces: readonly Uint8Array[],
+  chunks: readonly Uint8Array[],
   request: IncomingMessage,
   response: HttpResponse,
 ): Promise<void> {
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const length = chunks.reduce((sum, piece) => sum + piece.length, 0)
   const compressible = length > gzipAbove && !has(headers, 'content-encoding')
   if (compressible && acceptsGzip(request)) {
-    const packed = await compress(joined(pieces), { level: constants.Z_BEST_SPEED })
+    const packed = await compress(joined(chunks), { level: constants.Z_BEST_SPEED })
     response.writeHead(status, {
       ...mutable(headers),
       'content-encoding': 'gzip',
@@ -75,17 +75,17 @@ async function writeWhole(
     return finish(response, [packed], packed.length)
   }
   response.writeHead(status, { ...mutable(headers), 'content-length': length })
-  return finish(response, pieces, length)
+  return finish(response, chunks, length)
 }
 
-function finish(response: HttpResponse, pieces: readonly Uint8Array[], length: number): Promise<void> | void {
-  // Little enough for the buffers of the connection, which Node reads no further request from until they are empty.
-  if (length <= unwatched) return void response.end(joined(pieces))
-  return writeLong(response, pieces)
+function finish(response: HttpResponse, chunks: readonly Uint8Array[], length: number): Promise<void> | void {
+  // Small enough for the buffers of the connection; Node reads no further request until they are empty.
+  if (length <= untimedLimit) return void response.end(joined(chunks))
+  return writeLongResponse(response, chunks)
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }
 
 async function writeStream(
@@ -95,19 +95,19 @@ async function writeStream(
   clock: Clock,
 ): Promise<void> {
   response.writeHead(status, mutable(headers))
-  // The client learns at once that its watch is open.
+  // Flush the head, so that the client sees at once that its watch is open.
   response.flushHeaders()
   const out = new OutgoingStream(response, clock)
   if (body.kind === 'stream') {
     for await (const chunk of body.chunks) {
-      if (out.isGone) return
+      if (out.isClosed) return
       out.push(chunk)
       const room = out.room
       if (room !== undefined) await room
     }
   } else {
     for await (const events of body.events) {
-      if (out.isGone) return
+      if (out.isClosed) return
       for (const event of events) out.push(body.encode(event))
       if (!events.at(-1)?.initial) continue
       const room = out.room

@@ -1,4 +1,4 @@
-// From node:https to the handler's request: path, query, headers, and whom the client certificate speaks of.
+// Conversion of node:https requests to the handler's: path, query, headers, and the identity in the client certificate.
 import { X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
@@ -6,9 +6,9 @@ import type { Credentials } from '../identity/credentials.ts'
 import type { RequestTarget, ServerRequest } from './message.ts'
 
 type Headers = ServerRequest['headers']
-type ShownCertificate = Pick<Credentials, 'certificate' | 'untrusted'>
+type PeerCertificate = Pick<Credentials, 'certificate' | 'untrusted'>
 
-const shownCertificates = new WeakMap<object, ShownCertificate>()
+const certificates = new WeakMap<object, PeerCertificate>()
 
 /** The parsed request target. */
 export interface RequestHead {
@@ -37,7 +37,7 @@ export function serverRequest(
   }
 }
 
-/** Who is on the other side, for requests that become a connection of their own (upgrade). */
+/** Returns the credentials of a request, for upgrades too. */
 export function readCredentials(request: IncomingMessage, headers: Headers = readHeaders(request)): Credentials {
   return {
     authorization: request.headers.authorization,
@@ -45,11 +45,11 @@ export function readCredentials(request: IncomingMessage, headers: Headers = rea
     get repeated() {
       return request.headersDistinct
     },
-    ...shownCertificate(request.socket as TLSSocket),
+    ...peerCertificate(request.socket as TLSSocket),
   }
 }
 
-/** Path and query of a request target; proxies send whole URLs. */
+/** Splits a request target into path and query; proxies send whole URLs. */
 export function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
   const mark = local.indexOf('?')
@@ -57,7 +57,7 @@ export function splitTarget(target: string): { path: string; query: URLSearchPar
   return { path: path === '' ? '/' : path, query: new URLSearchParams(mark < 0 ? '' : local.slice(mark + 1)) }
 }
 
-/** Headers that may be repeated, each value a whole one: impersonation. */
+/** Returns the headers; those that may be repeated, of impersonation, as lists. */
 function readHeaders(request: IncomingMessage): Headers {
   const { headers } = request
   let lists: Record<string, readonly string[]> | undefined
@@ -69,18 +69,18 @@ function readHeaders(request: IncomingMessage): Headers {
   return lists === undefined ? headers : { ...headers, ...lists }
 }
 
-function shownCertificate(socket: TLSSocket): ShownCertificate {
-  let shown = shownCertificates.get(socket)
-  if (shown === undefined) {
-    shown = readCertificate(socket)
-    shownCertificates.set(socket, shown)
+function peerCertificate(socket: TLSSocket): PeerCertificate {
+  let known = certificates.get(socket)
+  if (known === undefined) {
+    known = readCertificate(socket)
+    certificates.set(socket, known)
   }
-  return shown
+  return known
 }
 
-function readCertificate(socket: TLSSocket): ShownCertificate {
+function readCertificate(socket: TLSSocket): PeerCertificate {
   const certificate = socket.getPeerCertificate(true)
-  // Node answers an empty object when the client has shown none.
+  // Node returns an empty object when the client has sent none.
   if (certificate?.fingerprint256 === undefined) return { certificate: undefined }
   if (!socket.authorized) return { certificate: undefined, untrusted: true }
   let authorities: readonly string[] | undefined
@@ -97,8 +97,8 @@ function readCertificate(socket: TLSSocket): ShownCertificate {
 }
 
 /**
- * What stands above a certificate in its chain; one that signed itself is its own authority. Names alone prove nothing:
- * the chain is what the client sent, so every signature is checked.
+ * Returns the authorities above a certificate in its chain; a self-signed one is its own authority. The chain is what
+ * the client sent, so names prove nothing and every signature is checked.
  */
 function authoritiesOf(leaf: DetailedPeerCertificate): readonly string[] {
   const authorities = new Set<string>()

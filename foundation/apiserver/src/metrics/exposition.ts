@@ -1,5 +1,5 @@
-// What `/metrics` shows, in Prometheus' form: the server's own numbers under the names of the real one, and those of
-// the process, the delay of its event loop among them. Loaded when somebody looks for the first time.
+// The metrics of the server in Prometheus' text form: its own under the names of the real one, and those of the
+// process, event loop lag among them. Loaded on the first scrape.
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import { resourceName } from '@fairlead/builtin-kinds'
 import type { RegistryReader } from '../registry/registry.ts'
@@ -7,8 +7,8 @@ import type { Store } from '../storage/store.ts'
 import { durationBuckets } from './request-metrics.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
-/** Where the numbers come from. */
-export interface Measured {
+/** Sources of the metrics. */
+export interface MetricSources {
   readonly requests: RequestMetrics
   readonly registry: RegistryReader
   readonly store: Pick<Store, 'count' | 'revision'>
@@ -21,8 +21,8 @@ const requestLabels = ['verb', 'dry_run', 'group', 'version', 'resource', 'subre
 /** The media type of the text. */
 export const contentType: string = Registry.PROMETHEUS_CONTENT_TYPE
 
-/** What reads the numbers anew each time it is asked. */
-export function exposition({ requests, registry, store, version }: Measured): () => Promise<string> {
+/** Returns a function that renders the current metrics. */
+export function exposition({ requests, registry, store, version }: MetricSources): () => Promise<string> {
   const register = new Registry()
   const registers = [register]
   new Counter({
@@ -85,7 +85,7 @@ export function exposition({ requests, registry, store, version }: Measured): ()
   return async () => durations(requests) + (await register.metrics())
 }
 
-/** The histogram of what was counted elsewhere, which the library's own cannot take in. */
+/** Renders the histogram of durations, which the library cannot take in from counts made elsewhere. */
 function durations(requests: RequestMetrics): string {
   const name = 'apiserver_request_duration_seconds'
   const lines = [`# HELP ${name} Seconds until the answer, watches left out`, `# TYPE ${name} histogram`]

@@ -1,17 +1,17 @@
-// `/metrics`: for whoever may GET that path.
+// `/metrics`: for users who may GET that path.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { Route } from '../http/route.ts'
 import { uncached } from '../response/response.ts'
-import type { Measured } from './exposition.ts'
+import type { MetricSources } from './exposition.ts'
 
-/** Answers in Prometheus' text form. */
-export function metricsRoute(measured: Measured): Route {
+/** Returns the route; it responds in Prometheus' text form. */
+export function metricsRoute(sources: MetricSources): Route {
   let loaded: Promise<{ contentType: string; text: () => Promise<string> }> | undefined
   return {
     async handle(request, segments) {
       if (segments.length !== 1 || segments[0] !== 'metrics') return undefined
       if (request.method !== 'GET') throw methodNotAllowed()
-      const { contentType, text } = await (loaded ??= load(measured))
+      const { contentType, text } = await (loaded ??= load(sources))
       return {
         status: 200,
         headers: { ...uncached, 'content-type': contentType },
@@ -21,7 +21,7 @@ export function metricsRoute(measured: Measured): Route {
   }
 }
 
-async function load(measured: Measured): Promise<{ contentType: string; text: () => Promise<string> }> {
+async function load(sources: MetricSources): Promise<{ contentType: string; text: () => Promise<string> }> {
   const { contentType, exposition } = await import('./exposition.ts')
-  return { contentType, text: exposition(measured) }
+  return { contentType, text: exposition(sources) }
 }

@@ -1,5 +1,5 @@
-// How many requests there are, how long they take, how they end. Plain numbers, so that counting costs next to nothing
-// and nothing has to be loaded before somebody looks; `exposition.ts` shows them under the names of the real server.
+// Request metrics: counts, durations and statuses. Plain numbers, so that counting costs next to nothing and no library
+// is loaded before the first scrape; `exposition.ts` renders them under the names of the real server.
 import type { ServerRequest } from '../http/message.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import type { RequestInfo } from '../request/request-info.ts'
@@ -9,19 +9,19 @@ export const durationBuckets: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ]
 
-/** Labels that a request is counted under. */
+/** The labels of a request. */
 export type RequestLabels = Readonly<
   Record<'verb' | 'dry_run' | 'group' | 'version' | 'resource' | 'subresource' | 'scope' | 'component', string>
 >
 
-/** Requests of one kind. */
+/** Requests with the same labels. */
 export interface RequestSeries {
   readonly labels: RequestLabels
-  /** How many ended with a status. */
+  /** The number of responses by status. */
   readonly codes: ReadonlyMap<number, number>
-  /** How many took at most as long as the bucket of that place; the last place: longer than all. */
+  /** The number of requests per bucket, not cumulative; the last entry counts those above all bounds. */
   readonly buckets: readonly number[]
-  /** Seconds that all took together. */
+  /** The sum of all durations in seconds. */
   readonly sum: number
 }
 
@@ -31,10 +31,7 @@ interface OpenSeries extends RequestSeries {
   sum: number
 }
 
-/**
- * Paths that are counted by name; whatever else somebody asks for shares one series, so that nobody can fill the memory
- * with names.
- */
+/** Paths with a series of their own; all others share one, so that clients cannot fill the memory with names. */
 const namedRoots: ReadonlySet<string> = new Set(
   ['api', 'apis', 'healthz', 'livez', 'readyz', 'metrics', 'openapi', 'version'].map((root) => `/${root}`),
 )
@@ -50,7 +47,7 @@ export interface MeasuredTarget {
 export class RequestMetrics {
   readonly #monotonic: () => number
   readonly #series = new Map<string, OpenSeries>()
-  /** Requests being answered: those that may change something, and those that may not. */
+  /** Requests in flight: mutating, and read-only. */
   readonly inFlight: { mutating: number; readOnly: number } = { mutating: 0, readOnly: 0 }
 
   /** `monotonic` in milliseconds. */
@@ -71,7 +68,7 @@ export class RequestMetrics {
       this.inFlight[kind]--
       const series = this.#seriesOf(labelsOf(request, target))
       series.codes.set(status, (series.codes.get(status) ?? 0) + 1)
-      // A watch takes as long as its reader likes.
+      // The duration of a watch is the client's choice.
       if (series.labels.verb === 'WATCH') return
       const seconds = (this.#monotonic() - since) / 1000
       const place = durationBuckets.findIndex((bound) => seconds <= bound)
@@ -119,7 +116,7 @@ function labelsOf({ method, path, query, headers }: ServerRequest, { info, resou
 
 const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Returns the method, or what the verb says more exactly. */
+/** Returns the label of a verb: the method, more exact for GET, DELETE and PATCH. */
 function verbLabel(method: string, verb: string, contentType: ServerRequest['headers'][string]): string {
   if (method === 'GET' || method === 'DELETE') return verb.toUpperCase()
   if (method !== 'PATCH') return knownMethods.has(method) ? method : 'other'

@@ -76,15 +76,15 @@ export async function listResponse(
   if (form.encoding !== 'json' || form.pretty) {
     return valueResponse(200, { ...listType, metadata, items: views.map((view) => itemOf(view)) }, form)
   }
-  const pieces = await listChunks({ ...listType, metadata }, views, form.monotonic)
+  const chunks = await listChunks({ ...listType, metadata }, views, form.monotonic)
   return {
     status: 200,
     headers: { ...uncached, 'content-type': jsonType },
     body: {
       kind: 'bytes',
-      pieces,
+      chunks,
       get bytes() {
-        return Buffer.concat(pieces)
+        return Buffer.concat(chunks)
       },
     },
   }
@@ -93,11 +93,11 @@ export async function listResponse(
 /** Returns the response of an error. Protobuf and YAML clients receive it in their form. */
 export function errorResponse(error: unknown, form: ResponseForm): ServerResponse {
   const { status, code } = statusOf(error)
-  const answer = valueResponse(code, status as unknown as JsonObject, form)
+  const response = valueResponse(code, status as unknown as JsonObject, form)
   const retryAfter = status.details?.retryAfterSeconds
   return retryAfter === undefined
-    ? answer
-    : { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } }
+    ? response
+    : { ...response, headers: { ...response.headers, 'retry-after': String(retryAfter) } }
 }
 
 /** Returns a plain-text response, as of health checks and unknown paths. */
@@ -124,10 +124,10 @@ export function pathNotFound(): ServerResponse {
 }
 
 /** Returns the response with `Warning` headers added. */
-export function withWarnings(answer: ServerResponse, warnings: readonly string[]): ServerResponse {
-  if (warnings.length === 0) return answer
+export function withWarnings(response: ServerResponse, warnings: readonly string[]): ServerResponse {
+  if (warnings.length === 0) return response
   const values = [...new Set(warnings)].map((text) => `299 - ${quoted(text)}`)
-  return { ...answer, headers: { ...answer.headers, warning: values } }
+  return { ...response, headers: { ...response.headers, warning: values } }
 }
 
 /** Returns the Status of an error; errors that no client caused become 500. */

@@ -3,12 +3,12 @@ import type { Expression } from '@fairlead/builtin-kinds'
 import { CelBudgetError, CelError, defaultCelBudget } from '@fairlead/kube/cel'
 import type { CelValue } from '@fairlead/kube/cel'
 
-/** What one expression came to. */
+/** The result of one expression. */
 export type Outcome = { readonly value: CelValue } | { readonly error: string }
 
 /**
- * All expressions of a group together took too many steps: the rest is not run.
- * @internal told as a refusal of admission
+ * The expressions of a group exceeded their cost budget together: the rest is not evaluated.
+ * @internal becomes a refusal of admission
  */
 export class OutOfBudget extends Error {
   readonly code = 'OutOfBudget'
@@ -18,7 +18,7 @@ export class OutOfBudget extends Error {
   }
 }
 
-/** Steps that a group of expressions may take together. */
+/** The cost budget of a group of expressions. */
 export class Budget {
   #remaining: number
 

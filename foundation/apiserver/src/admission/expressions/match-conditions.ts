@@ -1,4 +1,4 @@
-// matchConditions of webhooks and policies: expressions that all have to hold.
+// matchConditions of webhooks and policies: expressions that must all be true.
 import { Expression } from '@fairlead/builtin-kinds'
 import type { Declarations } from '@fairlead/builtin-kinds'
 import { types } from '@fairlead/kube/cel'
@@ -11,7 +11,7 @@ export interface MatchCondition {
   readonly expression?: string
 }
 
-/** Steps that the conditions of one hook may take together (Kubernetes' figure). */
+/** The cost budget of the conditions of one webhook (Kubernetes' value). */
 const matchConditionsBudget = 2_500_000
 
 /** Compiled conditions. */
@@ -26,7 +26,10 @@ export class MatchConditions {
     this.#failurePolicy = failurePolicy
   }
 
-  /** One false condition decides, whatever the others do. Errors: no match under `Ignore`, else their text. */
+  /**
+   * Returns true when all conditions are true. One false condition decides, whatever the others do. Errors: false under
+   * `Ignore`, else their message.
+   */
   match(values: Readonly<Record<string, CelValue>>): boolean | { readonly error: string } {
     if (this.#expressions.length === 0) return true
     const budget = new Budget(matchConditionsBudget)

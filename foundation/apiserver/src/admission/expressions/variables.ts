@@ -10,7 +10,7 @@ import type { ServedResource } from '../../registry/registry.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
 import { describeRequest, nameOf, requestNamespace } from '../attributes.ts'
 
-/** The values behind the declarations, for one request seen as one version. */
+/** The values of the declared variables, for one request in one version. */
 export class RequestValues {
   readonly #request: AdmissionAttributes
   readonly #as: ServedResource
@@ -18,7 +18,7 @@ export class RequestValues {
   readonly #authorizer: Authorizer
   #values: Readonly<Record<string, CelValue>> | undefined
 
-  /** `request` carries its objects in the version of `as`. */
+  /** `request` has its objects in the version of `as`. */
   constructor(
     request: AdmissionAttributes,
     as: ServedResource,

@@ -1,5 +1,4 @@
-// One request under all the names that rules can know it by: the resource and kind of a request, and those of the
-// resource's other versions.
+// The resources and kinds that rules may name for one request: its own, and those of the resource's other versions.
 import { formatApiVersion, parseApiVersion } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
 
@@ -17,19 +16,19 @@ export interface GroupVersionKind {
   readonly kind: string
 }
 
-/** The resource in Kubernetes' terms. */
+/** Returns the GroupVersionResource. */
 export function groupVersionResource({ definition, version }: ServedResource): GroupVersionResource {
   return { group: definition.group, version: version.name, resource: definition.plural }
 }
 
-/** The kind of what a request carries: that of its subresource where it has one of its own (Scale, Eviction …). */
+/** Returns the kind of the object in a request: that of its subresource where it has its own (Scale, Eviction …). */
 export function groupVersionKind({ definition, version }: ServedResource, subresource: string): GroupVersionKind {
   const own = version.subresources.find(({ name }) => name === subresource)
   if (own?.groupVersion !== undefined) return { ...parseApiVersion(own.groupVersion), kind: own.kind }
   return { group: definition.group, version: version.name, kind: own?.kind ?? definition.kind }
 }
 
-/** The resource in its other served versions, in discovery's order. */
+/** Returns the resource in its other served versions, in discovery's order. */
 export function otherVersions({ definition, version }: ServedResource): readonly ServedResource[] {
   return definition.versions
     .filter((other) => other.served && other.name !== version.name)

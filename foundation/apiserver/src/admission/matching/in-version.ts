@@ -1,16 +1,16 @@
-// A request seen as one of the other versions of its resource.
+// Conversion of the objects of a request to another version of its resource.
 import type { KubeObject } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
 import { convert } from '../../views/views.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
 
 /**
- * The request with its objects in the version of `as`; the same one when they are.
+ * Returns the request with its objects in the version of `as`; the same request when they are.
  * @throws StatusError when a conversion webhook fails
  */
 export async function inVersion(request: AdmissionAttributes, as: ServedResource): Promise<AdmissionAttributes> {
   const states = [request.object, request.oldObject]
-  // Subresources of another kind, such as Scale, look the same in every version of their resource.
+  // Subresources of another kind, such as Scale, are the same in every version of their resource.
   if (states.every((state) => state === undefined || state.apiVersion !== request.resource.apiVersion)) return request
   if (as.apiVersion === request.resource.apiVersion) return request
   const converted = await convert(

@@ -18,10 +18,10 @@ export interface MatchResources {
 }
 
 /**
- * The version as which a request is meant; undefined when it is not.
- * @throws StatusError for selectors that cannot be decided, of requests that the rules mean
+ * Returns the version in which the rules match a request; undefined when they do not.
+ * @throws StatusError for selectors that cannot be evaluated, of requests that the rules match
  */
-export function meantVersion(
+export function matchedVersion(
   match: MatchResources,
   request: AdmissionAttributes,
   read: NamespaceReader,

@@ -16,8 +16,8 @@ export interface Rule {
 }
 
 /**
- * The version of the request's resource that the first fitting rule speaks of; undefined when none fits. `Equivalent`
- * also looks at the resource's other versions, after no rule has named the one of the request.
+ * Returns the version of the request's resource that the first matching rule names; undefined when none matches.
+ * `Equivalent` considers the resource's other versions after no rule has named the one of the request.
  */
 export function matchingVersion(
   rules: readonly Rule[],
@@ -35,7 +35,7 @@ export function matchingVersion(
   return undefined
 }
 
-/** Whether a rule speaks of the request, were it made to `resource`. */
+/** Returns true when a rule matches the request as one for `resource`. */
 export function matchesRule(
   rule: Rule,
   request: AdmissionAttributes,
@@ -55,7 +55,7 @@ function names(values: readonly string[] | undefined, value: string): boolean {
   return values !== undefined && (values.includes(value) || values.includes('*'))
 }
 
-/** Namespaces themselves count as cluster-scoped. */
+/** Namespaces themselves are cluster-scoped. */
 function matchesScope(scope: string | undefined, { resource: { definition } }: AdmissionAttributes): boolean {
   if (scope === undefined || scope === '' || scope === '*') return true
   return (scope === 'Namespaced') === definition.namespaced

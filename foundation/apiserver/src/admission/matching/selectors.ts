@@ -1,24 +1,24 @@
-// namespaceSelector and objectSelector of webhooks and policies. An error only counts once the rules have said that the
-// request is meant.
+// namespaceSelector and objectSelector of webhooks and policies. An error counts only after the rules have matched the
+// request.
 import { internalError, notFound, SelectorError, selectorFrom, StatusError } from '@fairlead/kube'
 import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
 import { isNamespaces } from '../../objects/namespace-rules.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
 
-/** Finds a namespace by its name. */
+/** Returns a namespace by its name. */
 export type NamespaceReader = (name: string) => KubeObject | undefined
 
-/** Whether a selector takes the request, or why that cannot be told. */
+/** The result of a selector, or the reason why it cannot be evaluated. */
 export type Selected = boolean | StatusError
 
-/** The namespace that a request belongs to; a Namespace belongs to itself, as it will be. */
+/** Returns the namespace of a request; a Namespace belongs to itself, in its new state. */
 export function namespaceOf(request: AdmissionAttributes, read: NamespaceReader): KubeObject | undefined {
   const { resource, subresource, operation, object, name, namespace } = request
   if (!isNamespaces(resource.definition)) return namespace === '' ? undefined : read(namespace)
   return subresource === '' && operation !== 'DELETE' ? object : read(name)
 }
 
-/** Cluster-scoped objects other than Namespaces are always taken. */
+/** Evaluates a namespaceSelector. Cluster-scoped objects other than Namespaces are always selected. */
 export function selectsNamespace(
   selector: LabelSelector | undefined,
   request: AdmissionAttributes,
@@ -34,7 +34,7 @@ export function selectsNamespace(
   return parsed.matches(namespace.metadata.labels ?? {})
 }
 
-/** Taken when the object is, as it was or as it will be. */
+/** Evaluates an objectSelector: it selects the old or the new object. */
 export function selectsObject(
   selector: LabelSelector | undefined,
   { object, oldObject }: Pick<AdmissionAttributes, 'object' | 'oldObject'>,

@@ -1,5 +1,5 @@
-// A policy ready to decide: its expressions compiled, in the environment that Kubernetes gives them, and the decision
-// about one request. Pure.
+// A compiled policy: its expressions in the environment that Kubernetes gives them, and the decision on one request.
+// Pure.
 import { authorizerDeclaration, compileVariables, Expression, policyDeclarations } from '@fairlead/builtin-kinds'
 import type { CompiledVariable } from '@fairlead/builtin-kinds'
 import { CelError, MapValue, types } from '@fairlead/kube/cel'
@@ -8,16 +8,16 @@ import { Budget, OutOfBudget } from '../expressions/expression.ts'
 import { MatchConditions } from '../expressions/match-conditions.ts'
 import type { Validation, ValidatingAdmissionPolicy } from './policy.ts'
 
-/** Steps that all expressions of a policy may take together (Kubernetes' figure). */
+/** The cost budget of all expressions of a policy (Kubernetes' value). */
 const policyBudget = 10_000_000
 const maxMessageBytes = 5 * 1024
 
-/** Why a policy refuses. */
+/** A refusal of a policy. */
 export interface Denial {
   readonly message: string
-  /** A reason of Status; `Invalid` when the policy names none. */
+  /** The reason of the Status; `Invalid` when the policy names none. */
   readonly reason: string
-  /** It is an annotation that failed: denied whatever the binding's actions are. */
+  /** An audit annotation failed: the request is denied whatever the actions of the binding. */
   readonly isAnnotation?: boolean
 }
 
@@ -59,7 +59,7 @@ export class CompiledPolicy {
     )
   }
 
-  /** Everything that speaks against a request; [] admits it. `values` are those of the request, and `params`. */
+  /** Returns the refusals of a request; none admits it. `values` are those of the request, and `params`. */
   denials(values: Values): readonly Denial[] {
     const matched = this.#conditions.match(values)
     if (typeof matched === 'object') return this.#failed(matched.error)
@@ -111,7 +111,7 @@ export class CompiledPolicy {
   }
 }
 
-/** `variables`: each is computed when it is first asked for, at most once. */
+/** `variables`: each is evaluated on first use, at most once. */
 class LazyVariables extends MapValue {
   readonly #expressions: ReadonlyMap<string, Expression>
   readonly #values: Values
@@ -147,11 +147,11 @@ class LazyVariables extends MapValue {
 }
 
 function messageOf({ source, message }: CompiledValidation, values: Values, budget: Budget): string {
-  const told = message === undefined ? '' : evaluatedMessage(message, values, budget)
-  return told || (source.message ?? '').trim() || `failed expression: ${(source.expression ?? '').trim()}`
+  const evaluated = message === undefined ? '' : evaluatedMessage(message, values, budget)
+  return evaluated || (source.message ?? '').trim() || `failed expression: ${(source.expression ?? '').trim()}`
 }
 
-/** '' where the expression fails or gives no text that fits into one line of a message. */
+/** Returns '' where the expression fails or its result is not one short line. */
 function evaluatedMessage(expression: Expression, values: Values, budget: Budget): string {
   const outcome = budget.evaluate(expression, values)
   if ('error' in outcome || typeof outcome.value !== 'string') return ''

@@ -1,4 +1,4 @@
-// The parameters that a binding gives its policy: objects of the policy's paramKind, found by name or by labels.
+// The parameters of a binding: objects of the policy's paramKind, by name or by selector.
 import { parseApiVersion, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { RegistryReader, ServedResource } from '../../registry/registry.ts'
@@ -6,7 +6,7 @@ import { resourceName } from '@fairlead/builtin-kinds'
 import { fromStored, servedForm } from '../../views/views.ts'
 import type { ParamRef, PolicyBinding, ValidatingAdmissionPolicy } from './policy.ts'
 
-/** Where parameters are looked up. */
+/** The source of parameters. */
 export interface ParamSource {
   readonly registry: RegistryReader
   readonly read: (resource: string, key: string) => KubeObject | undefined
@@ -14,15 +14,15 @@ export interface ParamSource {
 }
 
 /**
- * Parameters cannot be found because policy or binding are wrong.
- * @internal told as the policy failurePolicy says
+ * The parameters cannot be found because the policy or the binding is wrong.
+ * @internal handled as the policy's failurePolicy says
  */
 export class ConfigurationError extends Error {
   readonly code = 'PolicyConfiguration'
 }
 
 /**
- * The resource of a policy's paramKind; undefined when it has none.
+ * Returns the resource of a policy's paramKind; undefined when it has none.
  * @throws ConfigurationError when it is not served
  */
 export function paramResource(
@@ -38,7 +38,8 @@ export function paramResource(
 }
 
 /**
- * The parameters to validate with, one after the other; `undefined` among them stands for none.
+ * Returns the parameters to validate with, one after the other; an `undefined` entry is a validation without
+ * parameters.
  * @throws ConfigurationError
  */
 export async function paramsOf(

@@ -1,5 +1,4 @@
-// ValidatingAdmissionPolicies as a link of admission. Without a policy that means the request it costs a look at an
-// empty list.
+// The ValidatingAdmissionPolicy plugin. Without policies a request costs one lookup of an empty list.
 import { asJson, StatusError } from '@fairlead/kube'
 import type { KubeObject, StatusCause } from '@fairlead/kube'
 import { fromJson } from '@fairlead/kube/cel'
@@ -10,7 +9,7 @@ import type { AdmissionAttributes } from '../attributes.ts'
 import { isExempt, refusal } from '../attributes.ts'
 import { inVersion } from '../matching/in-version.ts'
 import { RequestValues } from '../expressions/variables.ts'
-import { meantVersion } from '../matching/match-resources.ts'
+import { matchedVersion } from '../matching/match-resources.ts'
 import { isNamespaces } from '../../objects/namespace-rules.ts'
 import { CompiledPolicy } from './compiled-policy.ts'
 import type { Denial } from './compiled-policy.ts'
@@ -19,20 +18,20 @@ import type { ParamSource } from './params.ts'
 import { bindingsResource, policiesResource } from './policy.ts'
 import type { PolicyBinding, ValidatingAdmissionPolicy } from './policy.ts'
 
-/** What policies are decided with. */
-export interface PoliciesSource extends ParamSource {
+/** The dependencies of the plugin. */
+export interface PolicyDependencies extends ParamSource {
   readonly authorizer: Authorizer
 }
 
-/** A refusal with the policy and, where one is to blame, the binding behind it. */
-interface Refused {
+/** A refusal with its policy and, where there is one, its binding. */
+interface PolicyViolation {
   readonly policy: string
   readonly binding: string | undefined
   readonly denial: Denial
 }
 
-/** The link. */
-export function validatingAdmissionPolicyPlugin(source: PoliciesSource): AdmissionPlugin {
+/** Returns the plugin. */
+export function validatingAdmissionPolicyPlugin(source: PolicyDependencies): AdmissionPlugin {
   const compiled = new WeakMap<KubeObject, CompiledPolicy>()
   const compile = (policy: ValidatingAdmissionPolicy): CompiledPolicy => {
     let known = compiled.get(policy)
@@ -52,24 +51,24 @@ export function validatingAdmissionPolicyPlugin(source: PoliciesSource): Admissi
 async function validate(
   policies: readonly ValidatingAdmissionPolicy[],
   request: AdmissionAttributes,
-  source: PoliciesSource,
+  source: PolicyDependencies,
   compile: (policy: ValidatingAdmissionPolicy) => CompiledPolicy,
 ): Promise<void> {
   const run = new PolicyRun(request, source)
   for (const policy of policies) await run.check(policy, compile)
-  const [first] = run.refused
+  const [first] = run.violations
   if (first !== undefined) throw denied(request, first)
 }
 
-/** One request on its way through the policies. */
+/** The evaluation of all policies for one request. */
 class PolicyRun {
-  readonly refused: Refused[] = []
+  readonly violations: PolicyViolation[] = []
   readonly #request: AdmissionAttributes
-  readonly #source: PoliciesSource
-  /** The request in each version that a policy asked for. */
+  readonly #source: PolicyDependencies
+  /** The request in each version that a policy needed. */
   readonly #values = new Map<string, RequestValues>()
 
-  constructor(request: AdmissionAttributes, source: PoliciesSource) {
+  constructor(request: AdmissionAttributes, source: PolicyDependencies) {
     this.#request = request
     this.#source = source
   }
@@ -78,7 +77,7 @@ class PolicyRun {
     const bindings = this.#bindingsOf(policy)
     if (bindings.length === 0) return
     try {
-      const as = meantVersion(policy.spec?.matchConstraints ?? {}, this.#request, this.#readNamespace)
+      const as = matchedVersion(policy.spec?.matchConstraints ?? {}, this.#request, this.#readNamespace)
       if (as === undefined) return
       const params = paramResource(policy, this.#source.registry)
       for (const binding of bindings) await this.#bound(policy, compile(policy), binding, as, params)
@@ -98,7 +97,7 @@ class PolicyRun {
       const { matchResources } = binding.spec ?? {}
       if (
         matchResources !== undefined &&
-        meantVersion(matchResources, this.#request, this.#readNamespace) === undefined
+        matchedVersion(matchResources, this.#request, this.#readNamespace) === undefined
       )
         return
       const all = await paramsOf(paramsResource, binding, this.#namespaceName, this.#source)
@@ -115,19 +114,19 @@ class PolicyRun {
   #act(policy: ValidatingAdmissionPolicy, binding: PolicyBinding, denial: Denial): void {
     const [policyName, bindingName] = [policy.metadata.name!, binding.metadata.name!]
     const actions = denial.isAnnotation === true ? ['Deny'] : (binding.spec?.validationActions ?? [])
-    if (actions.includes('Deny')) this.refused.push({ policy: policyName, binding: bindingName, denial })
+    if (actions.includes('Deny')) this.violations.push({ policy: policyName, binding: bindingName, denial })
     if (actions.includes('Warn')) {
       const text = `Validation failed for ValidatingAdmissionPolicy '${policyName}' with binding '${bindingName}': ${denial.message}`
       this.#request.warnings.push(text)
     }
   }
 
-  /** A policy that cannot be applied refuses everything that it means, unless it is to be ignored then. */
+  /** A policy that cannot be applied refuses every request that it matches, unless its failurePolicy is Ignore. */
   #misconfigured(policy: ValidatingAdmissionPolicy, binding: PolicyBinding | undefined, error: unknown): void {
     if (!(error instanceof ConfigurationError || error instanceof StatusError)) throw error
     if (policy.spec?.failurePolicy === 'Ignore') return
     const what = binding === undefined ? 'policy' : 'binding'
-    this.refused.push({
+    this.violations.push({
       policy: policy.metadata.name!,
       binding: binding?.metadata.name,
       denial: { message: `failed to configure ${what}: ${error.message}`, reason: 'Invalid' },
@@ -163,7 +162,7 @@ function byName(a: KubeObject, b: KubeObject): number {
 
 const codes: Readonly<Record<string, number>> = { Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413 }
 
-function denied(request: AdmissionAttributes, { policy, binding, denial }: Refused): StatusError {
+function denied(request: AdmissionAttributes, { policy, binding, denial }: PolicyViolation): StatusError {
   const who = `ValidatingAdmissionPolicy '${policy}'${binding === undefined ? '' : ` with binding '${binding}'`}`
   const message = `${who} denied request: ${denial.message}`
   const { status } = refusal(request, message)

@@ -1,4 +1,4 @@
-// ValidatingAdmissionPolicies and their bindings as they are stored.
+// The stored form of ValidatingAdmissionPolicies and their bindings.
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import type { MatchCondition } from '../expressions/match-conditions.ts'
 import type { MatchResources } from '../matching/match-resources.ts'
@@ -24,7 +24,7 @@ export interface ValidatingAdmissionPolicy extends KubeObject {
   }
 }
 
-/** Where a binding finds the parameters of its policy. */
+/** A binding's reference to parameters. */
 export interface ParamRef {
   readonly name?: string
   readonly namespace?: string
@@ -32,7 +32,7 @@ export interface ParamRef {
   readonly parameterNotFoundAction?: string
 }
 
-/** What puts a policy into force. */
+/** A ValidatingAdmissionPolicyBinding. */
 export interface PolicyBinding extends KubeObject {
   readonly spec?: {
     readonly policyName?: string
@@ -42,8 +42,8 @@ export interface PolicyBinding extends KubeObject {
   }
 }
 
-/** The store's name of policies. */
+/** The resource name of policies in the store. */
 export const policiesResource = 'validatingadmissionpolicies.admissionregistration.k8s.io'
 
-/** The store's name of bindings. */
+/** The resource name of bindings in the store. */
 export const bindingsResource = 'validatingadmissionpolicybindings.admissionregistration.k8s.io'

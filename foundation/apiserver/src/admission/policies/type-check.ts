@@ -1,5 +1,5 @@
-// Type checking of policies: their expressions compiled once more, with `object` as each of the types that their rules
-// name. What does not fit is a warning in the policy's status, since rules can mean types that nobody knows yet.
+// Type checking of policies: their expressions are compiled with `object` as each of the types that their rules name.
+// Type errors become warnings in the policy's status, since rules may match types that do not exist yet.
 import {
   authorizerDeclaration,
   builtinSchema,
@@ -21,7 +21,7 @@ export interface ExpressionWarning {
   readonly warning: string
 }
 
-/** Types that one policy is checked against at most, as the real server bounds it. */
+/** The most types that one policy is checked against, as in the real server. */
 const maxTypes = 10
 
 interface CheckedType {
@@ -30,7 +30,7 @@ interface CheckedType {
   readonly type: CelType
 }
 
-/** What is wrong with the expressions of a policy, for the types that are served now. */
+/** Returns the type errors in the expressions of a policy, for the types that are served now. */
 export function typeWarnings(
   policy: ValidatingAdmissionPolicy,
   definitions: Iterable<ResourceDefinition>,
@@ -65,7 +65,7 @@ function scopeOf({ spec }: ValidatingAdmissionPolicy, type: CelType, params: Cel
   return compileVariables(spec?.variables ?? [], plain).declarations
 }
 
-/** The types that the rules name outright; wildcards and subresources name none. */
+/** Returns the types that the rules name; wildcards and subresources name none. */
 function typesOf({ spec }: ValidatingAdmissionPolicy, definitions: readonly ResourceDefinition[]): CheckedType[] {
   const found = new Map<string, CheckedType>()
   for (const rule of spec?.matchConstraints?.resourceRules ?? []) {
@@ -112,7 +112,7 @@ function typeOf(definition: ResourceDefinition, { schema }: VersionDefinition): 
   return declarationOf(whole.root, whole)?.type ?? types.dyn
 }
 
-/** The schema of a custom resource says nothing of what all objects have. */
+/** Adds the fields of every object, which the schema of a custom resource does not have. */
 function withMetadata(schema: TypeSchema): TypeSchema {
   const common = builtinSchema('v1', 'ConfigMap')
   const metadata: SchemaNode = common?.root.properties?.['metadata'] ?? { type: 'object' }

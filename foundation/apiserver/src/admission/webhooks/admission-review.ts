@@ -1,4 +1,4 @@
-// AdmissionReview (admission.k8s.io/v1 and v1beta1): the question, and the answer made sure of.
+// AdmissionReview (admission.k8s.io/v1 and v1beta1): the request, and the verification of the response.
 import { asJson, isJsonObject, StatusError } from '@fairlead/kube'
 import type { JsonObject, JsonValue, Status } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
@@ -8,8 +8,8 @@ import { describeRequest } from '../attributes.ts'
 
 const group = 'admission.k8s.io'
 
-/** An answer that keeps to the protocol. */
-export interface AdmissionAnswer {
+/** A verified response. */
+export interface ReviewResponse {
   readonly allowed: boolean
   readonly status: Partial<Status> | undefined
   /** Base64 of a JSON patch; '' for none. */
@@ -19,14 +19,14 @@ export interface AdmissionAnswer {
 }
 
 /**
- * An answer that does not.
- * @internal told as the webhook failurePolicy says
+ * A response that violates the protocol.
+ * @internal handled as the webhook's failurePolicy says
  */
-export class InvalidAnswer extends Error {
-  readonly code = 'InvalidAdmissionAnswer'
+export class InvalidReviewResponse extends Error {
+  readonly code = 'InvalidReviewResponse'
 }
 
-/** The review to send. `request` carries its objects in the version of `as`. */
+/** Returns the review to send. `request` has its objects in the version of `as`. */
 export function reviewOf(
   request: AdmissionAttributes,
   as: ServedResource,
@@ -46,35 +46,39 @@ export function reviewOf(
   }
 }
 
-/** Reads an answer. @throws InvalidAnswer, WebhookError */
-export function answerOf(
+/**
+ * Verifies a response.
+ * @throws InvalidReviewResponse, WebhookError
+ */
+export function verifiedResponse(
   review: JsonObject,
   { uid, version, mutates }: { readonly uid: string; readonly version: 'v1' | 'v1beta1'; readonly mutates: boolean },
-): AdmissionAnswer {
+): ReviewResponse {
   checkDecodes(review, version)
   const { response } = review
-  if (!isJsonObject(response)) throw new InvalidAnswer('webhook response was absent')
-  const patch = textOf(response['patch'])
-  const answer: AdmissionAnswer = {
+  if (!isJsonObject(response)) throw new InvalidReviewResponse('webhook response was absent')
+  const patch = stringOf(response['patch'])
+  const verified: ReviewResponse = {
     allowed: response['allowed'] === true,
     status: isJsonObject(response['status']) ? (response['status'] as unknown as Partial<Status>) : undefined,
     patch,
-    patchType: textOf(response['patchType']) || (version === 'v1beta1' && patch !== '' ? 'JSONPatch' : ''),
+    patchType: stringOf(response['patchType']) || (version === 'v1beta1' && patch !== '' ? 'JSONPatch' : ''),
     warnings: Array.isArray(response['warnings'])
       ? (response['warnings'] as readonly JsonValue[]).filter((text) => typeof text === 'string')
       : [],
   }
   if (version === 'v1') checkV1(review, response, uid, mutates)
-  return answer
+  return verified
 }
 
 /**
- * Go decodes answers into the review that was asked for; version and kind that are missing are taken for its own.
+ * Checks that Go could decode the response into the review that was sent; a missing version or kind is that of the
+ * request.
  * @throws WebhookError
  */
 function checkDecodes(review: JsonObject, version: 'v1' | 'v1beta1'): void {
-  const apiVersion = textOf(review['apiVersion']) || `${group}/${version}`
-  const kind = textOf(review['kind']) || 'AdmissionReview'
+  const apiVersion = stringOf(review['apiVersion']) || `${group}/${version}`
+  const kind = stringOf(review['kind']) || 'AdmissionReview'
   if (apiVersion === `${group}/${version}` && kind === 'AdmissionReview') return
   const known = apiVersion === `${group}/v1` || apiVersion === `${group}/v1beta1`
   if (known && kind === 'AdmissionReview') {
@@ -87,27 +91,27 @@ function checkDecodes(review: JsonObject, version: 'v1' | 'v1beta1'): void {
 }
 
 function checkV1(review: JsonObject, response: JsonObject, uid: string, mutates: boolean): void {
-  const given = textOf(response['uid'])
+  const given = stringOf(response['uid'])
   if (given !== uid)
-    throw new InvalidAnswer(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`)
-  const kind = `${textOf(review['apiVersion']) || '/'}, Kind=${textOf(review['kind'])}`
+    throw new InvalidReviewResponse(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`)
+  const kind = `${stringOf(review['apiVersion']) || '/'}, Kind=${stringOf(review['kind'])}`
   const wanted = `${group}/v1, Kind=AdmissionReview`
-  if (kind !== wanted) throw new InvalidAnswer(`expected webhook response of ${wanted}, got ${kind}`)
-  const hasPatch = textOf(response['patch']) !== ''
+  if (kind !== wanted) throw new InvalidReviewResponse(`expected webhook response of ${wanted}, got ${kind}`)
+  const hasPatch = stringOf(response['patch']) !== ''
   const hasType = response['patchType'] !== undefined && response['patchType'] !== null
   if (!mutates) {
-    if (hasPatch) throw new InvalidAnswer('validating webhook may not return response.patch')
-    if (hasType) throw new InvalidAnswer('validating webhook may not return response.patchType')
+    if (hasPatch) throw new InvalidReviewResponse('validating webhook may not return response.patch')
+    if (hasType) throw new InvalidReviewResponse('validating webhook may not return response.patchType')
   } else if (hasPatch && !hasType) {
-    throw new InvalidAnswer('webhook returned response.patch but not response.patchType')
+    throw new InvalidReviewResponse('webhook returned response.patch but not response.patchType')
   } else if (hasType && !hasPatch) {
-    throw new InvalidAnswer('webhook returned response.patchType but not response.patch')
+    throw new InvalidReviewResponse('webhook returned response.patchType but not response.patch')
   } else if (hasType && response['patchType'] === '') {
-    throw new InvalidAnswer('webhook returned invalid response.patchType of ""')
+    throw new InvalidReviewResponse('webhook returned invalid response.patchType of ""')
   }
 }
 
-/** What the client is told when a webhook refuses: the webhook's own status, never a success. */
+/** Returns the error for the client when a webhook refuses: the webhook's own status, never a success. */
 export function denied(webhook: string, given: Partial<Status> | undefined): StatusError {
   const by = `admission webhook ${JSON.stringify(webhook)} denied the request`
   const { message = '', reason = '', code = 0, status } = given ?? {}
@@ -123,6 +127,6 @@ export function denied(webhook: string, given: Partial<Status> | undefined): Sta
   } as Status)
 }
 
-function textOf(value: JsonValue | undefined): string {
+function stringOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }

@@ -1,5 +1,5 @@
-// Mutating webhooks: one after the other, each sees what the one before made of the object. Those that ask for it see
-// the object once more when a later one has changed it.
+// The MutatingAdmissionWebhook plugin: webhooks are called one after the other, each with the object as the previous
+// one left it. Those with reinvocationPolicy IfNeeded are called once more after a later one has changed the object.
 import {
   applyJsonPatch,
   asJson,
@@ -24,14 +24,14 @@ import { convert } from '../../views/views.ts'
 import type { AdmissionPlugin } from '../plugin.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
 import { isExempt } from '../attributes.ts'
-import type { AdmissionAnswer } from './admission-review.ts'
-import { ask, callFailed, invocationOf } from './webhook-caller.ts'
-import type { Invocation, WebhookSource } from './webhook-caller.ts'
+import type { ReviewResponse } from './admission-review.ts'
+import { callWebhook, callFailed, invocationOf } from './webhook-caller.ts'
+import type { Invocation, WebhookDependencies } from './webhook-caller.ts'
 import { mutatingResource, webhooksOf } from './webhook.ts'
 import type { Webhook } from './webhook.ts'
 
-/** The link. */
-export function mutatingWebhookPlugin(source: WebhookSource): AdmissionPlugin {
+/** Returns the plugin. */
+export function mutatingWebhookPlugin(source: WebhookDependencies): AdmissionPlugin {
   return {
     name: 'MutatingAdmissionWebhook',
     mutate(request) {
@@ -44,17 +44,17 @@ export function mutatingWebhookPlugin(source: WebhookSource): AdmissionPlugin {
 async function mutate(
   webhooks: readonly Webhook[],
   original: AdmissionAttributes,
-  source: WebhookSource,
+  source: WebhookDependencies,
 ): Promise<JsonObject | undefined> {
   let request = original
-  /** Webhooks that want to see later changes, and those of them that have some to see. */
+  /** Webhooks with reinvocationPolicy IfNeeded, and those among them that have later changes to see. */
   let reinvocable: Webhook[] = []
   const again = new Set<Webhook>()
   const call = async (webhook: Webhook): Promise<void> => {
     const invocation = await invocationOf(webhook, request, source)
     if (invocation === undefined) return
-    const answer = await ask(invocation, true, source)
-    const changed = answer === undefined ? undefined : patched(invocation, answer)
+    const response = await callWebhook(invocation, true, source)
+    const changed = response === undefined ? undefined : patched(invocation, response)
     if (changed !== undefined) {
       request = { ...request, object: await inOwnVersion(changed, invocation.as, original.resource) }
       for (const earlier of reinvocable) again.add(earlier)
@@ -64,21 +64,24 @@ async function mutate(
   }
   for (const webhook of webhooks) await call(webhook)
   for (const webhook of webhooks) if (again.has(webhook)) await call(webhook)
-  return request === original ? undefined : withValidOwners(request, original)
+  return request === original ? undefined : withValidManagedFields(request, original)
 }
 
-/** What the answer makes of the object; undefined when that is nothing new. @throws StatusError 500 */
-function patched({ webhook, as, request }: Invocation, answer: AdmissionAnswer): KubeObject | undefined {
-  if (answer.patch === '') return undefined
-  const patch = readPatch(answer.patch, webhook)
+/**
+ * Returns the object that a response patches; undefined when it changes nothing.
+ * @throws StatusError 500
+ */
+function patched({ webhook, as, request }: Invocation, response: ReviewResponse): KubeObject | undefined {
+  if (response.patch === '') return undefined
+  const patch = readPatch(response.patch, webhook)
   if (patch.length === 0) return undefined
   const { object } = request
   if (object === undefined) {
     const what = 'attempted to modify the object, which is not supported for this operation'
     throw internalError(`admission webhook ${JSON.stringify(webhook.name)} ${what}`)
   }
-  if (answer.patchType !== 'JSONPatch')
-    throw callFailed(webhook, `unsupported patch type ${JSON.stringify(answer.patchType)}`)
+  if (response.patchType !== 'JSONPatch')
+    throw callFailed(webhook, `unsupported patch type ${JSON.stringify(response.patchType)}`)
   const before = asJson(object)
   // Subresources of another kind (Binding, Eviction, Scale) are patched as they are.
   const isResource = object.apiVersion === as.apiVersion && object.kind === as.definition.kind
@@ -105,7 +108,10 @@ function readPatch(base64: string, webhook: Webhook): readonly JsonValue[] {
   throw undecodable(`json: cannot unmarshal ${what} into Go value of type jsonpatch.Patch`)
 }
 
-/** An object stays of its kind. @throws StatusError 500 */
+/**
+ * Checks that a patch keeps apiVersion and kind.
+ * @throws StatusError 500
+ */
 function checkType(patchedJson: JsonObject, before: JsonObject): void {
   const [given, wanted] = [patchedJson, before].map(({ apiVersion, kind }) => `${String(apiVersion)}.${String(kind)}`)
   if (given !== wanted) throw internalError(`converting (${given}) to (${wanted}): unknown conversion`)
@@ -134,11 +140,8 @@ function decoded(value: JsonObject, as: ServedResource): JsonObject {
   }
 }
 
-/**
- * Webhooks may say who owns which fields, as long as that makes sense; otherwise things stay as they were, with a
- * warning.
- */
-function withValidOwners(changed: AdmissionAttributes, original: AdmissionAttributes): JsonObject {
+/** Keeps valid managedFields that webhooks set; invalid ones are reset with a warning. */
+function withValidManagedFields(changed: AdmissionAttributes, original: AdmissionAttributes): JsonObject {
   const object = cloneJson(asJson(changed.object!)) as Draft
   const before = original.object!.metadata.managedFields
   const { managedFields } = changed.object!.metadata

@@ -1,5 +1,5 @@
-// Asking one webhook about one request: dry runs, the call, its answer. What fails on the way says whether the request
-// may go on.
+// The call of one webhook for one request: dry runs, the call, its response. Its failurePolicy decides what an error
+// does to the request.
 import { badRequest, internalError } from '@fairlead/kube'
 import type { KubeObject, StatusError } from '@fairlead/kube'
 import type { Authorizer } from '../../identity/authorizer.ts'
@@ -11,12 +11,12 @@ import { refusal } from '../attributes.ts'
 import { RequestValues } from '../expressions/variables.ts'
 import { inVersion } from '../matching/in-version.ts'
 import { namespaceOf } from '../matching/selectors.ts'
-import { answerOf, denied, InvalidAnswer, reviewOf } from './admission-review.ts'
-import type { AdmissionAnswer } from './admission-review.ts'
+import { verifiedResponse, denied, InvalidReviewResponse, reviewOf } from './admission-review.ts'
+import type { ReviewResponse } from './admission-review.ts'
 import type { Webhook } from './webhook.ts'
 
-/** What webhooks are asked with. */
-export interface WebhookSource {
+/** The dependencies of webhook calls. */
+export interface WebhookDependencies {
   readonly client: WebhookClient
   readonly authorizer: Authorizer
   readonly newUid: () => string
@@ -24,22 +24,25 @@ export interface WebhookSource {
   readonly list: (resource: string) => Iterable<KubeObject>
 }
 
-/** A request that a webhook wants, in the version it wants. */
+/** A request that a webhook matches, in the version that the webhook's rules name. */
 export interface Invocation {
   readonly webhook: Webhook
   readonly as: ServedResource
-  /** With its objects in that version. */
+  /** Has its objects in the version of `as`. */
   readonly request: AdmissionAttributes
 }
 
-/** The request for one webhook; undefined when it does not want it. @throws StatusError 403, 404, 500 */
+/**
+ * Returns the invocation of one webhook; undefined when it does not match.
+ * @throws StatusError 403, 404, 500
+ */
 export async function invocationOf(
   webhook: Webhook,
   request: AdmissionAttributes,
-  source: WebhookSource,
+  source: WebhookDependencies,
 ): Promise<Invocation | undefined> {
   const readNamespace = (name: string): KubeObject | undefined => source.read('namespaces.', name)
-  const as = webhook.wants(request, readNamespace)
+  const as = webhook.matchedVersion(request, readNamespace)
   if (as === undefined) return undefined
   const seen = await inVersion(request, as)
   if ((webhook.spec.matchConditions ?? []).length === 0) return { webhook, as, request: seen }
@@ -50,19 +53,19 @@ export async function invocationOf(
 }
 
 /**
- * Asks a webhook; undefined when it could not be asked and is to be ignored then.
- * @throws StatusError its refusal, 400 for dry runs it cannot do, 500 when it cannot be asked
+ * Calls a webhook; undefined when the call failed and its failurePolicy is Ignore.
+ * @throws StatusError its refusal, 400 for dry runs that it does not support, 500 for a failed call
  */
-export async function ask(
+export async function callWebhook(
   { webhook, as, request }: Invocation,
   mutates: boolean,
-  { client, newUid }: WebhookSource,
-): Promise<AdmissionAnswer | undefined> {
+  { client, newUid }: WebhookDependencies,
+): Promise<ReviewResponse | undefined> {
   const { sideEffects, clientConfig = {}, failurePolicy } = webhook.spec
   if (request.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun')
     throw badRequest(`admission webhook ${JSON.stringify(webhook.name)} does not support dry run`)
   const uid = newUid()
-  let answer: AdmissionAnswer
+  let response: ReviewResponse
   try {
     const version = webhook.reviewVersion
     const review = await client.post({
@@ -71,25 +74,25 @@ export async function ask(
       timeoutSeconds: webhook.timeoutSeconds,
       announcesTimeout: true,
     })
-    answer = answerOf(review, { uid, version, mutates })
+    response = verifiedResponse(review, { uid, version, mutates })
   } catch (error) {
     const reason = failureText(error)
     if (reason === undefined) throw error
     if (failurePolicy === 'Ignore') return undefined
     throw callFailed(webhook, reason)
   }
-  request.warnings.push(...answer.warnings)
-  if (!answer.allowed) throw denied(webhook.name, answer.status)
-  return answer
+  request.warnings.push(...response.warnings)
+  if (!response.allowed) throw denied(webhook.name, response.status)
+  return response
 }
 
-/** 500: a webhook could not be asked. */
+/** Returns the 500 of a failed call. */
 export function callFailed({ name }: Webhook, reason: string): StatusError {
   return internalError(`failed calling webhook ${JSON.stringify(name)}: ${reason}`)
 }
 
 function failureText(error: unknown): string | undefined {
   if (error instanceof WebhookError) return `failed to call webhook: ${error.message}`
-  if (error instanceof InvalidAnswer) return `received invalid webhook response: ${error.message}`
+  if (error instanceof InvalidReviewResponse) return `received invalid webhook response: ${error.message}`
   return undefined
 }

@@ -1,4 +1,4 @@
-// Mutating and validating webhooks as they are stored, and one of them ready to be asked.
+// Mutating and validating webhooks: their stored form, and one of them compiled.
 import { authorizerDeclaration, requestDeclarations } from '@fairlead/builtin-kinds'
 import { internalError } from '@fairlead/kube'
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
@@ -6,7 +6,7 @@ import type { ServedResource } from '../../registry/registry.ts'
 import type { WebhookClientConfig } from '../../webhooks/client-config.ts'
 import { MatchConditions } from '../expressions/match-conditions.ts'
 import type { MatchCondition } from '../expressions/match-conditions.ts'
-import { meantVersion } from '../matching/match-resources.ts'
+import { matchedVersion } from '../matching/match-resources.ts'
 import type { Rule } from '../matching/rule.ts'
 import type { NamespaceReader } from '../matching/selectors.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
@@ -33,12 +33,12 @@ export interface WebhookConfiguration extends KubeObject {
   readonly webhooks?: readonly WebhookSpec[]
 }
 
-/** The store's names of the configurations. */
+/** The resource names of the configurations in the store. */
 export const mutatingResource = 'mutatingwebhookconfigurations.admissionregistration.k8s.io'
 /** See {@link mutatingResource}. */
 export const validatingResource = 'validatingwebhookconfigurations.admissionregistration.k8s.io'
 
-/** A webhook ready to be asked. */
+/** A webhook with its conditions compiled. */
 export class Webhook {
   readonly spec: WebhookSpec
   readonly name: string
@@ -51,12 +51,15 @@ export class Webhook {
     this.conditions = new MatchConditions(spec.matchConditions ?? [], declarations, spec.failurePolicy)
   }
 
-  /** Seconds that a call may take. */
+  /** The timeout of a call in seconds. */
   get timeoutSeconds(): number {
     return this.spec.timeoutSeconds ?? 10
   }
 
-  /** The version of AdmissionReview to speak. @throws StatusError 500 */
+  /**
+   * The version of AdmissionReview that the webhook accepts.
+   * @throws StatusError 500
+   */
   get reviewVersion(): 'v1' | 'v1beta1' {
     for (const version of this.spec.admissionReviewVersions ?? []) {
       if (version === 'v1' || version === 'v1beta1') return version
@@ -65,13 +68,13 @@ export class Webhook {
   }
 
   /**
-   * The version in which the webhook wants the request; undefined when it does not want it. @throws StatusError 404,
-   * 500
+   * Returns the version in which the webhook matches a request; undefined when it does not.
+   * @throws StatusError 404, 500
    */
-  wants(request: AdmissionAttributes, read: NamespaceReader): ServedResource | undefined {
+  matchedVersion(request: AdmissionAttributes, read: NamespaceReader): ServedResource | undefined {
     const { rules = [], matchPolicy, namespaceSelector, objectSelector } = this.spec
     if (rules.length === 0) return undefined
-    return meantVersion(
+    return matchedVersion(
       {
         resourceRules: rules,
         ...(matchPolicy === undefined ? {} : { matchPolicy }),
@@ -86,7 +89,7 @@ export class Webhook {
 
 const prepared = new WeakMap<WebhookConfiguration, readonly Webhook[]>()
 
-/** The webhooks of all configurations, by name of the configuration, each in the order written. */
+/** Returns the webhooks of all configurations, by name of the configuration, each in the order written. */
 export function webhooksOf(configurations: Iterable<KubeObject>): readonly Webhook[] {
   const sorted = ([...configurations] as WebhookConfiguration[]).toSorted((a, b) =>
     a.metadata.name! < b.metadata.name! ? -1 : 1,

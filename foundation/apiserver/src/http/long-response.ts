@@ -1,26 +1,26 @@
-// An answer of megabytes on its way to a client: in slices, so that the client decrypts one while the next is
-// encrypted. What consists of pieces that are shared with others (a list of objects) is never joined: a buffer of
-// megabytes for each answer makes V8 look through its whole heap.
+// A response of megabytes, written in slices, so that the client decrypts one while the next is encrypted. Chunks that
+// are shared with other responses (a list of objects) are never joined: a buffer of megabytes per response makes V8
+// scan its whole heap.
 import type { ServerResponse as HttpResponse } from 'node:http'
 import { drainLimit } from './outgoing-stream.ts'
 
 const sliceLength = 256 * 1024
-/** Buffers that wait for the next answer. */
+/** Buffers for the next response. */
 const spare: Buffer[] = []
 const spareLimit = 4
 
-/** Writes the pieces after the head; resolves when the connection has taken them all or is gone. */
-export async function writeLong(response: HttpResponse, pieces: readonly Uint8Array[]): Promise<void> {
-  const gone = new Promise<void>((resolve) => response.once('close', resolve))
-  // Node's socket timeout counts from the last byte that the client took.
+/** Writes the chunks after the head; resolves when the connection has taken them all or is closed. */
+export async function writeLongResponse(response: HttpResponse, chunks: readonly Uint8Array[]): Promise<void> {
+  const closed = new Promise<void>((resolve) => response.once('close', resolve))
+  // Node's socket timeout starts with the last byte that the client took.
   response.setTimeout(drainLimit, () => response.destroy())
   response.flushHeaders()
   let taken: Promise<void> | undefined
-  for (const slice of slicesOf(pieces)) {
+  for (const slice of slicesOf(chunks)) {
     await taken
     if (response.destroyed) return
     taken = Promise.race([
-      gone,
+      closed,
       new Promise<void>((resolve) => {
         response.write(slice.bytes, () => {
           slice.release()
@@ -29,19 +29,19 @@ export async function writeLong(response: HttpResponse, pieces: readonly Uint8Ar
       }),
     ])
   }
-  await Promise.race([gone, new Promise<void>((resolve) => response.end(resolve))])
+  await Promise.race([closed, new Promise<void>((resolve) => response.end(resolve))])
   response.setTimeout(0)
 }
 
 interface Slice {
   readonly bytes: Uint8Array
-  /** The connection does not need them any more. */
+  /** Called when the connection has sent the bytes. */
   readonly release: () => void
 }
 
-function* slicesOf(pieces: readonly Uint8Array[]): Iterable<Slice> {
-  if (pieces.length === 1) {
-    const [whole] = pieces as [Uint8Array]
+function* slicesOf(chunks: readonly Uint8Array[]): Iterable<Slice> {
+  if (chunks.length === 1) {
+    const [whole] = chunks as [Uint8Array]
     for (let at = 0; at < whole.length; at += sliceLength)
       yield { bytes: whole.subarray(at, at + sliceLength), release: () => undefined }
     return
@@ -57,10 +57,10 @@ function* slicesOf(pieces: readonly Uint8Array[]): Iterable<Slice> {
       },
     }
   }
-  for (const piece of pieces) {
-    for (let from = 0; from < piece.length;) {
-      const copied = Math.min(piece.length - from, sliceLength - used)
-      buffer.set(copied === piece.length ? piece : piece.subarray(from, from + copied), used)
+  for (const chunk of chunks) {
+    for (let from = 0; from < chunk.length;) {
+      const copied = Math.min(chunk.length - from, sliceLength - used)
+      buffer.set(copied === chunk.length ? chunk : chunk.subarray(from, from + copied), used)
       from += copied
       used += copied
       if (used < sliceLength) continue

@@ -9,8 +9,6 @@ import { parseTemplate } from './jsonpath-parser.ts'
 import type { JsonPathNode } from './jsonpath-parser.ts'
 import { JsonPathError } from './jsonpath-error.ts'
 
-export { JsonPathError } from './jsonpath-error.ts'
-
 /** Options of a template. */
 export interface JsonPathOptions {
   /** Missing fields give no value instead of an error. */

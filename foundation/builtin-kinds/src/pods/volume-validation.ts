@@ -37,7 +37,7 @@ const sources: Readonly<Record<string, Check>> = {
   hostPath: hostPathErrors,
   gitRepo: (path, source) => [
     ...needs('repository')(path, source),
-    ...unreserved(`${path}.directory`, stringAt(source, 'directory')),
+    ...unreservedPathErrors(`${path}.directory`, stringAt(source, 'directory')),
   ],
   gcePersistentDisk: (path, source) => [
     ...needs('pdName')(`${path.slice(0, path.lastIndexOf('.'))}.persistentDisk`, source),
@@ -170,10 +170,6 @@ function itemErrors(path: string, item: JsonObject): FieldError[] {
     ...unreservedPathErrors(`${path}.path`, stringAt(item, 'path')),
     ...modeErrors(`${path}.mode`, numberAt(item, 'mode')),
   ]
-}
-
-function unreserved(field: string, path: string): FieldError[] {
-  return unreservedPathErrors(field, path)
 }
 
 const fileFields = ['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid']

@@ -27,14 +27,6 @@ export function duplicateFieldText(path: string): string {
   return `duplicate field ${goQuote(path)}`
 }
 
-/**
- * Returns the error of fieldValidation=Strict from the messages of single fields; callers append it to the decoder's
- * message.
- */
-export function strictDecodingError(messages: readonly string[]): string {
-  return `strict decoding error: ${messages.join(', ')}`
-}
-
 function visit(value: JsonValue, reference: SchemaNode, path: string, schema: TypeSchema, found: string[]): void {
   const node = resolveNode(reference, schema)
   if (isJsonArray(value)) {

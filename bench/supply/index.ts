@@ -1,4 +1,5 @@
-// `npm run bench -- supply`: the figures of specs/supply-chains.md §5, reached beside asked. Server and controllers share this process.
+// `npm run bench -- supply`: the figures of specs/supply-chains.md §5, measured next to required. Server and
+// controllers share this process.
 import type { KubeObject } from '@fairlead/kube'
 import { MeasuredCluster, thing } from './measured-cluster.ts'
 import { chains, runnables, workloads } from './objects.ts'
@@ -9,9 +10,9 @@ const changes = 400
 const workload = { apiVersion: 'carto.run/v1alpha1', kind: 'Workload' }
 const ready = (status: string): object => ({ conditions: [{ type: 'Ready', status, message: status }] })
 
-/** Runs everything; there is one scenario, as each figure is of the cluster that the one before has filled. */
+/** Runs the only scenario: each figure is measured on the cluster as the previous one left it. */
 export async function run(): Promise<readonly Figure[]> {
-  // Timers of the clock hold no process up.
+  // The timers of the clock do not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   await using cluster = await MeasuredCluster.start()
   const rows = [
@@ -24,7 +25,7 @@ export async function run(): Promise<readonly Figure[]> {
   return rows
 }
 
-/** Those with exact counts: there is but one scenario. */
+/** Scenarios with exact counts. */
 export const counted: readonly string[] = ['all']
 
 async function load(cluster: MeasuredCluster): Promise<Figure[]> {
@@ -82,17 +83,17 @@ async function latency(cluster: MeasuredCluster): Promise<Figure[]> {
   const times: number[] = []
   for (let change = 0; change < changes; change++) {
     const name = `workload-${(change % (owners - 1)) + 1}`
-    const wanted = change % 2 === 0 ? 'False' : 'Unknown'
+    const status = change % 2 === 0 ? 'False' : 'Unknown'
     const seen = Promise.withResolvers<void>()
     using _listening = informer.subscribe(
-      { changed: ({ object }) => object.metadata.name === name && readyOf(object) === wanted && seen.resolve() },
+      { changed: ({ object }) => object.metadata.name === name && readyOf(object) === status && seen.resolve() },
       { replay: false },
     )
     const started = client.clock.monotonic()
     await client.patch(
       thing,
       `default/${name}`,
-      { merge: { status: ready(wanted) as never } },
+      { merge: { status: ready(status) as never } },
       { subresource: 'status' },
     )
     await seen.promise

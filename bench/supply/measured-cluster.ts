@@ -1,4 +1,4 @@
-// The cluster that is measured: server and controllers in this process, every request of the controllers counted.
+// The measured cluster: server and controllers in this process, with a count of the controllers' requests.
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
 import type { ApiRequest, ApiResponse, Impersonation, Transport } from '@fairlead/client'
@@ -30,7 +30,7 @@ const definition: KubeObject = {
   },
 }
 
-/** Requests by method. */
+/** Numbers of requests. */
 export interface Requests {
   reads: number
   writes: number
@@ -49,7 +49,7 @@ class CountingTransport implements Transport {
 
   request(request: ApiRequest): Promise<ApiResponse> {
     if (request.method === 'GET') this.#requests.reads++
-    // Reviews are questions, though they are posted.
+    // Access reviews are reads, although they are posted.
     else if (!/\/(?:events|subjectaccessreviews)/.test(request.path)) this.#requests.writes++
     return this.#inner.request(request)
   }
@@ -93,7 +93,7 @@ export class MeasuredCluster implements AsyncDisposable {
     return new MeasuredCluster(server, manager, controllers!, requests)
   }
 
-  /** Applies objects, some at a time. */
+  /** Creates objects, 32 at a time. */
   async apply(objects: readonly KubeObject[]): Promise<void> {
     const left = objects.values()
     const worker = async (): Promise<void> => {
@@ -102,7 +102,7 @@ export class MeasuredCluster implements AsyncDisposable {
     await Promise.all(Array.from({ length: 32 }, worker))
   }
 
-  /** Keys at work or waiting, over all controllers. */
+  /** Number of keys in work queues or in progress. */
   get busy(): number {
     const { workloads, runnables } = this.controllers
     return [workloads, runnables].reduce(
@@ -111,7 +111,7 @@ export class MeasuredCluster implements AsyncDisposable {
     )
   }
 
-  /** Resolves when nothing is to do. */
+  /** Resolves when the controllers are idle. */
   async quiet(): Promise<void> {
     for (let quiet = 0, revision = -1; quiet < 5; revision = this.#server.store.revision) {
       await this.client.clock.sleep(10)
@@ -119,7 +119,7 @@ export class MeasuredCluster implements AsyncDisposable {
     }
   }
 
-  /** Reconciles so far, of one controller. */
+  /** Returns the number of reconciles of one controller so far. */
   async reconciles(controller: string): Promise<number> {
     const text = await this.manager.metrics.text()
     const lines = text

@@ -1,10 +1,10 @@
-// What is loaded: owners that each stamp one object.
+// The load: owners that stamp one object each.
 import type { KubeObject } from '@fairlead/kube'
 import { thing } from './measured-cluster.ts'
 
 const apiVersion = 'carto.run/v1alpha1'
 
-/** A supply chain of one template for each of `kinds` of Workloads. */
+/** Returns one supply chain with one template for each of `kinds` types of Workloads. */
 export function chains(kinds: number): KubeObject[] {
   return Array.from({ length: kinds }, (_, index) => index).flatMap((index) => [
     {
@@ -32,7 +32,7 @@ export function chains(kinds: number): KubeObject[] {
   ]) as unknown as KubeObject[]
 }
 
-/** Workloads; the first one alone is of kind 0, the others of kind 1. */
+/** Returns Workloads; the first one has type 0, all others have type 1. */
 export function workloads(count: number): KubeObject[] {
   return Array.from({ length: count }, (_, index) => ({
     apiVersion,
@@ -42,7 +42,7 @@ export function workloads(count: number): KubeObject[] {
   }))
 }
 
-/** The template of all runs, and Runnables. */
+/** Returns Runnables and their ClusterRunTemplate. */
 export function runnables(count: number): KubeObject[] {
   const template = {
     ...thing,

@@ -1,5 +1,5 @@
-// A cluster for the examples of supply chains: the embedded server with RBAC and admission, the controllers under a service account that has the
-// capability's own rules and those that an example grants by label, and the simulator.
+// A cluster for the examples of supply chains: the embedded server with RBAC and admission, the controllers under a
+// service account that has the capability's own rules and those that an example grants by label, and the simulator.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
@@ -82,8 +82,9 @@ export function manifests(example: string): KubeObject[] {
 }
 
 /**
- * Waits until the `Ready` condition of an object has this status and reason and is about its current generation. The reason tells the final
- * outcome from an earlier one with the same status: `SupplyChainNotFound`, which is False too, is reported until the blueprint is in the cache.
+ * Waits until the `Ready` condition of an object has this status and reason and is about its current generation. The
+ * reason distinguishes the final outcome from an earlier one with the same status: `SupplyChainNotFound`, which is False too,
+ * is reported until the blueprint is in the cache.
  */
 export function waitForReady(
   client: Client,

@@ -1,5 +1,5 @@
-// The cluster that a suite of kuttl runs on: the embedded server with the controllers of supply chains, no admission, and service accounts that
-// may do everything, as the originals run it.
+// The cluster of a kuttl suite: the embedded server with the controllers of supply chains, without admission, and with
+// service accounts that may do everything, as Cartographer runs it.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const everyAccount: KubeObject = {
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:serviceaccounts' }],
 }
 
-/** Starts it; `kubeconfig` is a file for commands. */
+/** Starts the cluster; `kubeconfig` is the path of a file for commands. */
 export async function startCluster(suite: KuttlSuite): Promise<Stage & AsyncDisposable> {
   await using started = new AsyncDisposableStack()
   const server = started.use(await ApiServer.start({ storage: memory(), authorization: 'RBAC' }))

@@ -1,5 +1,5 @@
-// Test cases of kuttl: folders of `NN-name.yaml` files, NN for the step, the first word of the name for the role (third-party/cartographer/README.md,
-// "kuttl semantics").
+// Reads kuttl test cases: folders of `NN-name.yaml` files, where NN is the step and the first word of the name is the
+// role (third-party/cartographer/README.md, "kuttl semantics").
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { asObject, parseYamlDocuments } from '@fairlead/kube'
@@ -32,25 +32,25 @@ export interface Step {
   readonly errors: readonly KubeObject[]
   readonly deletions: readonly Deletion[]
   readonly commands: readonly StepCommand[]
-  /** Commands that are part of the check. */
+  /** Commands of a TestAssert. */
   readonly assertCommands: readonly StepCommand[]
-  /** Seconds that the check may take; the suite's when undefined. */
+  /** Seconds until the asserts fail; undefined for the suite's timeout. */
   readonly timeout: number | undefined
 }
 
 /** One test case. */
 export interface KuttlCase {
-  /** Path below the folder that was asked for. */
+  /** Path relative to the folder of the suite. */
   readonly name: string
   readonly folder: string
   readonly steps: readonly Step[]
 }
 
-/** What `kuttl-test.yaml` says. */
+/** The settings in `kuttl-test.yaml`. */
 export interface KuttlSuite {
-  /** Folders with manifests to apply before everything. */
+  /** Folders with manifests to apply first. */
   readonly manifests: readonly string[]
-  /** Folder of definitions. */
+  /** Folder of CRDs. */
   readonly definitions: string | undefined
   /** Seconds per step. */
   readonly timeout: number
@@ -59,7 +59,7 @@ export interface KuttlSuite {
 const stepFile = /^(\d+)-([^.]+)(?:\.yaml)?$/
 const suiteFile = 'kuttl-test.yaml'
 
-/** The cases in a folder and below it, by name. A folder that is a case itself is the only one. */
+/** Returns the cases in a folder and below it, by name. A folder that is a case itself is the only one. */
 export function findCases(folder: string): KuttlCase[] {
   const found: string[] = []
   const walk = (at: string): void => {
@@ -75,7 +75,7 @@ export function findCases(folder: string): KuttlCase[] {
   }))
 }
 
-/** The suite that a folder belongs to: the nearest `kuttl-test.yaml` in it or above it. */
+/** Returns the suite of a folder: the nearest `kuttl-test.yaml` in it or above it. */
 export function suiteOf(folder: string): KuttlSuite {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const path = join(at, suiteFile)
@@ -84,7 +84,7 @@ export function suiteOf(folder: string): KuttlSuite {
   }
 }
 
-/** All objects of the YAML files of a folder. */
+/** Returns the objects of all YAML files in a folder. */
 export function objectsIn(folder: string): KubeObject[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder)

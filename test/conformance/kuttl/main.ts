@@ -1,5 +1,5 @@
-// `npm run test:kuttl -- <folder> [--only text]`: plays kuttl's test cases against the embedded server with the controllers of supply chains
-// on, and ends with `N passed, N failed`.
+// `npm run test:kuttl -- <folder> [--only NAME]`: runs kuttl test cases against the embedded server with the
+// controllers of supply chains, and ends with `N passed, N failed`.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -9,7 +9,7 @@ import { findCases, suiteOf } from './kuttl-case.ts'
 import type { KuttlCase } from './kuttl-case.ts'
 import { play } from './play.ts'
 
-/** Cases at a time; kuttl takes 8. */
+/** Cases run at a time; kuttl's default is 8. */
 const parallel = 4
 
 const { values, positionals } = parseArgs({
@@ -30,7 +30,7 @@ const found = findCases(folder).filter(({ name }) => name.includes(values.only))
 const skipped = found.filter((test) => ytt === undefined && usesYtt(test))
 const cases = found.filter((test) => !skipped.includes(test))
 for (const { name } of skipped)
-  console.log(`skipped ${name}: it needs the program ytt (set YTT, or put it on the PATH)`)
+  console.log(`skipped ${name}: the ytt program is missing (set YTT, or put it on the PATH)`)
 
 let [passed, failed] = [0, 0]
 {

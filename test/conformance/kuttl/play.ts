@@ -1,4 +1,5 @@
-// Plays one case of kuttl against a cluster: a namespace of its own, step by step, and everything that was applied taken away in the end.
+// Runs one kuttl case against a cluster, step by step, in a namespace of its own; deletes everything that it applied at
+// the end.
 import { spawn } from 'node:child_process'
 import type { Client } from '@fairlead/client'
 import { asJson, isAlreadyExists, isConflict, isNotFound } from '@fairlead/kube'
@@ -6,19 +7,19 @@ import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { Deletion, KuttlCase, Step, StepCommand } from './kuttl-case.ts'
 import { missing } from './subset.ts'
 
-/** What a case is played on. */
+/** The cluster that a case runs on. */
 export interface Stage {
   readonly client: Client
-  /** For commands; they are refused when there is none. */
+  /** Path of the kubeconfig for commands; undefined when there is none. */
   readonly kubeconfig: string | undefined
   /** Seconds per step. */
   readonly timeout: number
 }
 
-/** Milliseconds between two looks. Kuttl takes 1000; a step is done at the first look that holds. */
+/** Milliseconds between two checks of a step (kuttl: 1000). A step passes at the first successful check. */
 const pause = 50
 
-/** What is not as the case expects; empty when it passes. */
+/** Returns the failures of a case; empty when it passes. */
 export async function play(test: KuttlCase, stage: Stage, namespace: string): Promise<string[]> {
   const applied: KubeObject[] = []
   await stage.client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
@@ -60,11 +61,11 @@ async function playStep(
 async function check(step: Step, stage: Stage, namespace: string, folder: string): Promise<string[]> {
   const { client } = stage
   const failures: string[] = []
-  for (const wanted of step.asserts)
-    failures.push(...(await assertion(client, await placed(client, wanted, namespace))))
-  for (const unwanted of step.errors) {
-    const object = await placed(client, unwanted, namespace)
-    if ((await assertion(client, object)).length === 0) failures.push(`${nameOf(object)} is there and must not be`)
+  for (const expected of step.asserts)
+    failures.push(...(await assertion(client, await placed(client, expected, namespace))))
+  for (const unexpected of step.errors) {
+    const object = await placed(client, unexpected, namespace)
+    if ((await assertion(client, object)).length === 0) failures.push(`${nameOf(object)} exists but must not`)
   }
   for (const command of step.assertCommands) {
     try {
@@ -76,26 +77,29 @@ async function check(step: Step, stage: Stage, namespace: string, folder: string
   return failures
 }
 
-/** Why nothing fits; empty when the object, or one of those of the kind, does. */
-async function assertion(client: Client, wanted: KubeObject): Promise<string[]> {
-  const { name, namespace = '' } = wanted.metadata
+/** Returns why no object matches; empty when the named object, or any object of the kind, does. */
+async function assertion(client: Client, expected: KubeObject): Promise<string[]> {
+  const { name, namespace = '' } = expected.metadata
   if (name !== undefined) {
-    const found = await client.find(wanted, { namespace, name })
-    if (found === undefined) return [`${nameOf(wanted)} is not there`]
-    return missing(asJson(wanted), asJson(found)).map((failure) => `${nameOf(wanted)}${failure}`)
+    const found = await client.find(expected, { namespace, name })
+    if (found === undefined) return [`${nameOf(expected)} does not exist`]
+    return missing(asJson(expected), asJson(found)).map((failure) => `${nameOf(expected)}${failure}`)
   }
-  const { items } = await client.list(wanted, { namespace })
-  if (items.length === 0) return [`there is no ${wanted.kind}`]
+  const { items } = await client.list(expected, { namespace })
+  if (items.length === 0) return [`there is no ${expected.kind}`]
   const attempts = items.map((item) =>
-    missing(asJson(wanted), asJson({ ...item, apiVersion: wanted.apiVersion, kind: wanted.kind })),
+    missing(asJson(expected), asJson({ ...item, apiVersion: expected.apiVersion, kind: expected.kind })),
   )
   if (attempts.some((attempt) => attempt.length === 0)) return []
   return attempts.flatMap((attempt, index) =>
-    attempt.map((failure) => `${wanted.kind} ${items[index]!.metadata.name}${failure}`),
+    attempt.map((failure) => `${expected.kind} ${items[index]!.metadata.name}${failure}`),
   )
 }
 
-/** GET, then POST or a JSON merge patch of the whole object at the version that was read; lost races are run again until the time is up. */
+/**
+ * Creates the object, or patches it with a JSON merge patch at the resourceVersion that was read; retries conflicts
+ * until the timeout.
+ */
 async function applyObject({ client, timeout }: Stage, object: KubeObject): Promise<KubeObject> {
   const { name = '', namespace = '' } = object.metadata
   for (const end = client.clock.monotonic() + timeout * 1000; ; await client.clock.sleep(pause)) {

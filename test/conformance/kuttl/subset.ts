@@ -1,17 +1,17 @@
-// kuttl's comparison: what is expected must be there, more may be. Lists are compared by length and place.
+// Compares as kuttl does: fields that are not expected are ignored; lists are compared by length and index.
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 
-/** Where `came` lacks something that is expected, with what; empty when it has all. */
-export function missing(expected: JsonValue, came: JsonValue | undefined, at: string = ''): string[] {
-  if (came === undefined) return [`${at}: key is missing`]
-  if (isJsonObject(expected) && isJsonObject(came))
-    return Object.keys(expected).flatMap((key) => missing(expected[key]!, came[key], `${at}.${key}`))
-  if (isJsonArray(expected) && isJsonArray(came)) {
-    if (expected.length !== came.length) return [`${at}: ${expected.length} entries are expected, ${came.length} came`]
-    return expected.flatMap((item, index) => missing(item, came[index], `${at}[${index}]`))
+/** Returns the differences, each with its path; empty when `actual` has all that is expected. */
+export function missing(expected: JsonValue, actual: JsonValue | undefined, at: string = ''): string[] {
+  if (actual === undefined) return [`${at}: key is missing`]
+  if (isJsonObject(expected) && isJsonObject(actual))
+    return Object.keys(expected).flatMap((key) => missing(expected[key]!, actual[key], `${at}.${key}`))
+  if (isJsonArray(expected) && isJsonArray(actual)) {
+    if (expected.length !== actual.length) return [`${at}: ${expected.length} entries expected, found ${actual.length}`]
+    return expected.flatMap((item, index) => missing(item, actual[index], `${at}[${index}]`))
   }
-  return Object.is(expected, came)
+  return Object.is(expected, actual)
     ? []
-    : [`${at}: ${JSON.stringify(expected)} is expected, ${JSON.stringify(came)} came`]
+    : [`${at}: ${JSON.stringify(expected)} expected, found ${JSON.stringify(actual)}`]
 }

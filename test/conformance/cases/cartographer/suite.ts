@@ -1,4 +1,4 @@
-// cartographer.json: each case against the pure engine of supply chains.
+// cartographer.json: runs each case against the engine of supply chains.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import {
   InterpolationError,
@@ -34,31 +34,31 @@ import type { Area, Suite } from '../suite.ts'
 type Want = Case['want']
 type Play = (input: Case['input'], want: Want) => Disagreement[]
 
-/** Compares every key that `want` names. */
-function sameKeys(want: Want, came: Readonly<Record<string, unknown>>): Disagreement[] {
-  return Object.keys(want).flatMap((key) => sameValue(key, want[key], came[key]))
+/** Compares the keys of `want`. */
+function sameKeys(want: Want, actual: Readonly<Record<string, unknown>>): Disagreement[] {
+  return Object.keys(want).flatMap((key) => sameValue(key, want[key], actual[key]))
 }
 
-function fragments(at: string, want: unknown, came: string): Disagreement[] {
-  return holdsFragments(came, want as readonly string[]) ? [] : [{ at, wanted: want, came }]
+function fragments(at: string, want: unknown, actual: string): Disagreement[] {
+  return holdsFragments(actual, want as readonly string[]) ? [] : [{ at, wanted: want, came: actual }]
 }
 
 const health: Play = (input, { messageContains, ...want }) => {
-  const came = healthOf({
+  const actual = healthOf({
     spelling: input['spelling'] as RuleSpelling,
     rule: (input['rule'] ?? undefined) as HealthRule | undefined,
     templateKind: input['templateKind'] as TemplateKind,
     object: (input['object'] ?? undefined) as KubeObject | undefined,
     realized: (input['realized'] ?? undefined) as { stamped: boolean; outputs: readonly string[] } | undefined,
   })
-  const inMessage = messageContains === undefined ? [] : fragments('messageContains', messageContains, came.message)
-  return [...sameKeys(want, { ...came }), ...inMessage]
+  const inMessage = messageContains === undefined ? [] : fragments('messageContains', messageContains, actual.message)
+  return [...sameKeys(want, { ...actual }), ...inMessage]
 }
 
 const templating: Play = (input, want) => {
-  let came: JsonValue
+  let actual: JsonValue
   try {
-    came = interpolateString(input['text'] as string, input['context'] as JsonObject)
+    actual = interpolateString(input['text'] as string, input['context'] as JsonObject)
   } catch (error) {
     if (!(error instanceof InterpolationError)) throw error
     return want['error'] === undefined
@@ -66,8 +66,8 @@ const templating: Play = (input, want) => {
       : fragments('error', want['error'], error.message)
   }
   return want['error'] === undefined
-    ? sameValue('value', want['value'], came)
-    : [{ at: 'error', wanted: want['error'], came }]
+    ? sameValue('value', want['value'], actual)
+    : [{ at: 'error', wanted: want['error'], came: actual }]
 }
 
 function listOf<T>(one: unknown): T[] {
@@ -76,8 +76,8 @@ function listOf<T>(one: unknown): T[] {
 
 const selection: Play = (input, want) => {
   const owner = input['owner'] as KubeObject
-  const came = bestMatches(owner, input['selectors'] as readonly OwnerSelector[])
-  return sameKeys(want, { winners: came, reason: selectionReason('Workload', owner, came.length) })
+  const actual = bestMatches(owner, input['selectors'] as readonly OwnerSelector[])
+  return sameKeys(want, { winners: actual, reason: selectionReason('Workload', owner, actual.length) })
 }
 
 interface CaseRun {

@@ -2,7 +2,7 @@
 // the rights of the user.
 import type { Client } from '@fairlead/client'
 import { StatusError, isJsonObject } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { ActionError, asActionError } from '../engine/action-error.ts'
 import type { ActionErrorKind } from '../engine/action-error.ts'
 import { Sandbox } from '../sandbox/sandbox.ts'
@@ -40,56 +40,50 @@ class RemoteActions implements ActionsClient {
     this.#client = client
   }
 
-  async menu(ref: ResourceRef): Promise<Menu> {
-    return (await this.#get('', ref)) as unknown as Menu
+  menu(ref: ResourceRef): Promise<Menu> {
+    return this.#send<Menu>('GET', '', { ...ref })
   }
 
-  async why(ref: ResourceRef): Promise<Why> {
-    return (await this.#get('', ref, { why: 'true' })) as unknown as Why
+  why(ref: ResourceRef): Promise<Why> {
+    return this.#send<Why>('GET', '', { ...ref, why: 'true' })
   }
 
   async url(ref: ResourceRef, action: string): Promise<string> {
-    return String((await this.#get(`/${encodeURIComponent(action)}/url`, ref))['url'])
+    const path = `/${encodeURIComponent(action)}/url`
+    return (await this.#send<{ readonly url: string }>('GET', path, { ...ref })).url
   }
 
   async run(ref: ResourceRef, action: string, inputs: JsonObject): Promise<readonly KubeObject[]> {
-    const { jobs } = await this.#send('POST', `/${encodeURIComponent(action)}/run`, { ...ref }, { inputs })
-    return jobs as unknown as readonly KubeObject[]
+    const path = `/${encodeURIComponent(action)}/run`
+    return (await this.#send<{ readonly jobs: readonly KubeObject[] }>('POST', path, { ...ref }, { inputs })).jobs
   }
 
   async history(filter: RunFilter): Promise<readonly Run[]> {
-    return (await this.#send('GET', '/history', { ...filter }))['runs'] as unknown as readonly Run[]
+    return (await this.#send<{ readonly runs: readonly Run[] }>('GET', '/history', { ...filter })).runs
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #get(path: string, ref: ResourceRef, more: Readonly<Record<string, string>> = {}): Promise<JsonObject> {
-    return this.#send('GET', path, { ...ref, ...more })
-  }
-
-  async #send(
+  /** Returns the body of a response below 400. Throws ActionError for any other. */
+  async #send<T>(
     method: 'GET' | 'POST',
     path: string,
     query: Readonly<Record<string, string | undefined>>,
-    body?: JsonObject,
-  ): Promise<JsonObject> {
-    const response = await this.#client.sendRaw({
+    requestBody?: JsonObject,
+  ): Promise<T> {
+    const { status, body } = await this.#client.sendRaw({
       method,
       path: `/api/actions${path}`,
       query,
-      ...(body === undefined ? {} : { body }),
+      ...(requestBody === undefined ? {} : { body: requestBody }),
     })
-    const { status, body: value } = response
-    if (status < 400) return value as JsonObject
-    if (isJsonObject(value) && typeof value['error'] === 'string') {
-      const kind = value['error'] as ActionErrorKind
-      throw new ActionError(status, kind, String(value['message']).replace(`${kind}: `, ''))
-    }
-    throw new ActionError(
-      status,
-      status === 403 ? 'forbidden' : 'internal-error',
-      isJsonObject(value) ? String(value['message']) : String(value as JsonValue),
-    )
+    if (status < 400) return body as T
+    const fields = isJsonObject(body) ? body : {}
+    const message = String(fields['message'] ?? body)
+    if (typeof fields['error'] !== 'string')
+      throw new ActionError(status, status === 403 ? 'forbidden' : 'internal-error', message)
+    const kind = fields['error'] as ActionErrorKind
+    throw new ActionError(status, kind, message.replace(`${kind}: `, ''))
   }
 }
 

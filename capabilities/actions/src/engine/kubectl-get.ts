@@ -1,7 +1,7 @@
 // `${func.kubectlGet(…)}`: the output of `kubectl get`, read from the API with the caller's rights; no process is
 // started.
-import { parseJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { asJson, parseJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { PatternError } from './patterns/pattern.ts'
 import type { Cluster, ResourceKind } from './cluster.ts'
 
@@ -41,7 +41,7 @@ export async function kubectlGet(args: readonly string[], namespace: string, clu
     if (request.allNamespaces) throw failed('a resource cannot be retrieved by name across all namespaces')
     const found = await cluster.find(kind, { namespace: where, name: request.name })
     if (found === undefined) throw failed(`${kind.plural} "${request.name}" not found`)
-    return print(request.output, kind, [found], found as unknown as JsonObject)
+    return print(request.output, kind, [found], asJson(found))
   }
   const { labelSelector, fieldSelector } = request
   const items = await cluster.list(kind, {
@@ -51,7 +51,7 @@ export async function kubectlGet(args: readonly string[], namespace: string, clu
   })
   return print(request.output, kind, items, {
     apiVersion: 'v1',
-    items: items as unknown as readonly JsonValue[],
+    items: items.map(asJson),
     kind: 'List',
     metadata: { resourceVersion: '' },
   })

@@ -1,7 +1,7 @@
 // A Cluster of objects from files.
 import { parseFieldSelector, parseApiVersion, parseLabelSelector, selectorFrom } from '@fairlead/kube'
 import type { JsonValue, KubeObject, ObjectKey, Selector } from '@fairlead/kube'
-import { isJsonObject, ownValue } from '@fairlead/kube'
+import { asJson, isJsonObject, ownValue } from '@fairlead/kube'
 import { KindCatalog, UnknownKindError } from '@fairlead/offline'
 import type { Cluster, ListScope, ResourceKind } from '../engine/cluster.ts'
 
@@ -64,10 +64,7 @@ function matcher({ namespace, labelSelector, fieldSelector }: ListScope): (objec
 function stringAt(object: KubeObject, path: string): string {
   const value = path
     .split('.')
-    .reduce<JsonValue | undefined>(
-      (at, name) => (isJsonObject(at) ? ownValue(at, name) : undefined),
-      object as unknown as JsonValue,
-    )
+    .reduce<JsonValue | undefined>((at, name) => (isJsonObject(at) ? ownValue(at, name) : undefined), asJson(object))
   return value === undefined || value === null || typeof value === 'object' ? '' : String(value)
 }
 

@@ -1,12 +1,12 @@
 // HTTP endpoints: /api/actions (specs/actions.md §4), and the paths of the original (originals/kappnav.md §3.3).
 import type { Route, RouteRequest, RouteResponse } from '@fairlead/controller'
-import { StatusError, isJsonObject, ownValue } from '@fairlead/kube'
+import { StatusError, asJson, isJsonObject, ownValue } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { ActionError, asActionError } from '../engine/action-error.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
 import type { ActionService } from '../runtime/action-service.ts'
 import { handleKappnavRequest } from './kappnav-routes.ts'
-import { bodyOf, json, listOf, refOf, requireMethod, required } from './route-request.ts'
+import { bodyOf, refOf, requireMethod, required } from './route-request.ts'
 
 /** Returns the routes of a service. */
 export function actionRoutes(service: ActionService): readonly Route[] {
@@ -23,14 +23,14 @@ async function handleRequest(service: ActionService, request: RouteRequest): Pro
   if (rest.length > 0) return undefined
   if (first === undefined) {
     requireMethod(method, 'GET')
-    return json(
+    return asJson(
       query.get('why') === 'true' ? await service.why(caller, refOf(query)) : await service.menu(caller, refOf(query)),
     )
   }
   if (second === undefined) return handleCollection(service, request, first)
   if (second === 'url') {
     requireMethod(method, 'GET')
-    return json(await service.url(caller, refOf(query), first))
+    return asJson(await service.url(caller, refOf(query), first))
   }
   if (second === 'run') {
     requireMethod(method, 'POST')
@@ -40,7 +40,7 @@ async function handleRequest(service: ActionService, request: RouteRequest): Pro
       application: applicationOf(ownValue(body, 'application')),
       dryRun: query.get('dryRun') === 'All',
     })
-    return { jobs: listOf(jobs) }
+    return { jobs: jobs.map(asJson) }
   }
   return undefined
 }
@@ -60,7 +60,7 @@ async function handleCollection(
   switch (name) {
     case 'history':
       requireMethod(method, 'GET')
-      return json({
+      return asJson({
         runs: await service.history(caller, {
           kind: optional('kind'),
           namespace: optional('namespace'),
@@ -71,22 +71,22 @@ async function handleCollection(
       })
     case 'logs':
       requireMethod(method, 'GET')
-      return json({ logs: await service.logs(caller, required(query, 'namespace'), required(query, 'job')) })
+      return asJson({ logs: await service.logs(caller, required(query, 'namespace'), required(query, 'job')) })
     case 'merged':
       requireMethod(method, 'GET')
       return mergedForm((await service.resolve(caller, refOf(query))).merged)
     case 'status':
       requireMethod(method, 'GET')
-      return json(await service.status(caller, refOf(query)))
+      return asJson(await service.status(caller, refOf(query)))
     case 'sections':
       requireMethod(method, 'GET')
-      return json({ sections: await service.sections(caller, refOf(query)) })
+      return asJson({ sections: await service.sections(caller, refOf(query)) })
     case 'applications':
       requireMethod(method, 'GET')
-      return json({ applications: await service.applications(caller, optional('namespace')) })
+      return asJson({ applications: await service.applications(caller, optional('namespace')) })
     case 'components':
       requireMethod(method, 'GET')
-      return json(
+      return asJson(
         await service.components(caller, {
           namespace: query.get('namespace') ?? 'default',
           name: required(query, 'name'),

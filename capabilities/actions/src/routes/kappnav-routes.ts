@@ -1,14 +1,14 @@
 // The HTTP paths of the original server below /kappnav: mapping, actions, execute, command lists, status
 // (originals/kappnav.md §3.3).
 import type { RouteRequest } from '@fairlead/controller'
-import { formatTime } from '@fairlead/kube'
+import { asJson, formatTime } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import { ActionError } from '../engine/action-error.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
 import { makeTarget } from '../engine/mapping/target.ts'
 import type { ActionService, ResourceRef } from '../runtime/action-service.ts'
 import type { Caller } from '../runtime/rights.ts'
-import { bodyOf, json, listOf, patternRefused, requireMethod } from './route-request.ts'
+import { bodyOf, patternRefused, requireMethod } from './route-request.ts'
 
 /** Handles a request; the result is undefined for an unknown path. */
 export async function handleKappnavRequest(
@@ -26,7 +26,7 @@ export async function handleKappnavRequest(
       const [name, kind, ...more] = path
       if (name === undefined || kind === undefined || more.length > 0) return undefined
       requireMethod(request.method, 'GET')
-      return json(await service.status(caller, refIn(request.query, kind, name)))
+      return asJson(await service.status(caller, refIn(request.query, kind, name)))
     }
     default:
       return undefined
@@ -88,7 +88,7 @@ async function execute(
     : refIn(query, kind!, component!)
   const application = { name: app, namespace: query.get('application-namespace') ?? namespace }
   const jobs = await service.run(caller, ref, action, { inputs: bodyOf(request), application })
-  return { ...(jobs[0] as unknown as JsonObject), jobs: listOf(jobs) }
+  return { ...asJson(jobs[0]!), jobs: jobs.map(asJson) }
 }
 
 async function commands(service: ActionService, caller: Caller, query: URLSearchParams): Promise<JsonObject> {
@@ -102,7 +102,7 @@ async function commands(service: ActionService, caller: Caller, query: URLSearch
     first === undefined
       ? {}
       : mergedForm(service.resolveObject({ ...first, apiVersion: 'batch/v1', kind: 'Job' }).merged)
-  return { commands: listOf(Number.isNaN(since) ? jobs : completed), 'action-map': actions }
+  return { commands: (Number.isNaN(since) ? jobs : completed).map(asJson), 'action-map': actions }
 }
 
 /** Handles the dry run for authors of maps: the candidates of a kind, or of a live resource. */

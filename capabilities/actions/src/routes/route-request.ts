@@ -1,14 +1,9 @@
 // Parsing of requests to HTTP endpoints.
 import type { RouteRequest } from '@fairlead/controller'
 import { JsonSyntaxError, isJsonObject, parseJson } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { ActionError } from '../engine/action-error.ts'
 import type { ResourceRef } from '../runtime/action-service.ts'
-
-/** Returns a response body as JSON; undefined fields are dropped when it is serialized. */
-export function json(value: object): JsonObject {
-  return value as JsonObject
-}
 
 /** Checks the method of a request. Throws ActionError 405. */
 export function requireMethod(method: string, wanted: 'GET' | 'POST' | 'DELETE'): void {
@@ -57,9 +52,4 @@ export function bodyOf({ body }: RouteRequest): JsonObject {
   }
   if (!isJsonObject(value)) throw new ActionError(422, 'validation-error', 'the body must be a JSON object')
   return value
-}
-
-/** Returns objects as JSON values. */
-export function listOf(objects: readonly KubeObject[]): readonly JsonValue[] {
-  return objects as unknown as readonly JsonValue[]
 }

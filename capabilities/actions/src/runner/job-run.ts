@@ -1,7 +1,7 @@
 // One Job from its first attempt to its end: a Pod for each attempt, with status, backoff and deadline as in a cluster.
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { condition, formatTime, isJsonArray, isJsonObject, isNotFound, ownerReferenceTo } from '@fairlead/kube'
+import { asJson, condition, formatTime, isJsonArray, isJsonObject, isNotFound, ownerReferenceTo } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { asData } from '../engine/data/map-data.ts'
 import { Job } from '../engine/runs/job.ts'
@@ -209,7 +209,7 @@ export class JobRun {
       active: 0,
       ready: 0,
       ...(type === 'Complete' ? { completionTime: now } : {}),
-      conditions: conditions as unknown as JsonValue,
+      conditions: conditions.map(asJson),
     })
   }
 

@@ -1,7 +1,7 @@
 // The service of actions. It reads targets and writes Jobs with the caller's rights. Start with ActionService.menu.
 import { randomUUID } from 'node:crypto'
 import { Pod } from '@fairlead/client'
-import { forbidden } from '@fairlead/kube'
+import { asJson, forbidden } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
 import { ActionError } from '../engine/action-error.ts'
@@ -339,7 +339,7 @@ export class ActionService {
   #scope(caller: Caller, resource: KubeObject, { merged }: Resolution): Omit<PatternScope, 'inputs'> {
     const { source, kinds, runSnippet } = this.#options
     return {
-      resource: resource as unknown as JsonObject,
+      resource: asJson(resource),
       merged,
       globalMap: async (name) => {
         const map = source.configMap(kappnavNamespace, name)

@@ -1,5 +1,5 @@
 // Status maps: they derive one word and a sentence from the status of a resource (originals/kappnav.md §4).
-import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue, parseJsonPath } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
 import type { Candidate } from '../mapping/mapping-index.ts'
@@ -113,10 +113,11 @@ function statusFrom(from: JsonObject, status: string | undefined): ResourceStatu
   const value = ownValue(from, 'value')
   if (typeof value !== 'string') return undefined
   const filled = (text: string): string => (status === undefined ? text : text.replaceAll('${status}', () => status))
-  const result: MutableJsonObject = { value }
   const flyover = ownValue(from, 'flyover')
-  result['flyover'] = typeof flyover === 'string' ? filled(flyover) : value
   const key = ownValue(from, 'flyover.nls')
-  if (typeof key === 'string') result['flyover.nls'] = filled(key)
-  return result as unknown as ResourceStatus
+  return {
+    value,
+    flyover: typeof flyover === 'string' ? filled(flyover) : value,
+    ...(typeof key === 'string' ? { 'flyover.nls': filled(key) } : {}),
+  }
 }

@@ -58,11 +58,6 @@ export function parsePattern(text: string): Pattern {
   return parse(text, 0)
 }
 
-/** Reports whether a pattern consists of literals only. */
-export function isConstant(pattern: Pattern): boolean {
-  return pattern.every(({ source }) => source === 'literal')
-}
-
 /**
  * Splits a string into literals and `${…}` segments, without unescaping. Command lines are split before substitution.
  */

@@ -1,4 +1,4 @@
-// A cluster for tests of map controllers: the embedded server, the controllers and the simulator on a clock that only the test moves.
+// A cluster for tests of map controllers: the embedded server, the controllers and the simulator on a fake clock.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
@@ -11,7 +11,7 @@ import { MapControllers, crds } from '@fairlead/map'
 import { Simulator, parseRules } from '@fairlead/simulator'
 import { patience } from '../test/support/until.ts'
 
-/** How a stage is set. */
+/** Options of a stage. */
 export interface StageOptions {
   /** Folder of an example, whose `simulate.yaml` is used. */
   readonly example?: string
@@ -114,9 +114,9 @@ export class Stage implements AsyncDisposable {
     const done = promise.finally(() => (isDone = true))
     done.catch(() => {})
     const end = performance.now() + patience
-    for (let turns = 0; !isDone; turns++) {
+    for (let steps = 0; !isDone; steps++) {
       if (performance.now() > end) throw new Error('What is awaited does not happen')
-      await this.clock.advance(turns < 1000 ? 0 : 10)
+      await this.clock.advance(steps < 1000 ? 0 : 10)
     }
     return done
   }

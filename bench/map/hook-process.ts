@@ -1,4 +1,5 @@
-// The hook of the benchmark, a process of its own: one output for each input, after a delay. Tells its parent its port, then its counts on demand.
+// The hook of the benchmark, a process of its own: one output for each input, after a delay. Sends its port to its
+// parent process, then its counts on demand.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HookCounts } from './measured-cluster.ts'

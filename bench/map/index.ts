@@ -1,5 +1,5 @@
-// `npm run bench -- map`: the figures of specs/map.md §5, reached beside asked. The hook is a process of its own; server and controller share
-// this one, so their CPU seconds are those of both.
+// `npm run bench -- map`: the figures of specs/map.md §5. The hook is a process of its own; server and controller share
+// this one, so CPU seconds are those of both.
 import type { Figure } from '../figure.ts'
 import { MeasuredCluster } from './measured-cluster.ts'
 

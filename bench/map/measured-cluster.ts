@@ -1,4 +1,4 @@
-// A cluster with N inputs and one MapController, and what it costs: calls, bytes, requests by verb, times, CPU.
+// A cluster with N inputs and one MapController that measures calls, bytes, requests by verb, times and CPU.
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -9,14 +9,14 @@ import { Manager, installDefinitions } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { MapControllers, crds } from '@fairlead/map'
 
-/** What the hook was asked. */
+/** The calls that the hook got. */
 export interface HookCounts {
   readonly calls: number
   /** Bytes of request bodies. */
   readonly bytes: number
 }
 
-/** What something cost. */
+/** The cost of an operation. */
 export interface Cost extends HookCounts {
   /** Requests of the controller that change outputs, without those of status and events. */
   readonly writes: number
@@ -44,11 +44,11 @@ export class MeasuredCluster implements AsyncDisposable {
     this.#port = port
   }
 
-  /** A server with a parent and so many inputs of 0.6 KB, and a hook that takes so many milliseconds. */
+  /** Starts a server with a parent and `inputs` inputs of 0.6 KB, and a hook with a delay in milliseconds. */
   static async start(inputs: number, hookDelay: number): Promise<MeasuredCluster> {
     const server = await ApiServer.start({ storage: memory(), controllers: ['crd'] })
     const hook = fork(fileURLToPath(new URL('hook-process.ts', import.meta.url)), [String(hookDelay)])
-    const { port } = await answerOf<{ port: number }>(hook)
+    const { port } = await messageOf<{ port: number }>(hook)
     const cluster = new MeasuredCluster(server, hook, port)
     const client = server.client()
     await installDefinitions(client, [...crds, definition('Copy', 'copies'), definition('Policy', 'policies')])
@@ -92,7 +92,7 @@ export class MeasuredCluster implements AsyncDisposable {
     return this.#controllers?.run('bench')?.firstRound ?? 0
   }
 
-  /** Changes so many inputs at once. Resolves with the milliseconds from the first change to the last write of an output. */
+  /** Changes inputs at once. Resolves with the milliseconds from the first change to the last write of an output. */
   async change(numbers: readonly number[], version: number): Promise<number> {
     const client = this.server.client()
     const started = performance.now()
@@ -125,18 +125,18 @@ export class MeasuredCluster implements AsyncDisposable {
       await systemClock.sleep(20)
   }
 
-  /** What everything since the last {@link MeasuredCluster.reset} cost. */
+  /** Returns the cost since the last {@link MeasuredCluster.reset}. */
   async cost(): Promise<Cost> {
     this.#hook.send('counts')
-    const { counts } = await answerOf<{ counts: HookCounts }>(this.#hook)
+    const { counts } = await messageOf<{ counts: HookCounts }>(this.#hook)
     const { user, system } = process.cpuUsage(this.#cpu)
     return { ...counts, ...this.#requests, cpu: (user + system) / 1e6 }
   }
 
-  /** Counts from here. */
+  /** Resets all counts. */
   async reset(): Promise<void> {
     this.#hook.send('reset')
-    await answerOf(this.#hook)
+    await messageOf(this.#hook)
     Object.assign(this.#requests, { writes: 0, gets: 0 })
     this.#cpu = process.cpuUsage()
   }
@@ -148,7 +148,7 @@ export class MeasuredCluster implements AsyncDisposable {
   }
 }
 
-function answerOf<T>(hook: ChildProcess): Promise<T> {
+function messageOf<T>(hook: ChildProcess): Promise<T> {
   return new Promise((resolve) => hook.once('message', (message) => resolve(message as T)))
 }
 

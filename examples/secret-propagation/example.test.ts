@@ -43,7 +43,7 @@ describe('the secret-propagation example', () => {
     expect(await status()).toEqual({ inputs: { namespaces: { total: 2 } }, outputs: { secrets: { total: 2 } } })
   })
 
-  test('follows namespaces that begin and cease to match', async () => {
+  test('creates and deletes copies as namespaces begin and cease to match', async () => {
     await stage.client.patch(namespaces, 'team-c', { merge: { metadata: { labels: { receives: 'shared-secret' } } } })
     await stage.pass(2)
     expect(Object.keys(await copies())).toEqual(['default', 'team-a', 'team-b', 'team-c'])
@@ -52,7 +52,7 @@ describe('the secret-propagation example', () => {
     expect(Object.keys(await copies())).toEqual(['default', 'team-b', 'team-c'])
   })
 
-  test('changes all copies when the source changes, once a second at most', async () => {
+  test('updates all copies when the source changes, at most once a second', async () => {
     for (const password of ['b25l', 'dHdv', 'dGhyZWU=']) {
       await stage.client.patch(secrets, 'default/shared', { merge: { data: { password } } })
       await stage.settle()
@@ -62,7 +62,7 @@ describe('the secret-propagation example', () => {
     expect(await copies()).toEqual({ default: 'three', 'team-a': 'three', 'team-b': 'three' })
   })
 
-  test('leaves a Secret alone that somebody else made under the name, and takes its place when it goes', async () => {
+  test('keeps a foreign Secret of the same name, and creates the copy after its deletion', async () => {
     await stage.apply({ ...secrets, metadata: { name: 'shared', namespace: 'team-c' }, data: { password: 'bWluZQ==' } })
     await stage.client.patch(namespaces, 'team-c', { merge: { metadata: { labels: { receives: 'shared-secret' } } } })
     await stage.pass(2)
@@ -79,7 +79,7 @@ describe('the secret-propagation example', () => {
     expect((await copies())['team-c']).toBe('hunter2')
   })
 
-  test('ships the rights that its controller needs', () => {
+  test('ships the ClusterRole that its controller needs', () => {
     const controller = manifest(`${folder}/manifests/3-controller.yaml`)[0] as unknown as MapController
     expect(parseYaml(readFileSync(`${folder}/manifests/2-rbac.yaml`, 'utf8'))).toEqual(clusterRoleFor(controller))
   })

@@ -1,5 +1,5 @@
-// The hooks of the SnapshotSchedule controller. A new snapshot when the last one is old enough, none older than its time to live: that is all.
-// `node hook.ts` serves them on PORT (8080); `start` serves them inside a process.
+// The hooks of the SnapshotSchedule controller. They want a new snapshot when the last one is old enough, and none
+// older than its time to live. `node hook.ts` serves them on PORT (8080); `start` serves them inside a process.
 import { createServer } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ interface HookRequest {
   outputs: Record<string, Record<string, Snapshot>>
 }
 
-interface HookAnswer {
+interface HookResponse {
   outputs: Snapshot[]
   resyncAfterSeconds?: number
 }
@@ -26,19 +26,19 @@ const apiVersion = 'volumesnapshot.external-storage.k8s.io/v1'
 const kind = 'VolumeSnapshot'
 const units: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds of a text such as 6h. */
+/** Parses a duration such as 6h. Returns milliseconds. */
 function milliseconds(duration: string): number {
   return Number(duration.slice(0, -1)) * (units[duration.slice(-1)] ?? Number.NaN)
 }
 
-/** The snapshots whose time to live has not ended. */
+/** Returns the snapshots whose time to live has not ended. */
 function alive({ parent, outputs }: HookRequest, now: number): Snapshot[] {
   const oldest = now - milliseconds(parent.spec.snapshotTTL)
   return Object.values(outputs[`${kind}.${apiVersion}`] ?? {}).filter(({ spec }) => Date.parse(spec.takenAt) > oldest)
 }
 
-/** For a claim that exists: what is alive, and a new snapshot when it is time. */
-export function map(request: HookRequest, now: number): HookAnswer {
+/** Returns the snapshots of a claim: those whose time to live has not ended, and a new one when it is due. */
+export function map(request: HookRequest, now: number): HookResponse {
   const { parent, input } = request
   const kept = alive(request, now)
   const newest = Math.max(-Infinity, ...kept.map(({ spec }) => Date.parse(spec.takenAt)))
@@ -54,8 +54,8 @@ export function map(request: HookRequest, now: number): HookAnswer {
   }
 }
 
-/** For a claim that is gone: its snapshots stay until their time to live ends. */
-export function tombstone(request: HookRequest, now: number): HookAnswer {
+/** Returns the snapshots of a deleted claim that are kept: those whose time to live has not ended. */
+export function tombstone(request: HookRequest, now: number): HookResponse {
   return { outputs: alive(request, now) }
 }
 
@@ -65,7 +65,7 @@ export async function start({ port = 0, now = Date.now }: { port?: number; now?:
   close(): Promise<void>
 }> {
   const server = createServer((request, response) => {
-    void answer(request, now()).then(
+    void respond(request, now()).then(
       (body) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
       (error: unknown) => response.writeHead(400).end(String(error)),
     )
@@ -76,7 +76,7 @@ export async function start({ port = 0, now = Date.now }: { port?: number; now?:
   return { port: (server.address() as AddressInfo).port, close }
 }
 
-async function answer(request: IncomingMessage, now: number): Promise<HookAnswer> {
+async function respond(request: IncomingMessage, now: number): Promise<HookResponse> {
   const body = JSON.parse(Buffer.concat(await request.toArray()).toString()) as HookRequest
   return request.url === '/tombstone' ? tombstone(body, now) : map(body, now)
 }

@@ -1,4 +1,4 @@
-// The cases of this package, played as `npm run cases` does; and that a case which wants otherwise fails.
+// Runs the cases of this package as `npm run cases` does, and checks that a case with another wanted result fails.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const file = JSON.parse(readFileSync(path, 'utf8')) as { readonly cases: readonl
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-cases-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Where a case disagrees when its input or want is another one. */
+/** Returns the paths at which a case disagrees after a change of its input or want. */
 async function disagreementsOf(
   id: string,
   change: { readonly input?: object; readonly want?: object; readonly [key: string]: unknown },
@@ -39,23 +39,23 @@ const create = { op: 'create', ref: 'VolumeSnapshot/app/y' }
 
 describe('the case runner', () => {
   test.each<[string, string, Parameters<typeof disagreementsOf>[1], string[]]>([
-    ['a call too many', 'added-input-is-one-call', { want: { mapCalled: [] } }, ['mapCalled']],
-    ['a call too few', 'no-selector-maps-all', { want: { mapCalls: 3 } }, ['mapCalls']],
+    ['an unwanted map call', 'added-input-is-one-call', { want: { mapCalled: [] } }, ['mapCalled']],
+    ['a missing map call', 'no-selector-maps-all', { want: { mapCalls: 3 } }, ['mapCalls']],
     [
-      'a tombstone call too many',
+      'an unwanted tombstone call',
       'failing-tombstone-keeps-all',
       { want: { tombstoneCalled: [] } },
       ['tombstoneCalled'],
     ],
-    ['a write too many', 'added-input-is-one-call', { want: { writes: [create] } }, ['writes']],
+    ['an unwanted write', 'added-input-is-one-call', { want: { writes: [create] } }, ['writes']],
     [
-      'a write that is missing',
+      'a missing write',
       'name-of-another-owner',
       { want: { writes: [create, { op: 'delete', ref: 'VolumeSnapshot/app/x' }] } },
       ['writes[1]'],
     ],
     [
-      'a write of another verb',
+      'a write with another verb',
       'name-of-another-owner',
       { want: { writes: [{ ...create, op: 'update' }] } },
       ['writes[0]'],
@@ -79,7 +79,7 @@ describe('the case runner', () => {
       ['writes[0]'],
     ],
     [
-      'another propagation',
+      'another propagation policy',
       'recreate-waits-for-finalizers',
       { want: { writes: [{ op: 'delete', ref: 'VolumeSnapshot/app/x', propagationPolicy: 'Orphan' }] } },
       ['writes[0]'],
@@ -90,7 +90,7 @@ describe('the case runner', () => {
       { want: { writes: [{ op: 'update', ref: 'VolumeSnapshot/app/x', resultSpec: { class: 'fast' } }] } },
       ['writes[0]'],
     ],
-    ['an object that changed', 'in-place-takes-back', { want: { unchanged: ['VolumeSnapshot/app/x'] } }, ['unchanged']],
+    ['a changed object', 'in-place-takes-back', { want: { unchanged: ['VolumeSnapshot/app/x'] } }, ['unchanged']],
     [
       'another count',
       'conditions-are-counted',
@@ -98,12 +98,12 @@ describe('the case runner', () => {
       ['status.outputs.volumesnapshots.ready'],
     ],
     [
-      'an event that does not occur',
+      'a missing event',
       'conditions-are-counted',
       { want: { events: [{ on: 'parent', type: 'Warning' }] } },
       ['events'],
     ],
-    ['a warning that occurs', 'duplicate-refuses-the-answer', { want: { events: [] } }, ['events']],
+    ['an unwanted warning', 'duplicate-refuses-the-answer', { want: { events: [] } }, ['events']],
     [
       'another retry',
       'busy-tombstone-waits',
@@ -132,11 +132,11 @@ describe('the case runner', () => {
     expect(await disagreementsOf(id, change)).toEqual(expected)
   })
 
-  test('counts every case of a file that nobody can play yet', async () => {
-    expect(await disagreementsOf('no-selector-maps-all', {}, 'nobody.json')).toEqual(['file'])
+  test('fails for a file whose area has no runner', async () => {
+    expect(await disagreementsOf('no-selector-maps-all', {}, 'unknown.json')).toEqual(['file'])
   })
 
-  test('counts a case that is marked manual neither as passed nor as failed', async () => {
+  test('counts a manual case neither as passed nor as failed', async () => {
     const target = join(folder, 'mapcontroller.json')
     writeFileSync(target, JSON.stringify({ ...file, cases: [{ ...file.cases[0], manual: true }] }))
     expect((await runFile(target)).map(({ outcome }) => outcome)).toEqual(['manual'])

@@ -231,13 +231,13 @@ async function passesAll(path: string): Promise<void> {
 describe('fairlead map test', () => {
   const own = fileURLToPath(new URL('cases', import.meta.url))
 
-  test('passes our own cases', () => passesAll(own))
+  test('passes the cases of this package', () => passesAll(own))
 
   const sharedFile = ['cases', 'mapcontroller.json'] as const
   const sharedCases = () => (readDataJson(...sharedFile) as unknown as { cases: readonly unknown[] }).cases
 
-  describeData('with the conformance cases', { minimum: 28, read: sharedCases }, () => {
-    test('passes them all', () => passesAll(dataPath(...sharedFile)))
+  describeData('on the conformance cases', { minimum: 28, read: sharedCases }, () => {
+    test('passes all cases', () => passesAll(dataPath(...sharedFile)))
   })
 
   test('prints each disagreement of a case and exits 1', async () => {
@@ -282,7 +282,7 @@ describe('fairlead map rbac', () => {
     expect(parseYaml(out)).toEqual(parseYaml(readFileSync(join(manifests, '2-rbac.yaml'), 'utf8')))
   })
 
-  test('grants credentials by name, namespaces where they select, and related kinds', async () => {
+  test('grants Secrets and ConfigMaps of credentials by name, namespaces when a selector reads them, and related kinds', async () => {
     const more = controller.replace(
       'expression: |',
       'relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {}}]\n      webhook: {url: "https://x/", caBundle: {configMapRef: {name: ca, namespace: ns}}, authorization: {secretRef: {name: token, namespace: ns, key: k}}}\n    tombstone:\n      expression: |',

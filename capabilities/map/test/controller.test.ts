@@ -1,4 +1,4 @@
-// The controller on an embedded server: what the cases, which are about one parent and its hooks, do not show.
+// The controller on an embedded server: behaviour beyond the cases, which are about one parent and its hooks.
 import type { ApiServer } from '@fairlead/apiserver'
 import { Client, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
@@ -123,7 +123,7 @@ describe('a MapController', () => {
     expect(await names(secrets)).toEqual(['a-copy'])
   })
 
-  test('is accepted though discovery follows the definition late, as on a real server', async () => {
+  test('is accepted when discovery serves the definition late, as on a real server', async () => {
     let isListed = false
     const controllerClient = (server: ApiServer): Client => {
       const { client, transport } = recorded(server.client())
@@ -143,14 +143,14 @@ describe('a MapController', () => {
     expect((await conditionOf('Accepted'))?.reason).toBe('Accepted')
   })
 
-  test('is not accepted with an expression that cannot be right, and says where', async () => {
+  test('is not accepted with an expression that does not compile, and the message names the field', async () => {
     await set({}, controller({}, { map: { expression: 'input.metadata.nam(' } }))
     expect(await conditionOf('Accepted')).toEqual({
       status: 'False',
       reason: 'InvalidExpression',
       message: expect.stringContaining('spec.hooks.map.expression'),
     })
-    await stage.apply(controller({}, { map: { expression: '"a text"' } }))
+    await stage.apply(controller({}, { map: { expression: '"a string"' } }))
     await stage.pass(2)
     expect((await conditionOf('Accepted'))?.message).toContain('list')
   })
@@ -233,17 +233,17 @@ describe('a MapController', () => {
     await expect(stage.client.create(controller(spec, hooks))).rejects.toThrow(message)
   })
 
-  test('asks everything again when its spec changes, and leaves its outputs when it goes', async () => {
+  test('calls the hook for every group when its spec changes, and keeps outputs when it is deleted', async () => {
     await set({}, controller(), policy(), input('a'))
-    expect(hook.taken()).toEqual(['a'])
+    expect(hook.takeCalls()).toEqual(['a'])
     await stage.apply(controller({ resyncPeriodSeconds: 600 }))
     await stage.pass(2)
-    expect(hook.taken()).toEqual(['a'])
+    expect(hook.takeCalls()).toEqual(['a'])
     await stage.client.delete(mapControllers, 'copies')
     await stage.pass(1)
     await stage.apply(input('b'))
     await stage.pass(1300)
-    expect({ calls: hook.taken(), outputs: await names(secrets) }).toEqual({ calls: [], outputs: ['a-copy'] })
+    expect({ calls: hook.takeCalls(), outputs: await names(secrets) }).toEqual({ calls: [], outputs: ['a-copy'] })
     expect(await reasons()).toEqual(
       ['Starting', 'Started', 'Stopping', 'Stopped', 'Starting', 'Started', 'Stopping', 'Stopped'].filter(
         (reason, index, all) => all.indexOf(reason) === index,
@@ -251,20 +251,20 @@ describe('a MapController', () => {
     )
   })
 
-  test('writes nothing and asks nobody at once after a restart with nothing to do', async () => {
+  test('writes nothing and delays all calls after a restart without changes', async () => {
     await set({}, controller(), policy(), ...['a', 'b', 'c'].map((name) => input(name)))
     await stage.stopControllers()
     const before = (await stage.client.list(secrets)).items
-    hook.taken()
+    hook.takeCalls()
     await stage.startControllers()
     await stage.settle()
-    expect(hook.taken()).toEqual([])
+    expect(hook.takeCalls()).toEqual([])
     await stage.pass(60)
-    expect(hook.taken().toSorted()).toEqual(['a', 'b', 'c'])
+    expect(hook.takeCalls().toSorted()).toEqual(['a', 'b', 'c'])
     expect((await stage.client.list(secrets)).items).toEqual(before)
   })
 
-  test('asks at once after a restart for what changed meanwhile', async () => {
+  test('calls the hook at once after a restart for groups that changed meanwhile', async () => {
     await set(
       {},
       controller(
@@ -272,20 +272,20 @@ describe('a MapController', () => {
         { map: { webhook: { url: `${hook.url}/map` } }, tombstone: { webhook: { url: `${hook.url}/tombstone` } } },
       ),
       policy(),
-      ...['changed', 'same', 'gone'].map((name) => input(name)),
+      ...['changed', 'same', 'deleted'].map((name) => input(name)),
     )
     await stage.stopControllers()
-    hook.taken()
+    hook.takeCalls()
     await stage.apply(input('changed', { new: 'data' }), input('new'))
-    await stage.client.delete(configMaps, 'default/gone')
+    await stage.client.delete(configMaps, 'default/deleted')
     hook.reply = ({ path, body }) => ({ body: { outputs: path === '/map' ? [copyOf(body.input)] : [] } })
     await stage.startControllers()
     await stage.settle()
-    expect(hook.taken().toSorted()).toEqual(['changed', 'new', 'tombstone'])
+    expect(hook.takeCalls().toSorted()).toEqual(['changed', 'new', 'tombstone'])
     expect((await names(secrets)).toSorted()).toEqual(['changed-copy', 'new-copy', 'same-copy'])
   })
 
-  test('shows its hooks objects in the versions that it names', async () => {
+  test('sends its hooks objects in the versions that its spec names', async () => {
     const { versions } = policies.spec as { versions: { name: string }[] }
     const both = {
       ...policies,
@@ -309,7 +309,7 @@ describe('a MapController', () => {
     ).toEqual(['test.example.com/v1beta1'])
   })
 
-  test('leaves parents alone that its labelSelector does not pick, and their outputs when they cease to be picked', async () => {
+  test('ignores parents that its labelSelector does not match, and keeps the outputs of parents that no longer match', async () => {
     const picked = controller({
       parentResource: {
         apiVersion: 'test.example.com/v1',
@@ -328,12 +328,12 @@ describe('a MapController', () => {
     await stage.apply({ ...policy(), metadata: { name: 'all', namespace: 'default', labels: { on: 'no' } } })
     await stage.client.delete(configMaps, 'default/a')
     await stage.pass(120)
-    expect({ calls: hook.taken(), outputs: await names(secrets) }).toEqual({ calls: [], outputs: ['a-copy'] })
+    expect({ calls: hook.takeCalls(), outputs: await names(secrets) }).toEqual({ calls: [], outputs: ['a-copy'] })
   })
 })
 
-describe('groups', () => {
-  test('are not held up by one whose hook is slow', async () => {
+describe('groups of a MapController', () => {
+  test('are not delayed by a group whose hook is slow', async () => {
     let release = (): void => {}
     hook.reply = async ({ body }) => {
       if (body.input.metadata.name === 'slow') await new Promise<void>((resolve) => (release = resolve))
@@ -344,14 +344,14 @@ describe('groups', () => {
     await stage.pass(1)
     for (const object of [controller(), policy(), input('slow'), ...['a', 'b', 'c'].map((name) => input(name))])
       await stage.during(stage.client.apply(object))
-    for (let turns = 0; (await names(secrets)).length < 3 && turns < 2000; turns++) await stage.clock.advance(0)
+    for (let steps = 0; (await names(secrets)).length < 3 && steps < 2000; steps++) await stage.clock.advance(0)
     expect((await names(secrets)).toSorted()).toEqual(['a-copy', 'b-copy', 'c-copy'])
     release()
     await stage.settle()
     expect((await names(secrets)).toSorted()).toEqual(['a-copy', 'b-copy', 'c-copy', 'slow-copy'])
   })
 
-  test('that wait for a hook which was down are asked as soon as it answers one of them', async () => {
+  test('that wait for a hook that was down are retried as soon as it responds to one of them', async () => {
     let isDown = true
     hook.reply = ({ body }) => (isDown ? { status: 503 } : { body: { outputs: [copyOf(body.input)] } })
     await set({}, controller(), policy(), ...['a', 'b', 'c'].map((name) => input(name)))
@@ -362,41 +362,41 @@ describe('groups', () => {
       message: expect.stringContaining('3 of 3 groups fail'),
     })
     isDown = false
-    hook.taken()
+    hook.takeCalls()
     await stage.apply(input('d'))
-    expect(hook.taken().toSorted()).toEqual(['a', 'b', 'c', 'd'])
+    expect(hook.takeCalls().toSorted()).toEqual(['a', 'b', 'c', 'd'])
     await stage.pass(3)
     expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
   })
 
-  test('that fail for reasons of their own are not asked again because others succeed', async () => {
+  test('that fail for reasons of their own are not retried because others succeed', async () => {
     hook.reply = ({ body }) =>
       body.input.metadata.name === 'bad' ? { status: 500, body: 'no' } : { body: { outputs: [] } }
     await set({}, controller(), policy(), input('bad'))
     await stage.pass(300)
-    hook.taken()
+    hook.takeCalls()
     await stage.apply(...['a', 'b', 'c', 'd'].map((name) => input(name)))
-    expect(hook.taken()).toEqual(['a', 'b', 'c', 'd'])
+    expect(hook.takeCalls()).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('asked again after resyncAfterSeconds are asked then', async () => {
+  test('are reconciled again after resyncAfterSeconds', async () => {
     hook.reply = () => ({ body: { outputs: [], resyncAfterSeconds: 7.5 } })
     await set({}, controller(), policy(), input('a'))
-    hook.taken()
+    hook.takeCalls()
     await stage.pass(5)
-    expect(hook.taken()).toEqual([])
+    expect(hook.takeCalls()).toEqual([])
     await stage.pass(1)
-    expect(hook.taken()).toEqual(['a'])
+    expect(hook.takeCalls()).toEqual(['a'])
   })
 
-  test('are asked only for changes of the fields that count', async () => {
+  test('are reconciled only for changes of fieldPaths and of labels that select', async () => {
     const watched = { apiVersion: 'v1', resource: 'configmaps', fieldPaths: ['data.watched'] }
     await set({}, controller({ inputResources: [watched] }), policy(), input('a', { watched: '1', noise: '1' }))
-    hook.taken()
+    hook.takeCalls()
     await stage.apply(input('a', { watched: '1', noise: '2' }))
-    expect(hook.taken()).toEqual([])
+    expect(hook.takeCalls()).toEqual([])
     await stage.apply(input('a', { watched: '2', noise: '2' }))
-    expect(hook.taken()).toEqual(['a'])
+    expect(hook.takeCalls()).toEqual(['a'])
   })
 })
 
@@ -409,7 +409,7 @@ describe('the status of a parent', () => {
     return revisions
   }
 
-  test('is written at most once a second while counts move, and not at all when nothing changed', async () => {
+  test('is written at most once a second while counts change, and not at all when nothing changed', async () => {
     await set({}, controller(), policy())
     const written = revisionsOf(stage.server)
     for (let index = 0; index < 20; index++) {
@@ -425,7 +425,7 @@ describe('the status of a parent', () => {
     expect(written).toEqual([])
   })
 
-  test('leaves fields of others alone', async () => {
+  test('keeps status fields of other managers', async () => {
     await set({}, controller(), policy(), input('a'))
     await stage.client.patch(policy(), 'default/all', { merge: { status: { theirs: 1 } } }, { subresource: 'status' })
     await stage.apply(input('b'))
@@ -438,7 +438,7 @@ describe('the status of a parent', () => {
     })
   })
 
-  test('is given up, and said so, where the schema drops it', async () => {
+  test('is given up with Ready NoStatus when the schema drops its fields', async () => {
     stage = await Stage.set()
     const strict = structuredClone(policies) as KubeObject & { spec: { versions: { schema: object }[] } }
     strict.spec.versions[0]!.schema = {
@@ -495,15 +495,15 @@ describe('webhooks', () => {
     expect(hook.calls.map(({ path, headers }) => [path, headers.host])).toEqual([['/map', 'hook.default']])
   })
 
-  test('are found through the table where no Service is, and otherwise say what to do', async () => {
+  test('resolve through --resolve when there is no Service, and otherwise fail with advice', async () => {
     await set({ resolve: { 'hook.default': `127.0.0.1:${hook.port}` } }, named(), policy(), input('a'))
-    expect(hook.taken()).toEqual(['a'])
+    expect(hook.takeCalls()).toEqual(['a'])
     await stage[Symbol.asyncDispose]()
     await set({}, named(), policy(), input('a'))
     expect((await conditionOf('Ready'))?.message).toContain('--resolve hook.default=HOST:PORT')
   })
 
-  test('are shown credentials from a Secret, which may be rotated', async () => {
+  test('get credentials from a Secret, also after its rotation', async () => {
     const token = (text: string): KubeObject => ({
       ...secrets,
       metadata: { name: 'token', namespace: 'default' },
@@ -527,7 +527,7 @@ describe('webhooks', () => {
     expect(hook.calls.map(({ headers }) => headers.authorization)).toEqual(['Bearer one', 'Bearer two'])
   })
 
-  test('take credentials of their host from endpointConfigs, unless they name their own', async () => {
+  test('get the credentials of their host from endpointConfigs, unless they have their own', async () => {
     const user: KubeObject = {
       ...secrets,
       metadata: { name: 'user', namespace: 'default' },
@@ -542,7 +542,7 @@ describe('webhooks', () => {
     ])
   })
 
-  test('may answer 304 when their last answer for the group still holds', async () => {
+  test('may respond 304 when their last response for the group is still valid', async () => {
     hook.reply = ({ headers, body }) =>
       headers['if-none-match'] === '"1"'
         ? { status: 304 }
@@ -558,7 +558,7 @@ describe('webhooks', () => {
     expect((await names(secrets)).toSorted()).toEqual(['a-copy', 'b-copy'])
   })
 
-  test('are refused unknown fields in version v2, and key objects by namespace and name', async () => {
+  test('of version v2 fail for unknown fields in responses, and get objects keyed by namespace and name', async () => {
     hook.reply = ({ body }) => ({ body: { outputs: [copyOf(body.input)], extra: 1 } })
     await set({}, controller({}, { map: { version: 'v2', webhook: { url: `${hook.url}/map` } } }), policy(), input('a'))
     expect((await conditionOf('Ready'))?.message).toContain('unknown field extra')
@@ -572,7 +572,7 @@ describe('webhooks', () => {
   })
 })
 
-describe('over HTTPS', () => {
+describe('a MapController over HTTPS', () => {
   const transports: HttpsTransport[] = []
   const controllerClient = async (server: ApiServer): Promise<Client> => {
     const { kubeconfig } = await server.listen()
@@ -581,13 +581,13 @@ describe('over HTTPS', () => {
     return new Client({ transport, clock: server.clock })
   }
   const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
-    for (let turns = 0; !(await holds()); turns++) {
-      if (turns > 5000) throw new Error('It does not come to that')
+    for (let steps = 0; !(await holds()); steps++) {
+      if (steps > 5000) throw new Error('The condition was not met in time')
       await stage.clock.advance(1)
     }
   }
 
-  test('does the same: one call and one write for each change, and none for its own writes', async () => {
+  test('makes one call and one write for each change, and none for its own writes', async () => {
     stage = await Stage.set({ controllerClient })
     for (const object of [policies, controller(), policy(), input('a'), input('b')]) {
       await stage.during(stage.client.apply(object))
@@ -598,13 +598,13 @@ describe('over HTTPS', () => {
     await eventually(async () => (await names(secrets)).length === 3)
     await stage.during(stage.client.delete(configMaps, 'default/a'))
     await eventually(async () => (await names(secrets)).length === 2)
-    expect(hook.taken().toSorted()).toEqual(['a', 'b', 'c'])
+    expect(hook.takeCalls().toSorted()).toEqual(['a', 'b', 'c'])
     await stage.stopControllers()
     for (const transport of transports) await transport[Symbol.asyncDispose]()
   })
 })
 
-describe('with no more rights than it is given', () => {
+describe('a MapController with least privilege', () => {
   const controllerClient = (server: ApiServer): Client =>
     server.client({
       as: { name: 'system:serviceaccount:fairlead:map', groups: ['system:serviceaccounts', 'system:authenticated'] },
@@ -623,7 +623,7 @@ describe('with no more rights than it is given', () => {
     subjects: [{ kind: 'ServiceAccount', namespace: 'fairlead', name: 'map' }],
   })
 
-  test('says which right is missing and how to grant it, deletes nothing meanwhile, and goes on once it is granted', async () => {
+  test('reports which right is missing and how to grant it, deletes nothing meanwhile, and continues once it is granted', async () => {
     stage = await Stage.set({ server: { authorization: 'RBAC' } })
     await stage.stopControllers()
     await stage.apply(policies, role('map', map.rules), binding('map'))
@@ -636,11 +636,11 @@ describe('with no more rights than it is given', () => {
     expect(refused?.message).toMatch(
       /cannot list resource "configmaps".*fairlead map rbac copies \| kubectl apply -f -/s,
     )
-    expect(hook.taken()).toEqual([])
+    expect(hook.takeCalls()).toEqual([])
     const granted = clusterRoleFor((await stage.client.get(mapControllers, 'copies')) as unknown as MapController)
     await stage.apply(granted, binding(granted.metadata.name ?? ''))
     await stage.pass(120)
     expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
-    expect({ calls: hook.taken(), outputs: await names(secrets) }).toEqual({ calls: ['a'], outputs: ['a-copy'] })
+    expect({ calls: hook.takeCalls(), outputs: await names(secrets) }).toEqual({ calls: ['a'], outputs: ['a-copy'] })
   })
 })

@@ -1,4 +1,5 @@
-// Random actions of users and random faults of server and hook: nothing is lost on the way, and in the end everything is as if no fault had been.
+// Random actions of users and random faults of server and hook: no output is lost meanwhile, and in the end the state
+// is that of a run without faults.
 import type { ApiServer } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
 import type { ApiRequest, ApiResponse, Transport } from '@fairlead/client'
@@ -60,7 +61,7 @@ const stranger = (of: string): KubeObject => ({
 })
 const secrets = { apiVersion: 'v1', kind: 'Secret' }
 
-/** Answers 503 instead of writing a Secret, or after having written it: nobody can tell which. */
+/** Responds 503 instead of writing a Secret, or after writing it: the client cannot distinguish the two. */
 function faulty(inner: Transport, faults: Faults, deleted: (path: string) => Promise<void>): Transport {
   const unavailable: ApiResponse = {
     status: 503,
@@ -98,7 +99,7 @@ beforeAll(async () => {
 })
 afterAll(() => hook[Symbol.asyncDispose]())
 
-describe('a map controller among faults', () => {
+describe('a map controller under faults', () => {
   property.prop([fc.array(action, { minLength: 5, maxLength: 20 })], { numRuns: 25 })(
     'deletes no output whose input is there, touches no stranger, and converges to what it would be without faults',
     async (actions) => {

@@ -1,17 +1,17 @@
-// A real HTTP server as a hook, whose answers a test decides.
+// A real HTTP server as a hook; a test sets its responses.
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 
-/** A call as it came. */
+/** A recorded call. */
 export interface Call {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: JsonObject & { readonly parent: KubeObject; readonly input: KubeObject }
 }
 
-/** What is answered. */
+/** A response. */
 export interface Reply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
@@ -21,7 +21,7 @@ export interface Reply {
 /** The server. */
 export class TestHook implements AsyncDisposable {
   readonly calls: Call[] = []
-  /** May wait as long as it likes. */
+  /** Returns the response of a call; may wait. */
   reply: (call: Call) => Reply | Promise<Reply> = ({ body }) => ({ body: { outputs: [copyOf(body.input)] } })
   readonly #server: Server
 
@@ -54,8 +54,8 @@ export class TestHook implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`
   }
 
-  /** Names of the inputs asked for, in order, since the last time this was read. */
-  taken(): string[] {
+  /** Returns and clears the names of the inputs of the calls so far, in order. */
+  takeCalls(): string[] {
     return this.calls.splice(0).map(({ body }) => body.input?.metadata.name ?? 'tombstone')
   }
 

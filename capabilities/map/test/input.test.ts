@@ -27,7 +27,7 @@ describe('parentSelector', () => {
     },
   )
 
-  test('selects everything for a parent without spec', () => {
+  test('matches everything for a parent without spec', () => {
     expect(parentSelector({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })).toEqual({
       valid: true,
       selector: everything,
@@ -44,7 +44,7 @@ describe('parentSelector', () => {
     [{ matchExpressions: [{ key: 'app', operator: 'In' }] }, 'is invalid'],
     [{ matchExpressions: [{ key: 'app', operator: 'Near', values: ['x'] }] }, 'is invalid'],
     [{ matchLabels: { 'not a key': 'x' } }, 'is invalid'],
-  ])('refuses %j and never takes it for "matches nothing"', (selector, message) => {
+  ])('refuses %j, and never reads it as "matches nothing"', (selector, message) => {
     const read = parentSelector(parent({ spec: { selector } }))
     expect(read).toEqual({ valid: false, message: expect.stringContaining(message) })
   })
@@ -110,7 +110,7 @@ describe('inputRole', () => {
     expect(role(input, owner, kind)).toBe(expected)
   })
 
-  test('looks at the labels of the namespace where the input resource selects by them', () => {
+  test('matches the labels of the namespace when the input resource has a namespaceSelector', () => {
     const gold: InputKind = {
       ...claims,
       spec: { ...claims.spec, namespaceSelector: { matchLabels: { tier: 'gold' } } },

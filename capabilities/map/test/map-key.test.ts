@@ -14,17 +14,20 @@ const identity: fc.Arbitrary<Identity> = fc.record({
 })
 
 describe('mapKeyOf', () => {
-  property.prop([identity])('is a legal label value of at most 63 characters', (input) => {
+  property.prop([identity])('returns a valid label value of at most 63 characters', (input) => {
     const key = mapKeyOf(input)
     expect(labelValue(key)).toEqual([])
     expect(key.length).toBeLessThanOrEqual(63)
   })
 
-  property.prop([identity, identity])('differs for any two inputs and is the same for the same', (a, b) => {
-    expect(mapKeyOf(a) === mapKeyOf(b)).toBe(formatIdentity(a) === formatIdentity(b))
-  })
+  property.prop([identity, identity])(
+    'returns the same key for the same input and different keys for any two',
+    (a, b) => {
+      expect(mapKeyOf(a) === mapKeyOf(b)).toBe(formatIdentity(a) === formatIdentity(b))
+    },
+  )
 
-  test('does not confuse a namespace with a part of the name, or a group with a part of the kind', () => {
+  test('returns different keys when namespace and name, or kind and group, are split differently', () => {
     const inputs: Identity[] = [
       { group: '', kind: 'A', namespace: 'b', name: 'c' },
       { group: '', kind: 'A', namespace: '', name: 'b-c' },
@@ -35,18 +38,21 @@ describe('mapKeyOf', () => {
     expect(new Set(inputs.map(mapKeyOf)).size).toBe(inputs.length)
   })
 
-  property.prop([identity])('gives every key a place in time', (input) => {
+  property.prop([identity])('maps every key to a fraction in [0, 1)', (input) => {
     expect(fractionOf(mapKeyOf(input))).toBeGreaterThanOrEqual(0)
     expect(fractionOf(mapKeyOf(input))).toBeLessThan(1)
   })
 })
 
 describe('formatIdentity', () => {
-  property.prop([identity.filter(({ name }) => !name.includes('/'))])('is read back by parseIdentity', (input) => {
+  property.prop([identity.filter(({ name }) => !name.includes('/'))])('is the inverse of parseIdentity', (input) => {
     expect(parseIdentity(formatIdentity(input))).toEqual(input)
   })
 
-  test.each(['', 'ConfigMap', 'ConfigMap/', '/a', 'ConfigMap/a/', 'ConfigMap/a/b/c'])('refuses %j', (wrong) => {
-    expect(parseIdentity(wrong)).toBeUndefined()
-  })
+  test.each(['', 'ConfigMap', 'ConfigMap/', '/a', 'ConfigMap/a/', 'ConfigMap/a/b/c'])(
+    'parseIdentity refuses %j',
+    (wrong) => {
+      expect(parseIdentity(wrong)).toBeUndefined()
+    },
+  )
 })

@@ -18,10 +18,10 @@ import { readMapResponse } from '../src/engine/response.ts'
 const owner = parent()
 const input = claim('a')
 const manager = fieldManager('schedules')
-const mark = { tag: tagFor(input, owner), parent: owner, hops: 1, seen: 'seen' }
+const provenance = { tag: tagFor(input, owner), parent: owner, hops: 1, seen: 'seen' }
 const method = fc.constantFrom<OutputKind['method']>('OnDelete', 'Recreate', 'InPlace')
 
-/** What a server would make of an apply: ownership and all. */
+/** Returns the object as a server would store it after an apply, with its managedFields. */
 function applied(live: KubeObject | undefined, configuration: KubeObject, by = manager): KubeObject {
   const stored = applyServerSide({
     live,
@@ -37,7 +37,11 @@ function applied(live: KubeObject | undefined, configuration: KubeObject, by = m
   }
 }
 
-function view(observed: readonly KubeObject[], others: readonly KubeObject[] = [], mayDelete = true): ObservedGroup {
+function observedGroup(
+  observed: readonly KubeObject[],
+  others: readonly KubeObject[] = [],
+  mayDelete = true,
+): ObservedGroup {
   const all = new Map([...observed, ...others].map((object) => [formatIdentity(identityOf(object)), object]))
   return {
     controllerName: 'schedules',
@@ -49,14 +53,14 @@ function view(observed: readonly KubeObject[], others: readonly KubeObject[] = [
   }
 }
 
-function answer(wanted: readonly KubeObject[], kinds: readonly OutputKind[]): MapResponse {
+function responseWith(wanted: readonly KubeObject[], kinds: readonly OutputKind[]): MapResponse {
   return readMapResponse(
     { value: { outputs: wanted } as unknown as JsonValue, duplicates: [] },
     { parent: owner, kinds, strict: false },
   )
 }
 
-/** The outputs after a plan was carried out on a server where nothing else happens. */
+/** Returns the outputs after a plan was carried out without concurrent changes. */
 function carriedOut(observed: readonly KubeObject[], plan: Plan): KubeObject[] {
   const after = new Map(observed.map((object) => [formatIdentity(identityOf(object)), object]))
   const put = ({ object }: Configuration): void => {
@@ -91,21 +95,24 @@ const wishes = fc
   .map((specs) => Object.entries(specs).map(([name, of]) => snapshot(name, of)))
 
 describe('planGroup', () => {
-  property.prop([wishes, wishes, method])('leaves nothing to do once it was carried out', (before, wanted, how) => {
-    const kinds = [snapshots(how)]
-    const observed = carriedOut([], planGroup(view([]), answer(before, kinds), mark))
-    const plan = planGroup(view(observed), answer(wanted, kinds), mark)
-    const again = planGroup(view(carriedOut(observed, plan)), answer(wanted, kinds), mark)
-    expect(isEmptyPlan(again)).toBe(true)
-  })
+  property.prop([wishes, wishes, method])(
+    'returns an empty plan once the plan was carried out',
+    (before, wanted, how) => {
+      const kinds = [snapshots(how)]
+      const observed = carriedOut([], planGroup(observedGroup([]), responseWith(before, kinds), provenance))
+      const plan = planGroup(observedGroup(observed), responseWith(wanted, kinds), provenance)
+      const again = planGroup(observedGroup(carriedOut(observed, plan)), responseWith(wanted, kinds), provenance)
+      expect(isEmptyPlan(again)).toBe(true)
+    },
+  )
 
   property.prop([wishes, wishes, method])(
     'never deletes while anything is unknown, and says what it holds',
     (before, wanted, how) => {
       const kinds = [snapshots(how)]
-      const observed = carriedOut([], planGroup(view([]), answer(before, kinds), mark))
-      const certain = planGroup(view(observed), answer(wanted, kinds), mark)
-      const unsure = planGroup(view(observed, [], false), answer(wanted, kinds), mark)
+      const observed = carriedOut([], planGroup(observedGroup([]), responseWith(before, kinds), provenance))
+      const certain = planGroup(observedGroup(observed), responseWith(wanted, kinds), provenance)
+      const unsure = planGroup(observedGroup(observed, [], false), responseWith(wanted, kinds), provenance)
       expect(unsure.filter(({ op }) => op === 'delete')).toEqual([])
       expect(unsure.filter(({ reason }) => reason === 'Held').length).toBe(
         certain.filter(({ op }) => op === 'delete').length,
@@ -117,7 +124,7 @@ describe('planGroup', () => {
     'is not moved by fields that others own',
     (before, _wanted, how, field) => {
       const kinds = [snapshots(how)]
-      const observed = carriedOut([], planGroup(view([]), answer(before, kinds), mark))
+      const observed = carriedOut([], planGroup(observedGroup([]), responseWith(before, kinds), provenance))
       const touched = observed.map((object) => {
         const isOurs = Object.hasOwn(object.spec as object, field)
         const theirs: KubeObject = {
@@ -128,15 +135,15 @@ describe('planGroup', () => {
         }
         return isOurs ? object : applied(object, theirs, 'others')
       })
-      expect(isEmptyPlan(planGroup(view(touched), answer(before, kinds), mark))).toBe(true)
+      expect(isEmptyPlan(planGroup(observedGroup(touched), responseWith(before, kinds), provenance))).toBe(true)
     },
   )
 
-  test('deletes first, and gives a reason for everything', () => {
+  test('orders deletes first and gives every action a reason', () => {
     const wanted = ['kept', 'changed', 'terminating'].map((name) => snapshot(name, { class: 'fast' }))
     const kinds = [snapshots('InPlace')]
     const made = (name: string, of: object): KubeObject =>
-      carriedOut([], planGroup(view([]), answer([snapshot(name, of)], kinds), mark))[0]!
+      carriedOut([], planGroup(observedGroup([]), responseWith([snapshot(name, of)], kinds), provenance))[0]!
     const terminating = made('terminating', { class: 'slow' })
     const observed = [
       made('kept', { class: 'fast' }),
@@ -144,7 +151,9 @@ describe('planGroup', () => {
       made('unwanted', {}),
       { ...terminating, metadata: { ...terminating.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
     ]
-    expect(brief(planGroup(view(observed), answer([...wanted, snapshot('new')], kinds), mark))).toEqual([
+    expect(
+      brief(planGroup(observedGroup(observed), responseWith([...wanted, snapshot('new')], kinds), provenance)),
+    ).toEqual([
       'delete unwanted NotWanted',
       'keep kept Unchanged',
       'update changed Changed',
@@ -159,13 +168,21 @@ describe('planGroup', () => {
     ['InPlace', ['update s Changed']],
   ] as const)('does to an output that differs what %s says', (how, expected) => {
     const kinds = [snapshots(how)]
-    const observed = carriedOut([], planGroup(view([]), answer([snapshot('s', { class: 'slow' })], kinds), mark))
-    expect(brief(planGroup(view(observed), answer([snapshot('s', { class: 'fast' })], kinds), mark))).toEqual(expected)
+    const observed = carriedOut(
+      [],
+      planGroup(observedGroup([]), responseWith([snapshot('s', { class: 'slow' })], kinds), provenance),
+    )
+    expect(
+      brief(planGroup(observedGroup(observed), responseWith([snapshot('s', { class: 'fast' })], kinds), provenance)),
+    ).toEqual(expected)
   })
 
-  test('takes back a field that someone else changed', () => {
+  test('updates an output when another manager changed one of our fields', () => {
     const kinds = [snapshots('InPlace')]
-    const [mine] = carriedOut([], planGroup(view([]), answer([snapshot('s', { class: 'fast' })], kinds), mark))
+    const [mine] = carriedOut(
+      [],
+      planGroup(observedGroup([]), responseWith([snapshot('s', { class: 'fast' })], kinds), provenance),
+    )
     const theirs = {
       apiVersion: mine!.apiVersion,
       kind: mine!.kind,
@@ -174,31 +191,42 @@ describe('planGroup', () => {
     }
     expect(
       brief(
-        planGroup(view([applied(mine, theirs, 'others')]), answer([snapshot('s', { class: 'fast' })], kinds), mark),
+        planGroup(
+          observedGroup([applied(mine, theirs, 'others')]),
+          responseWith([snapshot('s', { class: 'fast' })], kinds),
+          provenance,
+        ),
       ),
     ).toEqual(['update s Changed'])
   })
 
-  test('never recreates because the server writes a value in another form', () => {
+  test('does not recreate an output when the server normalizes a value', () => {
     const kinds = [snapshots('Recreate')]
-    const [made] = carriedOut([], planGroup(view([]), answer([snapshot('s', { size: '1000m' })], kinds), mark))
+    const [made] = carriedOut(
+      [],
+      planGroup(observedGroup([]), responseWith([snapshot('s', { size: '1000m' })], kinds), provenance),
+    )
     expect(
       isEmptyPlan(
-        planGroup(view([{ ...made!, spec: { size: '1' } }]), answer([snapshot('s', { size: '1000m' })], kinds), mark),
+        planGroup(
+          observedGroup([{ ...made!, spec: { size: '1' } }]),
+          responseWith([snapshot('s', { size: '1000m' })], kinds),
+          provenance,
+        ),
       ),
     ).toBe(true)
   })
 
-  test('takes over no object that is not its own, and says whose it is', () => {
+  test('refuses names of objects that it does not own, and names their owner', () => {
     const kinds = [configMaps]
     const stranger = (metadata: object): KubeObject => ({
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'c', namespace: 'app', uid: 'u', ...metadata },
     })
-    const wanted = answer([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } }], kinds)
+    const wanted = responseWith([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } }], kinds)
     const messageFor = (existing: KubeObject): string =>
-      planGroup(view([], [existing]), wanted, mark).map((action) =>
+      planGroup(observedGroup([], [existing]), wanted, provenance).map((action) =>
         'message' in action ? `${action.reason}: ${action.message}` : action.op,
       )[0] ?? ''
     const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'other', controller: true }
@@ -218,20 +246,20 @@ describe('planGroup', () => {
 describe('planDetached', () => {
   const outputs = ['s1', 's2'].map((name) => outputOf(input, owner, snapshot(name)))
 
-  test('deletes all without a hook, and what a hook does not keep', () => {
-    expect(brief(planDetached(view(outputs), undefined))).toEqual(['delete s1 Detached', 'delete s2 Detached'])
+  test('deletes all outputs without a hook, and those that the hook does not keep', () => {
+    expect(brief(planDetached(observedGroup(outputs), undefined))).toEqual(['delete s1 Detached', 'delete s2 Detached'])
     const keep = new Set([
       'VolumeSnapshot.snapshot.example.com/app/s2',
       'VolumeSnapshot.snapshot.example.com/app/elsewhere',
     ])
-    expect(brief(planDetached(view(outputs), { keep, resyncAfterSeconds: undefined }))).toEqual([
+    expect(brief(planDetached(observedGroup(outputs), { keep, resyncAfterSeconds: undefined }))).toEqual([
       'delete s1 Detached',
       'keep s2 Kept',
     ])
   })
 
-  test('holds what it may not delete', () => {
-    expect(brief(planDetached(view(outputs, [], false), undefined))).toEqual(['keep s1 Held', 'keep s2 Held'])
+  test('keeps outputs as Held while deletes are not allowed', () => {
+    expect(brief(planDetached(observedGroup(outputs, [], false), undefined))).toEqual(['keep s1 Held', 'keep s2 Held'])
   })
 })
 
@@ -268,7 +296,7 @@ describe('nextStep', () => {
     inputsKnown: fc.boolean(),
     hasTombstoneHook: fc.boolean(),
   })
-  property.prop([anyFacts])('decides on deletes only with everything known and the input gone', (any) => {
+  property.prop([anyFacts])('reaches delete and tombstone only with everything known and the input deleted', (any) => {
     const step = nextStep(any)
     if (step !== 'delete' && step !== 'tombstone') return
     expect(any).toMatchObject({ parent: owner, input: undefined, outputsKnown: true, inputsKnown: true })
@@ -283,10 +311,10 @@ describe('configurationOf', () => {
         kind: snapshots('InPlace'),
         object: { ...snapshot('s', { class: 'fast' }, metadata), ...more },
       },
-      mark,
+      provenance,
     )
 
-  test('keeps of an answer what a hook may set, and adds tag and owner', () => {
+  test('takes from a response only the fields that a hook may set, and adds tag and owner', () => {
     const foreign = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' }
     const controller = { ...foreign, uid: 'c', controller: true }
     const { object, digest } = wanted(
@@ -306,7 +334,7 @@ describe('configurationOf', () => {
       metadata: {
         name: 's',
         namespace: 'app',
-        labels: { a: 'b', 'metacontroller.k8s.io/map-key': mark.tag.mapKey },
+        labels: { a: 'b', 'metacontroller.k8s.io/map-key': provenance.tag.mapKey },
         annotations: {
           'metacontroller.k8s.io/map-controller': 'schedules',
           'metacontroller.k8s.io/map-parent': 'SnapshotSchedule.schedule.example.com/app/nightly',
@@ -331,7 +359,7 @@ describe('configurationOf', () => {
     })
   })
 
-  test('has one digest for the same wish, however it is written', () => {
+  test('has the same digest for the same output, whatever the order of its fields', () => {
     const plain = wanted({}).digest
     expect([wanted({ uid: 'u' }).digest, wanted({}, { status: {} }).digest, wanted({ labels: {} }).digest]).toEqual([
       plain,

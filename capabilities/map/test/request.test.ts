@@ -21,7 +21,7 @@ const facts: RequestFacts = {
 }
 
 describe('hookRequest', () => {
-  test('holds controller, parent, key, input and every declared kind of outputs, without managedFields', () => {
+  test('contains controller, parent, map key, input and every declared output kind, without managedFields', () => {
     expect(hookRequest(facts)).toEqual({
       controller: controller(),
       parent: parent(),
@@ -31,7 +31,7 @@ describe('hookRequest', () => {
     })
   })
 
-  test('holds no input for a tombstone', () => {
+  test('contains no input for a tombstone hook', () => {
     expect(Object.keys(hookRequest({ ...facts, input: undefined }))).toEqual([
       'controller',
       'parent',
@@ -40,7 +40,7 @@ describe('hookRequest', () => {
     ])
   })
 
-  test('restores managedFields for trim none, and leaves out the controller for trim controller', () => {
+  test('contains managedFields for trim none, and no controller for trim controller', () => {
     expect(hookRequest({ ...facts, trim: 'none' }).input).toEqual(managed(claim('a')))
     expect(Object.keys(hookRequest({ ...facts, trim: 'controller' }))).toEqual(['parent', 'mapKey', 'input', 'outputs'])
   })
@@ -59,7 +59,7 @@ describe('hookRequest', () => {
     ).toEqual([key])
   })
 
-  test('merges related objects of one kind that two rules picked', () => {
+  test('merges related objects of one kind that two rules select', () => {
     const rule = (name: string, namespace: string): { kind: typeof configMaps; objects: KubeObject[] } => ({
       kind: configMaps,
       objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } }],

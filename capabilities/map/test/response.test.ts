@@ -33,7 +33,7 @@ function refusalOf(run: () => unknown): { code: string; message: string } | unde
 const configMap = (metadata: object): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
 
 describe('readMapResponse', () => {
-  test('gives outputs with their identity, the namespace of the parent filled in', () => {
+  test('returns outputs with their identity, in the namespace of the parent', () => {
     const answer = readMapResponse(
       body({
         outputs: [snapshot('a', {}, { namespace: undefined }), configMap({ name: 'c', namespace: 'app' })],
@@ -48,7 +48,7 @@ describe('readMapResponse', () => {
     ])
   })
 
-  test('takes a resyncAfterSeconds of zero or null for none', () => {
+  test('reads a resyncAfterSeconds of zero or null as not set', () => {
     expect(readMapResponse(body({ outputs: [], resyncAfterSeconds: 0 }), context)).toEqual({
       outputs: [],
       resyncAfterSeconds: undefined,
@@ -119,7 +119,7 @@ describe('readMapResponse', () => {
     })
   })
 
-  test('keeps cluster-scoped outputs and namespaces apart as owners require', () => {
+  test('accepts cluster-scoped outputs and other namespaces only for a cluster-scoped parent', () => {
     const role: object = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'a' } }
     expect(
       readMapResponse(body({ outputs: [role, configMap({ name: 'a', namespace: 'any' })] }), clusterWide).outputs.map(
@@ -133,7 +133,7 @@ describe('readMapResponse', () => {
     expect(refusalOf(() => readMapResponse(body({ outputs: [role] }), namespaced))?.message).toContain('cluster-scoped')
   })
 
-  test('overlooks unknown and duplicate fields when loose, refuses them when strict', () => {
+  test('ignores unknown and duplicate fields when loose, refuses them when strict', () => {
     const unknown = bodyOf('{"outputs": [], "status": {}}')
     const duplicate = bodyOf('{"outputs": [], "outputs": []}')
     expect(readMapResponse(unknown, context).outputs).toEqual([])
@@ -151,7 +151,7 @@ describe('readMapResponse', () => {
 })
 
 describe('readTombstoneResponse', () => {
-  test('keeps by group, kind, namespace and name alone', () => {
+  test('matches outputs to keep by group, kind, namespace and name alone', () => {
     const other: KubeObject = { ...snapshot('b'), apiVersion: 'snapshot.example.com/v9', spec: { changed: true } }
     const answer = readTombstoneResponse(
       body({ outputs: [snapshot('a', {}, { namespace: undefined }), other], resyncAfterSeconds: 3 }),
@@ -163,12 +163,12 @@ describe('readTombstoneResponse', () => {
     })
   })
 
-  test('never reads a missing list as "delete all"', () => {
+  test('refuses a missing list instead of deleting all outputs', () => {
     for (const value of [{}, { outputs: null }, { children: [] }])
       expect(refusalOf(() => readTombstoneResponse(body(value), context))?.code).toBe('MissingOutputs')
   })
 
-  test('overlooks kinds that are no outputs', () => {
+  test('ignores kinds that are not declared as outputs', () => {
     expect(
       readTombstoneResponse(body({ outputs: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }] }), context)
         .keep,

@@ -9,33 +9,33 @@ import { OutputIndex } from '../src/engine/output-index.ts'
 import { Selection } from '../src/engine/selection.ts'
 import { OutputCounts } from '../src/engine/status.ts'
 
-/** Something that happens to one object of a small world. */
-interface Happening {
-  readonly what: 'parent' | 'claim' | 'namespace'
+/** An event of one object of a small cluster. */
+interface ObjectEvent {
+  readonly type: 'parent' | 'claim' | 'namespace'
   readonly name: string
   readonly namespace: string
   readonly app: string | undefined
-  readonly gone: boolean
+  readonly isDeleted: boolean
 }
 
-const happening: fc.Arbitrary<Happening> = fc.record({
-  what: fc.constantFrom('parent', 'claim', 'namespace'),
+const objectEvent: fc.Arbitrary<ObjectEvent> = fc.record({
+  type: fc.constantFrom('parent', 'claim', 'namespace'),
   name: fc.constantFrom('x', 'y', 'z'),
   namespace: fc.constantFrom('app', 'other', ''),
   app: fc.constantFrom('a', 'b', undefined),
-  gone: fc.boolean(),
+  isDeleted: fc.boolean(),
 })
 
 const kinds = [claims, namespaces]
 
-function objectOf({ what, name, namespace, app }: Happening): { kind: number; object: KubeObject } {
+function objectOf({ type, name, namespace, app }: ObjectEvent): { kind: number; object: KubeObject } {
   const labels: Record<string, string> = app === undefined ? {} : { app }
-  if (what === 'namespace')
+  if (type === 'namespace')
     return { kind: 1, object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } } }
   return { kind: 0, object: claim(name, { namespace: namespace || 'app', labels }) }
 }
 
-function parentOf({ name, namespace, app }: Happening): KubeObject {
+function parentOf({ name, namespace, app }: ObjectEvent): KubeObject {
   const spec = app === undefined ? {} : { selector: { matchLabels: { app } } }
   return parent({ namespace: namespace || undefined, uid: `${namespace}/${name}`, spec, metadata: { name } })
 }
@@ -47,17 +47,17 @@ const inScope = (kind: number, namespace: string, objects: Iterable<KubeObject>)
   )
 
 describe('Selection', () => {
-  property.prop([fc.array(happening, { maxLength: 40 })])(
-    'kept up to date by single changes is what it would be from scratch',
-    (happenings) => {
+  property.prop([fc.array(objectEvent, { maxLength: 40 })])(
+    'updated by single changes equals a selection made from scratch',
+    (events) => {
       const inputs = new Map<string, KubeObject>()
       const parents = new Map<string, KubeObject>()
       const selection = new Selection(kinds.map(inputFilter), () => undefined)
-      for (const one of happenings) {
-        if (one.what === 'parent') {
+      for (const one of events) {
+        if (one.type === 'parent') {
           const object = parentOf(one)
           const uid = object.metadata.uid!
-          if (one.gone) {
+          if (one.isDeleted) {
             parents.delete(uid)
             selection.removeParent(uid)
           } else {
@@ -68,9 +68,9 @@ describe('Selection', () => {
         }
         const { kind, object } = objectOf(one)
         const identity = identityOf(object)
-        if (one.gone) inputs.delete(formatIdentity(identity))
+        if (one.isDeleted) inputs.delete(formatIdentity(identity))
         else inputs.set(formatIdentity(identity), object)
-        selection.setInput(kind, identity, one.gone ? undefined : object)
+        selection.setInput(kind, identity, one.isDeleted ? undefined : object)
       }
       const scratch = new Selection(kinds.map(inputFilter), () => undefined)
       for (const object of parents.values())
@@ -88,15 +88,15 @@ describe('OutputIndex', () => {
     input: fc.constantFrom('a', 'b'),
     uid: fc.constantFrom('p', 'q', 'orphan'),
     ready: fc.boolean(),
-    gone: fc.boolean(),
+    isDeleted: fc.boolean(),
   })
 
   property.prop([fc.array(change, { maxLength: 40 })])(
-    'kept up to date by single changes holds exactly what is there',
+    'updated by single changes contains exactly the existing outputs',
     (changes) => {
-      const book = new OutputIndex('schedules', 1)
-      const there = new Map<string, { object: KubeObject; uid: string; input: string }>()
-      for (const { name, input, uid, ready, gone } of changes) {
+      const index = new OutputIndex('schedules', 1)
+      const existing = new Map<string, { object: KubeObject; uid: string; input: string }>()
+      for (const { name, input, uid, ready, isDeleted } of changes) {
         const made = outputOf(claim(input), parent({ uid }), snapshot(name))
         const metadata = uid === 'orphan' ? { ...made.metadata, ownerReferences: [] } : made.metadata
         const object = {
@@ -104,27 +104,27 @@ describe('OutputIndex', () => {
           metadata,
           status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
         }
-        if (gone) there.delete(name)
-        else there.set(name, { object, uid, input })
-        book.set(0, name, gone ? undefined : object)
+        if (isDeleted) existing.delete(name)
+        else existing.set(name, { object, uid, input })
+        index.set(0, name, isDeleted ? undefined : object)
       }
       for (const uid of ['p', 'q']) {
-        const own = [...there.values()].filter((one) => one.uid === uid)
-        const tally = new OutputCounts(1)
-        for (const { object } of own) tally.count(0, object, 1)
-        expect(book.countsOf(uid).toJson()).toEqual(tally.toJson())
+        const own = [...existing.values()].filter((one) => one.uid === uid)
+        const counts = new OutputCounts(1)
+        for (const { object } of own) counts.count(0, object, 1)
+        expect(index.countsOf(uid).toJson()).toEqual(counts.toJson())
         for (const input of ['a', 'b']) {
           const names = own.filter((one) => one.input === input).map(({ object }) => object.metadata.name)
           expect(
-            book
+            index
               .outputsOf(uid, mapKeyOf(identityOf(claim(input))))
               .map(({ metadata }) => metadata.name)
               .toSorted(),
           ).toEqual(names.toSorted())
         }
       }
-      const orphans = [...there.values()].filter(({ uid }) => uid === 'orphan')
-      const groups = book.groupsOf('nobody', formatIdentity(identityOf(parent())))
+      const orphans = [...existing.values()].filter(({ uid }) => uid === 'orphan')
+      const groups = index.groupsOf('other', formatIdentity(identityOf(parent())))
       expect([...groups.keys()].toSorted()).toEqual(
         [...new Set(orphans.map(({ input }) => mapKeyOf(identityOf(claim(input)))))].toSorted(),
       )

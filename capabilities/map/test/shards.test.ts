@@ -1,4 +1,5 @@
-// Several replicas share the groups of one MapController: each group is the business of one of them, whoever comes and goes.
+// Several replicas share the groups of one MapController: each group is reconciled by one of them, also when replicas
+// start and stop.
 import { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { installDefinitions, shardOf } from '@fairlead/controller'
@@ -134,7 +135,7 @@ describe('the groups of a cluster-scoped parent', () => {
     expect(status).toMatchObject({ inputs: { configmaps: { total: 9 } }, outputs: { secrets: { total: 9 } } })
   })
 
-  test('are deleted by the replica that made them when their inputs go', async () => {
+  test('are deleted by the replica that created them when their inputs are deleted', async () => {
     replicas.written('')
     await Promise.all(['n0', 'n1', 'n2', 'n3'].map((namespace) => admin.delete(configMaps, `${namespace}/one`)))
     await replicas.pass(3)
@@ -144,7 +145,7 @@ describe('the groups of a cluster-scoped parent', () => {
     expect(replicas.written('/secrets/')).toEqual(expected)
   })
 
-  test('are taken over from a replica that dies, with all that happened meanwhile', async () => {
+  test('are taken over from a replica that crashes, with all changes since', async () => {
     const victim = replicas.ownerOf('n0')
     const other = victim === 'a' ? 'b' : 'a'
     const its = namespaces.filter((namespace) => replicas.ownerOf(namespace) === victim)
@@ -171,7 +172,7 @@ describe('the groups of a cluster-scoped parent', () => {
     expect(await statusOf('copies')).toMatchObject({ ready: { status: 'True', reason: 'Serving' } })
   })
 
-  test('that fail are counted by the replica of shard 0, in whose shard they may be', async () => {
+  test('that fail are counted by the replica of shard 0, whichever shard they are in', async () => {
     const namespace = namespaces.find((one) => replicas.ownerOf(one) !== replicas.ownerOf(''))!
     await admin.patch(configMaps, `${namespace}/one`, { merge: { data: { n: 'x' } } })
     await replicas.pass(5)

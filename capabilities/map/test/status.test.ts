@@ -16,7 +16,7 @@ const countsOf = (...outputs: readonly KubeObject[]): OutputCounts => {
 }
 
 describe('parentStatus', () => {
-  test('counts inputs and outputs by plural, and conditions that are True with their first letter lowered', () => {
+  test('counts inputs and outputs by plural, and True conditions by type with a lower-case first letter', () => {
     const all = [
       { Ready: 'True', PodScheduled: 'False' },
       { Ready: 'False' },
@@ -40,7 +40,7 @@ describe('parentStatus', () => {
     })
   })
 
-  test('names the group where two kinds share a plural', () => {
+  test('adds the group where two kinds share a plural', () => {
     const other = { ...snapshots('OnDelete'), group: 'other.example.com', apiVersion: 'other.example.com/v1' }
     const outputKinds = [snapshots('OnDelete'), other, { ...configMaps, plural: 'volumesnapshots' }]
     const { outputs } = parentStatus({
@@ -63,7 +63,7 @@ describe('OutputCounts', () => {
     { status: null },
     { status: { conditions: {} } },
     { status: { conditions: [null, { type: 1 }, { type: '' }] } },
-  ])('overlooks conditions that are none: %j', (fields) => {
+  ])('ignores malformed conditions: %j', (fields) => {
     expect(countsOf({ ...snapshot('a'), ...fields }).toJson()).toEqual([{ total: 1 }, { total: 0 }])
   })
 

@@ -51,7 +51,7 @@ describe('inputChangeMatters', () => {
     expect(inputChangeMatters(claim('a'), moved(claim('a'), change), { ...claims.spec, ...noise })).toBe(matters)
   })
 
-  test('overlooks the same version delivered again', () => {
+  test('ignores a version that is delivered again', () => {
     expect(inputChangeMatters(claim('a'), claim('a'), claims.spec)).toBe(false)
   })
 })
@@ -61,13 +61,13 @@ describe('seenDigest', () => {
     seenDigest(by, owner, input, claims.spec)
   const before = seen(claim('a'))
 
-  test('is the same after what asks nobody', () => {
+  test('is the same after changes that enqueue no group', () => {
     expect(seen(moved(claim('a'), { metadata: { managedFields: [] } }))).toBe(before)
     expect(seen(claim('a'), moved(parent(), { status: { inputs: {} } }))).toBe(before)
     expect(seen(claim('a'), parent(), { ...controller(), status: { parents: 1 } })).toBe(before)
   })
 
-  test('differs after what asks a hook', () => {
+  test('differs after changes that enqueue a group', () => {
     const others = [
       seen(moved(claim('a'), { spec: { volumeName: 'b' } })),
       seen(moved(claim('a'), { status: { phase: 'Bound' } })),
@@ -77,14 +77,14 @@ describe('seenDigest', () => {
     expect(new Set([before, ...others]).size).toBe(5)
   })
 
-  test('is found on an output of the group', () => {
+  test('is found in the annotations of an output of the group', () => {
     const output = outputOf(claim('a'), parent(), snapshot('s'))
     expect([wasSeen([output], 'seen'), wasSeen([output], 'other'), wasSeen([], 'seen')]).toEqual([true, false, false])
   })
 })
 
 describe('untilResync', () => {
-  test('asks every group once in each period, wherever the period began', () => {
+  test('schedules every group once in each period, wherever the period began', () => {
     for (const key of ['a-aaaaaaaaaaaaaaaaaaaaaaaaaa', 'b-zzzzzz', 'c-234567', 'd-m7x2qp']) {
       const first = 1_000_003 + untilResync(key, 1_000_003, 5)
       expect(first).toBeGreaterThan(1_000_003)
@@ -93,7 +93,7 @@ describe('untilResync', () => {
     }
   })
 
-  test('spreads the first round over the period, or a minute without one', () => {
+  test('spreads the first round over the period, or over a minute without one', () => {
     expect(startDelay('a-zzzzzz', undefined)).toBeGreaterThan(40_000)
     expect(startDelay('a-zzzzzz', 5)).toBeLessThan(5_000)
     expect(startDelay('a-aaaaaa', 5)).toBe(0)

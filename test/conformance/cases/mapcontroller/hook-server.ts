@@ -1,34 +1,31 @@
-// The hooks of a case: a real HTTP server that answers what the case says and remembers what it was asked.
+// The hooks of a case: a real HTTP server that responds as the case says and records its requests.
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
-import type { CaseResponse } from '@fairlead/map'
+import type { CaseResponse, HookName } from '@fairlead/map'
 import { refOf } from '@fairlead/map'
 
-/** Which hook. */
-export type HookName = 'map' | 'tombstone'
-
-/** A request as it came. */
+/** A recorded request. */
 export interface HookRequest {
   readonly mapKey: string
   readonly input?: KubeObject
   readonly outputs: Readonly<Record<string, Readonly<Record<string, KubeObject>>>>
 }
 
-/** A call: which hook, for which input, with what. */
+/** A call: its hook, the reference of its input, its request. */
 export interface RecordedCall {
   readonly hook: HookName
   readonly ref: string
   readonly request: HookRequest
 }
 
-/** Decides what is answered. */
+/** Returns the response of a hook for the reference of an input. */
 export type Responder = (hook: HookName, ref: string) => CaseResponse
 
 /** The server. */
 export class CaseHookServer implements AsyncDisposable {
-  /** Calls, in order. After a call was answered by an error its group is only retried: such calls do not count. */
+  /** Calls, in order. After an error response a group only retries: such calls are not recorded. */
   readonly calls: RecordedCall[] = []
   readonly #server: Server
   readonly #refOfKey: (mapKey: string) => string | undefined
@@ -41,7 +38,7 @@ export class CaseHookServer implements AsyncDisposable {
     this.#server = createServer((request, response) => void this.#handle(request, response))
   }
 
-  /** Starts on a free port. `refOfKey` tells which input a map key stands for. */
+  /** Starts on a free port. `refOfKey` returns the reference of the input that a map key was made from. */
   static async start(refOfKey: (mapKey: string) => string | undefined, respond: Responder): Promise<CaseHookServer> {
     const hooks = new CaseHookServer(refOfKey, respond)
     await new Promise<void>((resolve) => hooks.#server.listen(0, '127.0.0.1', resolve))
@@ -53,7 +50,7 @@ export class CaseHookServer implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${hook}`
   }
 
-  /** Answers otherwise from now on, and forgets what was asked before. */
+  /** Replaces the responder and forgets recorded calls. */
   restart(respond: Responder): void {
     this.#respond = respond
     this.calls.length = 0

@@ -1,4 +1,5 @@
-// Cases of mapcontroller.json as they are read: keys checked, defaults filled in. Their types are those of @fairlead/map.
+// Cases of mapcontroller.json as they are read: keys checked, defaults filled in. Their types are those of
+// @fairlead/map.
 import type { CaseResource, CaseTrigger, MapCaseInput, MapCaseWant, NamedHooksSpec } from '@fairlead/map'
 import type { Case, CaseFile } from '../case-file.ts'
 import type { Area } from '../suite.ts'

@@ -1,4 +1,4 @@
-// Plays a case: brings the world into its state, lets the trigger happen, and gathers what came of it.
+// Plays a case: brings a cluster into the state of the case, triggers its event and collects the result.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
 import { formatIdentity, mapKeyOf } from '@fairlead/map'
@@ -8,10 +8,10 @@ import type { CaseResponse, CaseOutput } from '@fairlead/map'
 import type { MapCase, MapInput } from './map-case.ts'
 import { parseRef, refOf } from '@fairlead/map'
 import type { RecordedWrite } from './recording-transport.ts'
-import { World } from './world.ts'
+import { CaseCluster } from './case-cluster.ts'
 
-/** What came of a case. */
-export interface Played {
+/** The result of a case. */
+export interface CaseResult {
   readonly calls: readonly RecordedCall[]
   readonly writes: readonly RecordedWrite[]
   readonly status: unknown
@@ -21,7 +21,7 @@ export interface Played {
     readonly kind: 'backoff' | 'after'
     readonly seconds: number | undefined
   }[]
-  /** References of `want.unchanged` whose object is another one now. */
+  /** References of `want.unchanged` whose object changed. */
   readonly changed: readonly string[]
   readonly parentUid: string
   /** The map key of a reference. */
@@ -30,70 +30,70 @@ export interface Played {
 
 /** Long enough for the first round of calls after a start, in milliseconds. */
 const firstRound = 61_000
-/** Long enough for status to be written. */
+/** Long enough for status to be written, in milliseconds. */
 const statusPause = 2_500
 
-/** Plays a case on a world of its own. */
-export async function play(of: MapCase): Promise<Played> {
+/** Plays a case on a cluster of its own. */
+export async function play(of: MapCase): Promise<CaseResult> {
   const { input, want } = of
   const refs = referencesOf(input)
   const keys = new Map<string, string>()
   const isSettling = input.trigger.type !== 'full-sync'
-  await using world = await World.start(
+  await using cluster = await CaseCluster.start(
     of,
     (mapKey) => keys.get(mapKey),
     isSettling ? settlingResponder(of) : scriptedResponder(input),
   )
   for (const ref of refs) {
-    const key = mapKeyOf(world.identity(ref))
+    const key = mapKeyOf(cluster.identity(ref))
     const other = keys.get(key)
     if (other !== undefined) throw new Error(`${ref} and ${other} share the map key ${key}`)
     keys.set(key, ref)
   }
   const before = isSettling
-    ? stateBefore(of, world)
+    ? stateBefore(of, cluster)
     : { inputs: input.inputs, outputs: input.outputs, parent: input.parent }
-  await world.put(before.parent)
-  for (const object of before.inputs) await world.put(object)
-  for (const output of before.outputs) await world.putOutput(output)
+  await cluster.put(before.parent)
+  for (const object of before.inputs) await cluster.put(object)
+  for (const output of before.outputs) await cluster.putOutput(output)
   const untouched = new Map<string, string | undefined>()
-  for (const ref of want.unchanged ?? []) untouched.set(ref, await world.stored(ref))
-  const failing = new Map<string, Played['failing'][number]>()
+  for (const ref of want.unchanged ?? []) untouched.set(ref, await cluster.stored(ref))
+  const failing = new Map<string, CaseResult['failing'][number]>()
   const look = (): void => {
-    for (const group of world.run?.state().failing ?? [])
-      if (!failing.has(group.input)) failing.set(group.input, describe(group, world, refs))
+    for (const group of cluster.run?.state().failing ?? [])
+      if (!failing.has(group.input)) failing.set(group.input, describe(group, cluster, refs))
   }
 
-  await world.startController()
-  await world.settle()
+  await cluster.startController()
+  await cluster.settle()
   look()
-  for (let passed = 0; (world.run?.firstRound ?? 0) > 0 && passed < firstRound; passed += 1000)
-    await world.pass(1000, look)
+  for (let passed = 0; (cluster.run?.firstRound ?? 0) > 0 && passed < firstRound; passed += 1000)
+    await cluster.pass(1000, look)
   if (isSettling) {
-    await world.pass(statusPause)
-    world.hooks.restart(scriptedResponder(input))
-    world.transport.writes.length = 0
-    await trigger(of, world)
+    await cluster.pass(statusPause)
+    cluster.hooks.restart(scriptedResponder(input))
+    cluster.transport.writes.length = 0
+    await trigger(of, cluster)
     look()
   }
-  const calls = [...world.hooks.calls]
-  await world.pass(statusPause, look)
-  const parent = await world.client.find(input.parent, {
+  const calls = [...cluster.hooks.calls]
+  await cluster.pass(statusPause, look)
+  const parent = await cluster.client.find(input.parent, {
     namespace: input.parent.metadata.namespace ?? '',
     name: input.parent.metadata.name ?? '',
   })
   const changed: string[] = []
-  for (const [ref, stored] of untouched) if ((await world.stored(ref)) !== stored) changed.push(ref)
-  const { items } = await world.client.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' })
+  for (const [ref, stored] of untouched) if ((await cluster.stored(ref)) !== stored) changed.push(ref)
+  const { items } = await cluster.client.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' })
   return {
     calls,
-    writes: [...world.transport.writes],
+    writes: [...cluster.transport.writes],
     status: parent?.status,
     events: items,
     failing: [...failing.values()],
     changed,
-    parentUid: world.parentUid,
-    mapKey: (ref) => mapKeyOf(world.identity(ref)),
+    parentUid: cluster.parentUid,
+    mapKey: (ref) => mapKeyOf(cluster.identity(ref)),
   }
 }
 
@@ -123,7 +123,7 @@ function desiredOutput({ object, lastApplied }: CaseOutput): JsonValue {
 }
 
 /** The state before the trigger; what a case gives is the state after it. */
-function stateBefore(of: MapCase, world: World): Pick<MapInput, 'inputs' | 'outputs' | 'parent'> {
+function stateBefore(of: MapCase, cluster: CaseCluster): Pick<MapInput, 'inputs' | 'outputs' | 'parent'> {
   const { input } = of
   const { trigger: event, parent } = input
   const inputs = [...input.inputs]
@@ -147,7 +147,7 @@ function stateBefore(of: MapCase, world: World): Pick<MapInput, 'inputs' | 'outp
       }
       return { inputs, outputs: input.outputs, parent }
     case 'input-deleted':
-      return { inputs: [...inputs, removedInput(input, world, event.ref)], outputs: input.outputs, parent }
+      return { inputs: [...inputs, removedInput(input, cluster, event.ref)], outputs: input.outputs, parent }
     case 'output-deleted':
       return { inputs, outputs: [...input.outputs, ...removedOutput(of)], parent }
     case 'parent-spec-updated': {
@@ -164,7 +164,7 @@ function stateBefore(of: MapCase, world: World): Pick<MapInput, 'inputs' | 'outp
   }
 }
 
-async function trigger(of: MapCase, world: World): Promise<void> {
+async function trigger(of: MapCase, cluster: CaseCluster): Promise<void> {
   const { input } = of
   const { trigger: event, parent } = input
   const given = 'ref' in event ? input.inputs.find((object) => refOf(object) === event.ref) : undefined
@@ -174,36 +174,36 @@ async function trigger(of: MapCase, world: World): Promise<void> {
     case 'input-added':
     case 'input-updated':
       if (given === undefined) throw new Error(`${event.ref} is not among the inputs`)
-      await world.put(given)
+      await cluster.put(given)
       break
     case 'input-deleted':
-      await world.remove(removedInput(input, world, event.ref))
+      await cluster.remove(removedInput(input, cluster, event.ref))
       break
     case 'output-deleted':
-      for (const { object } of removedOutput(of)) await world.remove(object)
+      for (const { object } of removedOutput(of)) await cluster.remove(object)
       break
     case 'parent-spec-updated':
-      await world.change(parent, (stored) => ({
+      await cluster.change(parent, (stored) => ({
         ...stored,
         metadata: { ...(stored.metadata as object), generation: parent.metadata.generation ?? 1 },
         spec: asJson(parent).spec ?? {},
       }))
       break
     case 'parent-status-updated':
-      await world.change(parent, (stored) => ({
+      await cluster.change(parent, (stored) => ({
         ...stored,
         status: { ...(stored.status as object | undefined), touched: true },
       }))
       break
     case 'clock-advance':
-      await world.pass(event.seconds * 1000)
+      await cluster.pass(event.seconds * 1000)
       break
   }
-  await world.settle()
+  await cluster.settle()
 }
 
 /** The input that was deleted: a case gives only its reference, and it matched. */
-function removedInput({ parent }: MapInput, world: World, ref: string): KubeObject {
+function removedInput({ parent }: MapInput, cluster: CaseCluster, ref: string): KubeObject {
   const { kind, namespace, name } = parseRef(ref)
   const selector = ((parent.spec as { selector?: unknown } | undefined)?.selector ?? {}) as {
     matchLabels?: Record<string, string>
@@ -215,41 +215,40 @@ function removedInput({ parent }: MapInput, world: World, ref: string): KubeObje
     if (operator === 'Exists') labels[key] ??= 'there'
   }
   return {
-    apiVersion: world.resource({ kind }).apiVersion,
+    apiVersion: cluster.resource({ kind }).apiVersion,
     kind,
     metadata: { name, ...(namespace === undefined ? {} : { namespace }), labels },
   }
 }
 
-/** The output that somebody deleted, as the hook had asked for it. */
+/** Returns the deleted output as the hook had returned it. */
 function removedOutput({ input: { trigger: event, hooks }, resources }: MapCase): CaseOutput[] {
   if (event.type !== 'output-deleted') return []
   const { kind, namespace, name } = parseRef(event.ref)
-  const answer = hooks.map?.[event.wasTaggedFor]
-  const wishes =
-    answer !== undefined && 'outputs' in answer && Array.isArray(answer.outputs) ? (answer.outputs as KubeObject[]) : []
-  const wish = wishes.find((object) => object.kind === kind && object.metadata.name === name)
-  const apiVersion = wish?.apiVersion ?? resources.find((resource) => resource.kind === kind)?.apiVersion
-  if (apiVersion === undefined) throw new Error(`Nothing tells the apiVersion of ${event.ref}`)
+  const response = hooks.map?.[event.wasTaggedFor]
+  const returned = Array.isArray(response?.outputs) ? (response.outputs as unknown as KubeObject[]) : []
+  const output = returned.find((object) => object.kind === kind && object.metadata.name === name)
+  const apiVersion = output?.apiVersion ?? resources.find((resource) => resource.kind === kind)?.apiVersion
+  if (apiVersion === undefined) throw new Error(`The file lists no resource for the kind of ${event.ref}`)
   const object = {
-    ...wish,
+    ...output,
     apiVersion,
     kind,
-    metadata: { ...wish?.metadata, name, ...(namespace === undefined ? {} : { namespace }) },
+    metadata: { ...output?.metadata, name, ...(namespace === undefined ? {} : { namespace }) },
   }
   return [{ object, owner: 'parent', taggedFor: event.wasTaggedFor }]
 }
 
 function describe(
   { input, retry, retryAt }: FailingGroup,
-  world: World,
+  cluster: CaseCluster,
   refs: ReadonlySet<string>,
-): Played['failing'][number] {
-  const ref = [...refs].find((one) => formatIdentity(world.identity(one)) === input) ?? input
-  return { ref, kind: retry, seconds: retryAt === undefined ? undefined : (retryAt - world.clock.now()) / 1000 }
+): CaseResult['failing'][number] {
+  const ref = [...refs].find((one) => formatIdentity(cluster.identity(one)) === input) ?? input
+  return { ref, kind: retry, seconds: retryAt === undefined ? undefined : (retryAt - cluster.clock.now()) / 1000 }
 }
 
-/** Every input that the case speaks of. */
+/** Returns the references of all inputs of a case. */
 function referencesOf({ trigger: event, inputs, outputs, hooks }: MapInput): Set<string> {
   const tagged = outputs.flatMap(({ taggedFor }) => taggedFor ?? [])
   const named = event.type === 'output-deleted' ? [event.wasTaggedFor] : 'ref' in event ? [event.ref] : []

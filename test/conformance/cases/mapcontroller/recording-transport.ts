@@ -14,7 +14,7 @@ export interface RecordedWrite {
   readonly propagationPolicy: string | undefined
 }
 
-/** What the transport looks at. */
+/** Options of a {@link RecordingTransport}. */
 export interface RecordingOptions {
   readonly outputs: readonly CaseResource[]
   readonly unlistable: ReadonlySet<string>

@@ -4,11 +4,10 @@ import { mapKeyLabel } from '@fairlead/map'
 import type { Disagreement } from '../comparison.ts'
 import { contains, sameSet, sameValue } from '../comparison.ts'
 import type { Suite } from '../suite.ts'
-import type { HookName } from './hook-server.ts'
 import { mapArea, readMapCase, unknownParts } from './map-case.ts'
-import type { MapCaseWant, WantedRequest, WantedWrite } from '@fairlead/map'
+import type { HookName, MapCaseWant, WantedRequest, WantedWrite } from '@fairlead/map'
 import { play } from './play.ts'
-import type { Played } from './play.ts'
+import type { CaseResult } from './play.ts'
 import type { RecordedWrite } from './recording-transport.ts'
 
 /** The suite. */
@@ -22,32 +21,32 @@ export const suite: Suite = {
   },
 }
 
-function disagreements(want: MapCaseWant, played: Played): Disagreement[] {
-  const called = (hook: HookName): string[] => played.calls.filter((call) => call.hook === hook).map(({ ref }) => ref)
+function disagreements(want: MapCaseWant, result: CaseResult): Disagreement[] {
+  const called = (hook: HookName): string[] => result.calls.filter((call) => call.hook === hook).map(({ ref }) => ref)
   return [
     ...(want.mapCalled === undefined ? [] : sameSet('mapCalled', want.mapCalled, called('map'))),
     ...(want.tombstoneCalled === undefined
       ? []
       : sameSet('tombstoneCalled', want.tombstoneCalled, called('tombstone'))),
     ...(want.mapCalls === undefined ? [] : sameValue('mapCalls', want.mapCalls, called('map').length)),
-    ...firstRequests('map', want.mapFirstRequest, played),
-    ...firstRequests('tombstone', want.tombstoneFirstRequest, played),
-    ...(want.writes === undefined ? [] : writes(want.writes, want.writesInOrder === true, played)),
-    ...(want.unchanged === undefined ? [] : sameValue('unchanged', [], played.changed)),
-    ...(want.status === undefined ? [] : contains('status', want.status, played.status)),
-    ...(want.events === undefined ? [] : events(want.events, played)),
-    ...(want.requeue === undefined ? [] : requeue(want.requeue, played)),
+    ...firstRequests('map', want.mapFirstRequest, result),
+    ...firstRequests('tombstone', want.tombstoneFirstRequest, result),
+    ...(want.writes === undefined ? [] : writes(want.writes, want.writesInOrder === true, result)),
+    ...(want.unchanged === undefined ? [] : sameValue('unchanged', [], result.changed)),
+    ...(want.status === undefined ? [] : contains('status', want.status, result.status)),
+    ...(want.events === undefined ? [] : events(want.events, result)),
+    ...(want.requeue === undefined ? [] : requeue(want.requeue, result)),
   ]
 }
 
 function firstRequests(
   hook: HookName,
   wanted: Readonly<Record<string, WantedRequest>> | undefined,
-  played: Played,
+  result: CaseResult,
 ): Disagreement[] {
   return Object.entries(wanted ?? {}).flatMap(([ref, { outputs, absent }]) => {
     const at = `${hook}FirstRequest.${ref}`
-    const request = played.calls.find((call) => call.hook === hook && call.ref === ref)?.request
+    const request = result.calls.find((call) => call.hook === hook && call.ref === ref)?.request
     if (request === undefined) return [{ at, wanted: 'a request', came: 'none' }]
     const came = Object.fromEntries(
       Object.entries(request.outputs).map(([kind, objects]) => [kind, Object.keys(objects).toSorted()]),
@@ -64,32 +63,32 @@ function firstRequests(
   })
 }
 
-function writes(wanted: readonly WantedWrite[], inOrder: boolean, played: Played): Disagreement[] {
-  const came = played.writes.map((write) => summary(write))
-  const left = [...played.writes]
+function writes(wanted: readonly WantedWrite[], inOrder: boolean, result: CaseResult): Disagreement[] {
+  const came = result.writes.map((write) => summary(write))
+  const left = [...result.writes]
   for (const [index, write] of wanted.entries()) {
     const found = inOrder
-      ? left[0] !== undefined && isSuch(write, left[0], played)
+      ? left[0] !== undefined && isSuch(write, left[0], result)
         ? 0
         : -1
-      : left.findIndex((other) => isSuch(write, other, played))
+      : left.findIndex((other) => isSuch(write, other, result))
     if (found < 0) return [{ at: `writes[${index}]`, wanted: write, came }]
     left.splice(found, 1)
   }
   return left.length === 0 ? [] : [{ at: 'writes', wanted, came }]
 }
 
-function isSuch(wanted: WantedWrite, write: RecordedWrite, played: Played): boolean {
+function isSuch(wanted: WantedWrite, write: RecordedWrite, result: CaseResult): boolean {
   const { taggedFor, controllerRef, preconditionUid, propagationPolicy } = wanted
   const { metadata } = write.object
   if (wanted.op !== write.op || wanted.ref !== write.ref) return false
   if (
     taggedFor !== undefined &&
-    metadata.labels?.[mapKeyLabel] !== (taggedFor === null ? undefined : played.mapKey(taggedFor))
+    metadata.labels?.[mapKeyLabel] !== (taggedFor === null ? undefined : result.mapKey(taggedFor))
   )
     return false
   if (controllerRef !== undefined) {
-    const uid = controllerRef === 'parent' ? played.parentUid : (controllerRef ?? undefined)
+    const uid = controllerRef === 'parent' ? result.parentUid : (controllerRef ?? undefined)
     if (controllerOf(write.object)?.uid !== uid) return false
   }
   if (preconditionUid !== undefined && write.preconditionUid !== preconditionUid) return false
@@ -110,8 +109,8 @@ function summary({ op, ref, object, preconditionUid, propagationPolicy }: Record
   }
 }
 
-function events(wanted: NonNullable<MapCaseWant['events']>, played: Played): Disagreement[] {
-  const came = played.events.map(({ type, reason, note, regarding }) => ({
+function events(wanted: NonNullable<MapCaseWant['events']>, result: CaseResult): Disagreement[] {
+  const came = result.events.map(({ type, reason, note, regarding }) => ({
     type,
     reason,
     note,
@@ -128,18 +127,18 @@ function events(wanted: NonNullable<MapCaseWant['events']>, played: Played): Dis
       ({ type, reason, on }) =>
         (event.type === undefined || type === event.type) &&
         (event.reason === undefined || reason === event.reason) &&
-        (event.on !== 'parent' || on === played.parentUid),
+        (event.on !== 'parent' || on === result.parentUid),
     )
     return occurs ? [] : [{ at: 'events', wanted: event, came }]
   })
 }
 
-function requeue({ kind, seconds, scope }: NonNullable<MapCaseWant['requeue']>, played: Played): Disagreement[] {
-  const isIt = played.failing.some(
+function requeue({ kind, seconds, scope }: NonNullable<MapCaseWant['requeue']>, result: CaseResult): Disagreement[] {
+  const isIt = result.failing.some(
     (group) =>
       (scope === undefined || group.ref === scope) &&
       (kind === undefined || group.kind === kind) &&
       (seconds === undefined || group.seconds === seconds),
   )
-  return isIt ? [] : [{ at: 'requeue', wanted: { kind, seconds, scope }, came: played.failing }]
+  return isIt ? [] : [{ at: 'requeue', wanted: { kind, seconds, scope }, came: result.failing }]
 }

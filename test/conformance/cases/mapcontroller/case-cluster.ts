@@ -1,4 +1,4 @@
-// The cluster of a case: an embedded server in memory on a clock that stands still, filled with exactly the state that the case gives.
+// The cluster of a case: an embedded server in memory on a fake clock, with exactly the state that the case gives.
 import { isDeepStrictEqual } from 'node:util'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Store } from '@fairlead/apiserver'
@@ -27,7 +27,7 @@ import { parseRef } from '@fairlead/map'
 import { RecordingTransport } from './recording-transport.ts'
 
 /** The cluster, the hooks and the controller of one case. */
-export class World implements AsyncDisposable {
+export class CaseCluster implements AsyncDisposable {
   readonly clock: FakeClock
   readonly client: Client
   readonly hooks: CaseHookServer
@@ -65,7 +65,7 @@ export class World implements AsyncDisposable {
     of: MapCase,
     refOfKey: (mapKey: string) => string | undefined,
     responder: Responder,
-  ): Promise<World> {
+  ): Promise<CaseCluster> {
     const clock = new FakeClock('2026-01-02T00:00:00Z')
     const server = await ApiServer.start({ storage: memory(), clock, controllers: ['crd'], random: repeatableRandom() })
     const hooks = await CaseHookServer.start(refOfKey, responder)
@@ -73,10 +73,10 @@ export class World implements AsyncDisposable {
       of.input.inputs.filter(({ kind }) => kind === 'Namespace').map((object) => object.metadata.name ?? ''),
     )
     const namespaces = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease', ...namespacesOf(of)])
-    const world = new World(of, clock, server, hooks, namespaces.difference(given))
-    await world.#serveKinds()
-    for (const namespace of namespaces.difference(given)) await world.put(namespaceObject(namespace))
-    return world
+    const cluster = new CaseCluster(of, clock, server, hooks, namespaces.difference(given))
+    await cluster.#serveKinds()
+    for (const namespace of namespaces.difference(given)) await cluster.put(namespaceObject(namespace))
+    return cluster
   }
 
   /** The uid of the parent. */
@@ -117,7 +117,7 @@ export class World implements AsyncDisposable {
     return { group: parseApiVersion(this.resource({ kind }).apiVersion).group, kind, namespace: namespace ?? '', name }
   }
 
-  /** Stores an object as it is given, past validation: the state of a case is what it says. */
+  /** Stores an object as it is given, without validation. */
   async put(object: KubeObject): Promise<void> {
     const place = this.#place(object)
     const head = await this.#store.head(place.resource, place.key)
@@ -141,14 +141,17 @@ export class World implements AsyncDisposable {
     await this.#store.write({ ...place, expected: head.revision, object: how(head.object) })
   }
 
-  /** Takes an object out of the store. */
+  /** Removes an object from the store. */
   async remove(object: KubeObject): Promise<void> {
     const place = this.#place(object)
     const head = await this.#store.head(place.resource, place.key)
     if (head?.object !== undefined) await this.#store.write({ ...place, expected: head.revision, object: undefined })
   }
 
-  /** Stores an output with the metadata that its owner and tag stand for. What we made is applied, so that it knows its fields. */
+  /**
+   * Stores an output with the metadata of its owner and tag. Our own outputs are applied, so that they have
+   * managedFields.
+   */
   async putOutput({ object, owner, taggedFor, taggedBy, lastApplied }: CaseOutput): Promise<void> {
     const { controller, parent } = this.#case.input
     const by = taggedBy ?? controller.name
@@ -172,14 +175,15 @@ export class World implements AsyncDisposable {
       owner === null ? withMetadata(configuration, {}, { ownerReferences: [] }) : configuration,
       { manager, force: true },
     )
-    const { labels, annotations, ownerReferences, managedFields } = (await this.#touched(applied, object)).metadata
+    const { labels, annotations, ownerReferences, managedFields } = (await this.#changedByOthers(applied, object))
+      .metadata
     await this.put(
       withMetadata(object, { labels, annotations }, { managedFields, ...(owner === null ? {} : { ownerReferences }) }),
     )
   }
 
-  /** What differs from the last apply is somebody else's change, and the fields are theirs. */
-  async #touched(applied: KubeObject, given: KubeObject): Promise<KubeObject> {
+  /** Returns the applied object changed to the given content by another manager, which owns what differs. */
+  async #changedByOthers(applied: KubeObject, given: KubeObject): Promise<KubeObject> {
     const { metadata: _given, ...content } = given
     const { metadata, ...before } = applied
     if (isDeepStrictEqual(content, before)) return applied
@@ -211,7 +215,7 @@ export class World implements AsyncDisposable {
     await this.until(() => this.run?.isStarted === true)
   }
 
-  /** Lets everything happen that needs no time to pass. */
+  /** Resolves when no group is queued or being reconciled. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 8;) {
       await new Promise((resolve) => setImmediate(resolve))
@@ -220,7 +224,7 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Lets time pass, and everything happen that falls due. `then` is called after each step. */
+  /** Advances the clock and runs everything that falls due. `then` is called after each step. */
   async pass(ms: number, then: () => void = () => {}): Promise<void> {
     const end = this.clock.now() + ms
     for (;;) {
@@ -233,10 +237,10 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Waits for something that needs no time to pass. */
+  /** Waits for a condition without advancing the clock. */
   async until(holds: () => boolean): Promise<void> {
-    for (let turns = 0; !holds(); turns++) {
-      if (turns > 20_000) throw new Error('What is waited for does not happen')
+    for (let steps = 0; !holds(); steps++) {
+      if (steps > 20_000) throw new Error('The condition was not met in time')
       await this.clock.advance(0)
     }
   }

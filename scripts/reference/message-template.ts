@@ -1,4 +1,4 @@
-// Messages of errors as they stand in the sources: texts with their gaps named.
+// Messages of errors as the sources write them: strings and templates, the expressions of templates as named placeholders.
 import {
   isElementAccessExpression,
   isObjectLiteralExpression,
@@ -9,22 +9,25 @@ import {
 } from 'typescript/unstable/ast/is'
 import type { ConstructorDeclaration, Node } from 'typescript/unstable/ast'
 
-/** A message that a class makes from what its constructor is given. */
+/** A message that a class makes from the arguments of its constructor. */
 export interface OwnTemplate {
-  /** The message for a code; `given` is the text that stands at one of the constructor's places, or at that named `message`. */
+  /** The message for a code; `given` is the string argument at one of the constructor's positions, or at the one named `message`. */
   text(value: string, given: { readonly at: number; readonly message: string } | undefined): string
 }
 
-/** A text or template with its gaps in braces; undefined for anything else. */
+/** A string or a template with placeholders in braces; undefined for anything else. */
 export function messageTemplate(node: Node): string | undefined {
   if (isStringLiteral(node)) return node.text
   const text = node.getText()
-  return text.startsWith('`')
-    ? unescaped(text.slice(1, -1).replaceAll(gaps, (_, gap: string) => `{${nameOf(gap)}}`))
-    : undefined
+  return text.startsWith('`') ? unescaped(withPlaceholders(text.slice(1, -1))) : undefined
 }
 
-/** What a constructor hands to `super`. */
+/** The source of a template with a placeholder for each expression: `of ${error.name}` is `of {name}`. */
+export function withPlaceholders(source: string): string {
+  return merged(source.replaceAll(expressions, (_, expression: string) => `{${nameOf(expression)}}`))
+}
+
+/** The template that a constructor passes to `super`. */
 export function ownTemplate(node: Node | undefined, made: ConstructorDeclaration | undefined): OwnTemplate | undefined {
   if (node === undefined || messageTemplate(node) === undefined) return undefined
   const parameters = made?.parameters.map(({ name }) => name.getText()) ?? []
@@ -39,12 +42,12 @@ export function ownTemplate(node: Node | undefined, made: ConstructorDeclaration
           text === 'kind' || text === 'code' ? value : text === taken ? given?.message : lookUp(expression, value)
         return `${known ?? `{${nameOf(text)}}`}${rest(literal)}`
       })
-      return unescaped(`${rest(node.head)}${filled.join('')}`)
+      return unescaped(merged(`${rest(node.head)}${filled.join('')}`))
     },
   }
 }
 
-/** The text of a piece of a template, without what encloses it. */
+/** The characters of a piece of a template, without its delimiters. */
 function rest(piece: Node): string {
   return piece
     .getText()
@@ -52,7 +55,7 @@ function rest(piece: Node): string {
     .replace(/(?:`|\$\{)$/, '')
 }
 
-/** `texts[code]`, where `texts` is a constant of the file with a text for the code. */
+/** `messages[code]`, where `messages` is a constant of the file with a string for the code. */
 function lookUp(expression: Node, value: string): string | undefined {
   if (!isElementAccessExpression(expression)) return undefined
   const name = expression.expression.getText()
@@ -78,11 +81,17 @@ function lookUp(expression: Node, value: string): string | undefined {
   return text
 }
 
-const gaps = /\$\{((?:[^{}]|\{[^{}]*\})*)\}/g
+const expressions = /\$\{((?:[^{}]|\{[^{}]*\})*)\}/g
 
-/** `object.name` is {name}, `shown(value)` is {value}. */
-function nameOf(gap: string): string {
+/** `object.name` is {name}, `this.#value` is {value}, `shown(value)` is {value}. */
+function nameOf(expression: string): string {
+  const gap = expression.replaceAll(/\bthis\.#?/g, '')
   return /^[\w.]+$/.test(gap) ? gap.split('.').at(-1)! : (/\b([a-z]\w+)\b(?!\()/.exec(gap)?.[1] ?? '…')
+}
+
+/** Two expressions about one value side by side, such as its first letter and the others, are one placeholder. */
+function merged(message: string): string {
+  return message.replaceAll(/(\{\w+\})\1+/g, '$1')
 }
 
 function unescaped(text: string): string {

@@ -62,3 +62,9 @@ test('the door of the documentation leads to every page of it', () => {
   const own = pages.filter((page) => /^docs\/(tutorial|how-to|explanation)\//.test(page))
   expect(own.filter((page) => !shown.includes(page)).map((page) => relative('docs', page))).toEqual([])
 })
+
+test('the heading of every decision begins with the number of its file', () => {
+  const decisions = pages.filter((page) => /^docs\/decisions\/\d/.test(page))
+  const headings = decisions.map((page) => readFileSync(join(root, page), 'utf8').split('\n')[0]!)
+  expect(decisions.filter((page, index) => !headings[index]!.startsWith(`# ${/(\d+)/.exec(page)![1]}: `))).toEqual([])
+})

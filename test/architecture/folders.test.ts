@@ -33,7 +33,6 @@ const apiServerFloors: readonly string[] = [
   'discovery',
   'routes',
   'resource-storage',
-  'bootstrap.ts',
   'handler.ts',
   'controllers',
   'backup',
@@ -41,6 +40,7 @@ const apiServerFloors: readonly string[] = [
   'aggregator',
   'in-process',
   'kubernetes-service.ts',
+  'startup',
   'server.ts',
   'index.ts',
 ]

@@ -1,8 +1,9 @@
-// The door of @fairlead/apiserver. Start with `ApiServer.start`; the parts are for those who build a server of their own.
+// The public API of @fairlead/apiserver. Start with `ApiServer.start`; the parts are for building other servers.
 
 export { ApiServer } from './server.ts'
 export { serverVersion } from './server-version.ts'
-export type { ApiServerOptions, ControllerName, Listening } from './server.ts'
+export type { Listening } from './server.ts'
+export type { ApiServerOptions, ControllerName } from './startup/options.ts'
 export type { Route, UpgradeHandler } from './http/route.ts'
 export type { LogRequest, PodLogs } from './handlers/pods/log.ts'
 export type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'

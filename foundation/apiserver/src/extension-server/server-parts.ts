@@ -65,7 +65,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
     registry,
     views: new Views(),
     clock,
-    admission: new AdmissionChain([namespaces.admissionPlugin(), storages.link()]),
+    admission: new AdmissionChain([namespaces.admissionPlugin(), storages.admissionPlugin()]),
     authorizer,
     writeLocks: new KeyedMutex(),
     protobuf: protobufCodec,

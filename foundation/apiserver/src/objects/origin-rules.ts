@@ -1,5 +1,6 @@
-// The rules that differ by the origin of a resource, one object per origin. The real server has two stacks: typed resources with a route per verb
-// (k8s.io/apiserver, generic registry) and unstructured ones behind one handler (k8s.io/apiextensions-apiserver, customresource_handler.go).
+// The rules that differ by the origin of a resource, one object per origin. The real server has two stacks: typed
+// resources with a route per verb (k8s.io/apiserver, generic registry) and unstructured ones behind one handler
+// (k8s.io/apiextensions-apiserver, customresource_handler.go).
 import type { ResourceDefinition, ResourceOrigin, VersionDefinition } from '@fairlead/builtin-kinds'
 import { cloneJson, isJsonObject } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
@@ -16,11 +17,14 @@ export interface DecodedBody {
 /** The rules of one origin. */
 export interface OriginRules {
   /**
-   * Objects have no Go type; the schema of their version describes them. They have no protobuf form, their fields are sorted, bodies must have a
-   * `kind`, and the defaults of the schema apply on reads too.
+   * Objects have no Go type; the schema of their version describes them. They have no protobuf form, their fields are
+   * sorted, bodies must have a `kind`, and the defaults of the schema apply on reads too.
    */
   readonly isUnstructured: boolean
-  /** The resource has a route per verb and path, which answers 404 and 405 itself. One handler of all paths serves the others, HEAD included. */
+  /**
+   * The resource has a route per verb and path, which answers 404 and 405 itself. One handler of all paths serves the
+   * others, HEAD included.
+   */
   readonly hasRoutePerVerb: boolean
   /** The routes check the media types that they consume and produce before the serializers negotiate. */
   readonly checksRouteTypes: boolean

@@ -75,7 +75,7 @@ export class ResourceStorages {
   }
 
   /** Asks storages before writes of their resources. */
-  link(): AdmissionPlugin {
+  admissionPlugin(): AdmissionPlugin {
     return {
       name: 'delegated',
       validate: (request) => {

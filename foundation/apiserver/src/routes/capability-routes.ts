@@ -13,15 +13,12 @@ const defaultLimit = 1_048_576
 /** Routes that are added while the server runs. */
 export class CapabilityRoutes implements Route {
   readonly #routes: CapabilityRoute[] = []
-  readonly #clientOf: (user: UserInfo) => Client
+  readonly #clients = new Map<CapabilityRoute, (user: UserInfo) => Client>()
 
-  constructor(clientOf: (user: UserInfo) => Client) {
-    this.#clientOf = clientOf
-  }
-
-  /** Adds a route. */
-  add(route: CapabilityRoute): void {
+  /** Adds a route; `clientOf` returns the client that acts as the user of a request. */
+  add(route: CapabilityRoute, clientOf: (user: UserInfo) => Client): void {
     this.#routes.push(route)
+    this.#clients.set(route, clientOf)
   }
 
   /** Paths below a prefix that begins with `/api/` look like resources but belong to the route. */
@@ -75,7 +72,7 @@ export class CapabilityRoutes implements Route {
     user: UserInfo,
   ): Omit<RouteRequest, 'method' | 'body'> {
     const path = segments.slice(segmentsOf(route).length)
-    return { path, query, headers, user, client: this.#clientOf(user), signal }
+    return { path, query, headers, user, client: this.#clients.get(route)!(user), signal }
   }
 
   #routeOf(path: string): CapabilityRoute | undefined {

@@ -1,14 +1,29 @@
-// Objects that every server has from its first start on: namespaces, and with RBAC the roles that Kubernetes ships.
+// The bootstrap objects of every server: the system namespaces, and with RBAC the roles and bindings that Kubernetes
+// ships.
 import { asJson, formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ManagedFieldsEntry, MutableJsonObject } from '@fairlead/kube'
-import type { ServerDependencies } from './handlers/server-dependencies.ts'
-import { timestamp } from './objects/timestamp.ts'
-import { storedForm } from './objects/object-form.ts'
+import type { ServerDependencies } from '../handlers/server-dependencies.ts'
+import { timestamp } from '../objects/timestamp.ts'
+import { storedForm } from '../objects/object-form.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
-import { StoreError } from './storage/store.ts'
+import { StoreError } from '../storage/store.ts'
+import { bootstrapPolicy } from '../auth/rbac/bootstrap-policy.ts'
+import { systemNamespaces } from '../objects/namespace-rules.ts'
+import type { AccessControl } from './access-control.ts'
 
-/** Writes objects that are not there yet; what is there already stays as it is. */
-export async function writeMissing(server: ServerDependencies, objects: readonly KubeObject[]): Promise<void> {
+/** Creates the missing bootstrap objects of a server. */
+export function writeBootstrapObjects(
+  server: ServerDependencies,
+  { rbac }: Pick<AccessControl, 'rbac'>,
+): Promise<void> {
+  return createMissing(server, [
+    ...systemNamespaces.map(newNamespace),
+    ...(rbac === undefined ? [] : bootstrapPolicy()),
+  ])
+}
+
+/** Creates objects that do not exist; existing ones stay unchanged. */
+async function createMissing(server: ServerDependencies, objects: readonly KubeObject[]): Promise<void> {
   const { store, registry, clock, newUid } = server
   const creationTimestamp = timestamp(clock.now())
   await Promise.all(
@@ -33,7 +48,10 @@ export async function writeMissing(server: ServerDependencies, objects: readonly
   )
 }
 
-/** Who owns the fields of such an object: the server itself, but for the rules that aggregation fills in. */
+/**
+ * Returns the managedFields of a bootstrap object: those of the server, and of the aggregation controller for
+ * aggregated rules.
+ */
 function managers(object: KubeObject, time: string): ManagedFieldsEntry[] {
   const entry = (manager: string, operation: 'Apply' | 'Update', fieldsV1: JsonObject): ManagedFieldsEntry => ({
     manager,
@@ -63,8 +81,8 @@ function managers(object: KubeObject, time: string): ManagedFieldsEntry[] {
   return isAggregated ? [entry('clusterrole-aggregation-controller', 'Apply', { 'f:rules': {} }), server] : [server]
 }
 
-/** A Namespace as a POST would make it. */
-export function newNamespace(name: string): KubeObject {
+/** Returns a Namespace as a POST would create it. */
+function newNamespace(name: string): KubeObject {
   return {
     kind: 'Namespace',
     apiVersion: 'v1',

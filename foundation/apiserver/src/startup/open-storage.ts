@@ -1,0 +1,46 @@
+// Opens the storage of a server, with the certificates that are stored beside it.
+import type { Clock } from '@fairlead/kube'
+import { loadCertificates, makeCertificates } from '../auth/certificates.ts'
+import type { Certificates } from '../auth/certificates.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Store } from '../storage/store.ts'
+import { runsController } from './options.ts'
+import type { ApiServerOptions } from './options.ts'
+
+/** An open storage. */
+export interface OpenStorage {
+  readonly store: Store
+  /** The data folder; undefined for memory. */
+  readonly folder: string | undefined
+  /** Returns the certificates of the server, created on first use and stored in the data folder. */
+  readonly certificates: () => Promise<Certificates>
+}
+
+/**
+ * Opens a storage. The journal opens in a thread of its own; until it has, this thread creates certificates and loads
+ * modules for the controllers.
+ * @throws StoreError
+ */
+export async function openStorage(
+  storage: Storage | Store,
+  options: ApiServerOptions,
+  clock: Clock,
+): Promise<OpenStorage> {
+  const opening = 'open' in storage ? storage.open({ clock }) : Promise.resolve(storage)
+  const folder = 'open' in storage ? storage.folder : undefined
+  const certificates = lazyCertificates(folder, clock, opening)
+  // Later callers get the error.
+  if (runsController(options, 'service-account')) certificates().catch(() => undefined)
+  const [store] = await Promise.all([opening, options.controllers === false ? undefined : import('prom-client')])
+  return { store, folder, certificates }
+}
+
+function lazyCertificates(
+  folder: string | undefined,
+  clock: Clock,
+  opened: Promise<Store>,
+): () => Promise<Certificates> {
+  let certificates: Promise<Certificates> | undefined
+  return () =>
+    (certificates ??= folder === undefined ? makeCertificates({ clock }) : loadCertificates(folder, { clock }, opened))
+}

@@ -1,0 +1,76 @@
+// Builds the dependencies of the handlers: the store with resource storages in it, admission, and subresource handlers.
+import { randomUUID } from 'node:crypto'
+import type { Clock, KubeObject } from '@fairlead/kube'
+import { capabilityValidatorsPlugin } from '../admission/capability-validators.ts'
+import { certificateSignersPlugin } from '../admission/certificate-signers.ts'
+import { AdmissionChain } from '../admission/chain.ts'
+import { validatingAdmissionPolicyPlugin } from '../admission/policies/policy-plugin.ts'
+import { rbacEscalationPlugin } from '../admission/rbac-escalation.ts'
+import { mutatingWebhookPlugin } from '../admission/webhooks/mutating-plugin.ts'
+import { validatingWebhookPlugin } from '../admission/webhooks/validating-plugin.ts'
+import type { WebhookSource } from '../admission/webhooks/webhook-caller.ts'
+import { podHandlers } from '../handlers/pods/pod-handlers.ts'
+import type { ResourceHandlers } from '../handlers/resource-handlers.ts'
+import { reviewHandlers } from '../handlers/reviews.ts'
+import type { ServerDependencies } from '../handlers/server-dependencies.ts'
+import { tokenHandler } from '../handlers/token.ts'
+import { protobufCodec } from '../protobuf/protobuf-codec.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { ResourceStorages } from '../resource-storage/resource-storages.ts'
+import { KeyedMutex } from '../storage/keyed-mutex.ts'
+import { Views } from '../views/views.ts'
+import type { AccessControl } from './access-control.ts'
+import type { ApiServerOptions } from './options.ts'
+
+/** Returns the handlers of subresources and of resources that are not stored. */
+export function builtinHandlers({ podLogs }: ApiServerOptions, access: AccessControl): ResourceHandlers {
+  return { ...podHandlers(podLogs), ...reviewHandlers(access), 'serviceaccounts/token': tokenHandler(access.tokens) }
+}
+
+/** The parts that the dependencies are built from. */
+export interface DependencyParts {
+  readonly registry: Registry
+  readonly clock: Clock
+  readonly access: AccessControl
+  readonly storages: ResourceStorages
+  readonly webhooks: WebhookSource
+  /** Returns an object as stored, from memory. */
+  readonly read: (resource: string, key: string) => KubeObject | undefined
+  /** Returns every object of a resource as stored, from memory. */
+  readonly list: (resource: string) => Iterable<KubeObject>
+}
+
+/** Builds the dependencies of the handlers. */
+export function serverDependencies(options: ApiServerOptions, parts: DependencyParts): ServerDependencies {
+  const { registry, clock, access, storages, read, list } = parts
+  return {
+    store: storages.store,
+    registry,
+    views: new Views(),
+    clock,
+    admission: admissionChain(options, parts),
+    authorizer: access.authorizer,
+    writeLocks: new KeyedMutex(),
+    protobuf: protobufCodec,
+    random: options.random ?? Math.random,
+    newUid: randomUUID,
+    handlers: storages.handlers,
+    read,
+    list,
+  }
+}
+
+function admissionChain(
+  { validators, admission = [] }: ApiServerOptions,
+  { registry, access: { rbac, authorizer }, storages, webhooks, read, list }: DependencyParts,
+): AdmissionChain {
+  return new AdmissionChain([
+    ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
+    ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators)]),
+    validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
+    mutatingWebhookPlugin(webhooks),
+    validatingWebhookPlugin(webhooks),
+    storages.admissionPlugin(),
+    ...admission,
+  ])
+}

@@ -8,7 +8,7 @@ import { validatingAdmissionPolicyPlugin } from '../admission/policies/policy-pl
 import { rbacEscalationPlugin } from '../admission/rbac-escalation.ts'
 import { mutatingWebhookPlugin } from '../admission/webhooks/mutating-plugin.ts'
 import { validatingWebhookPlugin } from '../admission/webhooks/validating-plugin.ts'
-import type { WebhookSource } from '../admission/webhooks/webhook-caller.ts'
+import type { WebhookDependencies } from '../admission/webhooks/webhook-caller.ts'
 import { podHandlers } from '../handlers/pods/pod-handlers.ts'
 import type { ResourceHandlers } from '../handlers/resource-handlers.ts'
 import { reviewHandlers } from '../handlers/reviews.ts'
@@ -33,7 +33,7 @@ export interface DependencyParts {
   readonly clock: Clock
   readonly access: AccessControl
   readonly storages: ResourceStorages
-  readonly webhooks: WebhookSource
+  readonly webhooks: WebhookDependencies
   /** Returns an object as stored, from memory. */
   readonly read: (resource: string, key: string) => KubeObject | undefined
   /** Returns every object of a resource as stored, from memory. */

@@ -57,7 +57,7 @@ function verdict({ status, body }: Answer): number | string {
   return status < 300 ? status : message.replace(/^.*? denied request: /, '')
 }
 
-describe('what expressions see', () => {
+describe('the variables of expressions', () => {
   const holding: [string, string][] = [
     ['the object', "object.data.a == '1' && object.metadata.name == 'x' && oldObject == null"],
     ['numbers as numbers', 'object.metadata.?generation.orValue(0) == 0'],
@@ -83,7 +83,7 @@ describe('what expressions see', () => {
     expect(verdict(await api.post(path, configMap('x')))).toBe(201)
   })
 
-  test('cluster-scoped objects have no namespace', async () => {
+  test('expressions on cluster-scoped objects have no namespaceObject', async () => {
     const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['namespaces'] }
     await enforce({
       matchConstraints: { resourceRules: [rule] },
@@ -93,7 +93,7 @@ describe('what expressions see', () => {
     expect((await api.post('/api/v1/namespaces', { metadata: { name: 'other' } })).status).toBe(422)
   })
 
-  test('deletions have the old object only', async () => {
+  test('expressions on deletions have the oldObject only', async () => {
     await api.post(path, configMap('x'))
     await enforce({
       validations: [{ expression: "request.operation != 'DELETE' || (object == null && oldObject.data.a == '2')" }],
@@ -103,7 +103,7 @@ describe('what expressions see', () => {
     expect((await api.delete(`${path}/x`)).status).toBe(200)
   })
 
-  test('rights of someone without any', async () => {
+  test('the authorizer variable denies a user without permissions', async () => {
     await api[Symbol.asyncDispose]()
     const tokens: ApiServerOptions['tokens'] = [{ token: 't', user: { name: 'alice', groups: [] } }]
     api = await TestApi.start({ authorization: 'RBAC', tokens })
@@ -121,7 +121,7 @@ describe('what expressions see', () => {
 })
 
 describe('variables', () => {
-  test('are computed when they are asked for, from those before them', async () => {
+  test('variables are evaluated on first use and can use earlier ones', async () => {
     await enforce({
       variables: [
         { name: 'size', expression: 'object.data.size()' },
@@ -147,11 +147,11 @@ describe('variables', () => {
 
 describe('messages', () => {
   const cases: [string, JsonObject, string][] = [
-    ['the message', { message: ' told ' }, 'told'],
-    ['the expression of a message', { message: 'told', messageExpression: "'computed'" }, 'computed'],
-    ['the message, when its expression fails', { message: 'told', messageExpression: "object.nope + 'x'" }, 'told'],
-    ['the message, when its expression says nothing', { message: 'told', messageExpression: "' '" }, 'told'],
-    ['the message, when its expression has lines', { message: 'told', messageExpression: "'a\\nb'" }, 'told'],
+    ['the message', { message: ' custom ' }, 'custom'],
+    ['the expression of a message', { message: 'custom', messageExpression: "'computed'" }, 'computed'],
+    ['the message, when its expression fails', { message: 'custom', messageExpression: "object.nope + 'x'" }, 'custom'],
+    ['the message, when its expression says nothing', { message: 'custom', messageExpression: "' '" }, 'custom'],
+    ['the message, when its expression has lines', { message: 'custom', messageExpression: "'a\\nb'" }, 'custom'],
     ['the expression itself', {}, 'failed expression: 1 == 2'],
   ]
   test.each(cases)('%s', async (_name, more, expected) => {
@@ -170,7 +170,7 @@ describe('messages', () => {
   })
 })
 
-describe('which requests a policy means', () => {
+describe('the requests that a policy matches', () => {
   const cases: [string, JsonObject, JsonObject, boolean][] = [
     ['its rules', {}, {}, true],
     ['names', { matchConstraints: { resourceRules: [{ ...configMaps, resourceNames: ['y'] }] } }, {}, false],
@@ -201,7 +201,7 @@ describe('which requests a policy means', () => {
     expect(verdict(await api.post(path, configMap('x')))).toBe(isMeant ? 'no' : 201)
   })
 
-  test('a condition that fails is told, or ignored', async () => {
+  test('a matchCondition that fails refuses the request, or is ignored under failurePolicy Ignore', async () => {
     const spec = {
       matchConditions: [
         { name: 'one', expression: 'object.nope == 1' },
@@ -220,7 +220,7 @@ describe('which requests a policy means', () => {
 })
 
 describe('actions', () => {
-  test('Warn and Deny of two bindings', async () => {
+  test('Warn and Deny of two bindings both take effect', async () => {
     await enforce({ validations: [{ expression: 'false', message: 'no' }] }, { validationActions: ['Warn'] })
     const warned = await api.post(path, configMap('x'))
     await api.post(`${group}/validatingadmissionpolicybindings`, binding({}, 'c'))
@@ -243,7 +243,7 @@ describe('actions', () => {
     ])
   })
 
-  test('an annotation that fails refuses', async () => {
+  test('an audit annotation that fails refuses the request', async () => {
     await enforce(
       { auditAnnotations: [{ key: 'k', valueExpression: "object.nope + 'x'" }] },
       { validationActions: ['Audit'] },
@@ -264,7 +264,7 @@ describe('parameters', () => {
     api.post(path, { ...configMap(name, { data: { max } }), metadata: { name, labels: { is: 'limit' } } })
   const three = configMap('x', { data: { a: '1', b: '2', c: '3' } })
 
-  test('by name, in the namespace of the request', async () => {
+  test('parameters are found by name in the namespace of the request', async () => {
     await limit('limit', '2')
     await enforce(
       { ...limits, validations: [validation] },
@@ -275,7 +275,7 @@ describe('parameters', () => {
     expect(verdict(await api.post(path, three))).toBe(201)
   })
 
-  test('by labels: each must be met', async () => {
+  test('every parameter that a selector finds must be satisfied', async () => {
     await limit('limit1', '5')
     await limit('limit2', '1')
     const paramRef = {
@@ -287,7 +287,7 @@ describe('parameters', () => {
     expect(verdict(await api.post(path, three))).toBe('at most 1')
   })
 
-  test('that are missing', async () => {
+  test('missing parameters are handled as parameterNotFoundAction says', async () => {
     const refs = ['Deny', 'Allow'].map((parameterNotFoundAction) => ({ name: 'none', parameterNotFoundAction }))
     await enforce({ ...limits, validations: [validation] }, { paramRef: refs[0] as JsonValue })
     const denied = verdict(await api.post(path, three))
@@ -298,7 +298,7 @@ describe('parameters', () => {
     ])
   })
 
-  test('of a kind that is not served', async () => {
+  test('a paramKind that is not served refuses the request', async () => {
     await enforce(
       { paramKind: { apiVersion: 'example.com/v1', kind: 'Limit' }, validations: [{ expression: 'true' }] },
       { paramRef: { name: 'x', parameterNotFoundAction: 'Deny' } },
@@ -311,7 +311,7 @@ describe('parameters', () => {
 })
 
 describe('bounds', () => {
-  test('one expression', async () => {
+  test('one expression that exceeds its budget refuses the request', async () => {
     const loop = (text: string): string => `[1,2,3,4,5,6,7,8,9,10].all(${text}`
     const expression = `${'abcdef'
       .split('')
@@ -323,7 +323,7 @@ describe('bounds', () => {
     )
   })
 
-  test('all expressions together', async () => {
+  test('expressions that exceed the budget of their policy together refuse the request', async () => {
     const loop = (text: string): string => `[1,2,3,4,5,6,7,8,9,10].all(${text}`
     const expression = `${'abcd'
       .split('')
@@ -336,7 +336,7 @@ describe('bounds', () => {
   })
 })
 
-describe('policies that cannot be', () => {
+describe('invalid policies', () => {
   const cases: [string, JsonObject, string][] = [
     [
       'an expression that does not compile',
@@ -406,7 +406,7 @@ describe('policies that cannot be', () => {
     expect(answer.body['message']).toContain(message)
   })
 
-  test('conditions of webhooks are held to the same', async () => {
+  test('invalid matchConditions of webhooks are refused as well', async () => {
     const answer = await api.post(`${group}/validatingwebhookconfigurations?dryRun=All`, {
       metadata: { name: 'w' },
       webhooks: [

@@ -1,4 +1,4 @@
-// Webhooks of admission, asked over real HTTPS: what they are sent, what their answers do, and what is said when they fail.
+// Admission webhooks over real HTTPS: the reviews that they receive, the effects of their responses, and failed calls.
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -55,8 +55,8 @@ const configMap = (name: string, data: JsonObject = { a: '1' }): JsonObject => (
   data,
 })
 
-describe('what a webhook is sent', () => {
-  test('is an AdmissionReview with the request in full', async () => {
+describe('the AdmissionReview of a webhook', () => {
+  test('has every field of the request', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true }))
     await install('Validating', webhook(server))
     await api.post(`${path}?fieldManager=me&dryRun=All`, configMap('one'))
@@ -101,16 +101,16 @@ describe('what a webhook is sent', () => {
     ])
   })
 
-  test('a mutating webhook hears of a deletion once', async () => {
+  test('a mutating webhook is called once for a deletion', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true }))
-    await api.post(path, configMap('gone'))
+    await api.post(path, configMap('deleted'))
     await install('Mutating', webhook(server, { rules: [{ ...configMaps, operations: ['DELETE'] }] }))
-    const { status } = await api.delete(`${path}/gone`)
+    const { status } = await api.delete(`${path}/deleted`)
     expect([status, server.calls.length]).toEqual([200, 1])
   })
 })
 
-describe('which requests a webhook gets', () => {
+describe('the requests that a webhook matches', () => {
   const rule = (more: JsonObject): JsonObject => ({ rules: [{ ...configMaps, operations: ['*'], ...more }] })
   const cases: [string, JsonObject, boolean][] = [
     ['all resources', rule({ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }), true],
@@ -160,7 +160,7 @@ describe('which requests a webhook gets', () => {
     expect([status, server.calls.length]).toEqual([200, 0])
   })
 
-  test('a condition that fails refuses the request', async () => {
+  test('a matchCondition that fails refuses the request', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true }))
     await install('Validating', webhook(server, { matchConditions: [{ name: 'a', expression: 'object.nope == 1' }] }))
     expect(failureOf(await api.post(path, configMap('m')))).toEqual({
@@ -171,7 +171,7 @@ describe('which requests a webhook gets', () => {
     })
   })
 
-  test('an equivalent version gets the object in that version', async () => {
+  test('matchPolicy Equivalent sends the object in the version of the rule', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true }))
     const autoscalers = {
       apiGroups: ['autoscaling'],
@@ -191,7 +191,7 @@ describe('which requests a webhook gets', () => {
   })
 })
 
-describe('answers of validating webhooks', () => {
+describe('responses of validating webhooks', () => {
   const refusals: [string, JsonObject, JsonObject][] = [
     [
       'with a message',
@@ -214,21 +214,21 @@ describe('answers of validating webhooks', () => {
       { status: 400, reason: 'Gone', message: 'admission webhook "check.example.com" denied the request: Gone' },
     ],
   ]
-  test.each(refusals)('a refusal %s', async (_name, response, expected) => {
+  test.each(refusals)('a refusal %s reaches the client', async (_name, response, expected) => {
     const server = await serve((review) => reviewAnswer(review, response))
     await install('Validating', webhook(server))
     expect(failureOf(await api.post(path, configMap('x')))).toEqual(expected)
     expect((await api.get(`${path}/x`)).status).toBe(404)
   })
 
-  test('warnings reach the client', async () => {
+  test('warnings of a webhook reach the client', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true, warnings: ['old "form"'] }))
     await install('Validating', webhook(server))
     const { status, headers } = await api.post(path, configMap('x'))
     expect([status, headers['warning']]).toEqual([201, ['299 - "old \\"form\\""']])
   })
 
-  test('all are asked at once, and the first in order that refuses is heard', async () => {
+  test('webhooks are called in parallel, and the refusal of the first in order counts', async () => {
     let waiting = 0
     let release: (() => void) | undefined
     const both = new Promise<void>((resolve) => (release = resolve))
@@ -314,7 +314,7 @@ describe('failures of webhooks', () => {
     expect((await api.post(path, configMap('x'))).status).toBe(201)
   })
 
-  test('nobody listens', async () => {
+  test('a webhook that cannot be reached', async () => {
     const port = await freePort()
     const server = await serve(() => 'never')
     await install('Validating', webhook(server, { clientConfig: { url: `https://127.0.0.1:${port}/x` } }))
@@ -329,11 +329,11 @@ describe('failures of webhooks', () => {
     expect(failureOf(await api.post(path, configMap('x')))).toEqual(failed(reason))
   })
 
-  test('a webhook that has gone for good does not keep its configuration from being removed', async () => {
+  test('the configuration of an unreachable webhook can be deleted', async () => {
     const server = await serve(() => 'never')
     const everything = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }
-    const gone = { url: `https://127.0.0.1:${await freePort()}` }
-    await install('Mutating', webhook(server, { rules: [everything], clientConfig: gone }))
+    const unreachable = { url: `https://127.0.0.1:${await freePort()}` }
+    await install('Mutating', webhook(server, { rules: [everything], clientConfig: unreachable }))
     expect((await api.post(path, configMap('x'))).status).toBe(500)
     await api.delete('/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/hooks-mutating')
     expect((await api.post(path, configMap('x'))).status).toBe(201)
@@ -358,7 +358,7 @@ describe('subresources', () => {
     })
   }
 
-  test('of another kind are shown as that kind, and changed as that kind', async () => {
+  test('a Scale reaches mutating webhooks as a Scale, and their patch changes the replicas', async () => {
     await deploy()
     const server = await serve((review) =>
       reviewAnswer(review, patchResponse([{ op: 'replace', path: '/spec/replicas', value: 7 }])),
@@ -377,7 +377,7 @@ describe('subresources', () => {
     expect([scaled.body['spec'], (body['spec'] as JsonObject)['replicas']]).toEqual([{ replicas: 7 }, 7])
   })
 
-  test('evictions can be refused', async () => {
+  test('a webhook can refuse an eviction', async () => {
     await api.post('/api/v1/namespaces/default/pods', {
       metadata: { name: 'p' },
       spec: { containers: [{ name: 'c', image: 'i' }] },
@@ -403,7 +403,7 @@ describe('webhooks behind Services', () => {
     },
   })
 
-  test('a Service that is not there', async () => {
+  test('a missing Service fails the call', async () => {
     const server = await serve(() => 'never')
     await install('Validating', webhook(server, service()))
     expect(failureOf(await api.post(path, configMap('x')))['message']).toBe(
@@ -411,7 +411,7 @@ describe('webhooks behind Services', () => {
     )
   })
 
-  test.skipIf(ownAddress === undefined)('a ready address of its EndpointSlices', async () => {
+  test.skipIf(ownAddress === undefined)('the call goes to a ready address of the Service', async () => {
     const server = servers.use(
       await WebhookServer.start((review) => reviewAnswer(review, { allowed: true }), ownAddress),
     )
@@ -437,7 +437,7 @@ describe('webhooks behind Services', () => {
     expect([status, server.calls.map((call) => call.path)]).toEqual([201, ['/check?timeout=5s']])
   })
 
-  test('an address that the caller of the server gave', async () => {
+  test('the call goes to the address of the resolve option', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true }))
     await using own = await TestApi.start({
       resolve: async (host) => (host === 'hooks.default.svc' ? { host: '127.0.0.1', port: server.port } : undefined),
@@ -456,7 +456,7 @@ describe('webhooks behind Services', () => {
 })
 
 describe('mutating webhooks', () => {
-  test('patch what is stored, for every way to write', async () => {
+  test('patch the stored object, for every kind of write', async () => {
     const server = await serve((review) =>
       reviewAnswer(review, patchResponse([{ op: 'add', path: '/metadata/labels', value: { seen: 'yes' } }])),
     )
@@ -473,7 +473,7 @@ describe('mutating webhooks', () => {
     expect(again.body.metadata['resourceVersion']).toBe(changed.body.metadata['resourceVersion'])
   })
 
-  test('see what those before them made, and validating ones see the end', async () => {
+  test('receive the object as earlier webhooks left it, and validating ones the final object', async () => {
     const add = (text: string) => (review: JsonObject) => {
       const { data = {} } = (review['request'] as { object: { data?: Record<string, string> } }).object
       return reviewAnswer(
@@ -493,7 +493,7 @@ describe('mutating webhooks', () => {
     ])
   })
 
-  test('are asked once more when a later one changed the object, if they wish', async () => {
+  test('are called once more after a later one changed the object, under reinvocationPolicy IfNeeded', async () => {
     const first = await serve((review) => {
       const { data = {} } = (review['request'] as { object: { data?: Record<string, string> } }).object
       const count = Number(data['count'] ?? 0) + 1
@@ -549,7 +549,7 @@ describe('mutating webhooks', () => {
       /^Internal error occurred: /,
     ],
   ]
-  test.each(broken)('%s is refused', async (_name, response, message) => {
+  test.each(broken)('a patch response with %s is refused', async (_name, response, message) => {
     const server = await serve((review) => reviewAnswer(review, response))
     await install('Mutating', webhook(server))
     const answer = await api.post(path, configMap('x'))
@@ -571,7 +571,7 @@ describe('mutating webhooks', () => {
     expect(body.metadata['managedFields'] ?? []).toEqual(expected)
   })
 
-  test('cannot change what is deleted', async () => {
+  test('cannot patch an object that is deleted', async () => {
     const server = await serve((review) =>
       reviewAnswer(review, patchResponse([{ op: 'add', path: '/data', value: {} }])),
     )
@@ -582,7 +582,7 @@ describe('mutating webhooks', () => {
     )
   })
 
-  test('work on custom resources, and their schemas have the last word', async () => {
+  test('patch custom resources, whose schemas validate the result', async () => {
     await api.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
       metadata: { name: 'things.example.com' },
       spec: {

@@ -13,7 +13,7 @@ const uid = (answer: Answer): string => answer.body.metadata['uid'] as string
 const version = (answer: Answer): string => answer.body.metadata['resourceVersion'] as string
 
 describe('create', () => {
-  test('fills in what the server owns and takes nothing of it from the client', async () => {
+  test('sets the fields that the server owns and ignores those of the client', async () => {
     const maps = await api.namespace('create-fields')
     const given = {
       uid: 'mine',
@@ -32,7 +32,7 @@ describe('create', () => {
     expect(managedFields).toHaveLength(1)
   })
 
-  test('a prefix becomes a name; the server tries again when it is taken', async () => {
+  test('a generateName becomes a name; the server tries again when the name is taken', async () => {
     const numbers = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.5]
     await using own = await TestApi.start({ random: () => numbers.shift() ?? 0.9 })
     const path = '/api/v1/namespaces/default/configmaps'
@@ -44,7 +44,7 @@ describe('create', () => {
     expect(names[1]).toMatch(/^pre-[bcdfghjklmnpqrstvwxz2456789]{5}$/)
   })
 
-  test('when no name can be found, the answer says so', async () => {
+  test('a generateName for which every attempt is taken is refused with AlreadyExists', async () => {
     await using own = await TestApi.start({ random: () => 0 })
     const path = '/api/v1/namespaces/default/configmaps'
     await own.post(path, { metadata: { generateName: 'pre-' } })
@@ -56,7 +56,7 @@ describe('create', () => {
     })
   })
 
-  test('a dry run answers with everything but a resourceVersion, and nothing stays', async () => {
+  test('a dry run of a create returns the object without a resourceVersion and stores nothing', async () => {
     const maps = await api.namespace('create-dry')
     const { status, body } = await api.post(`${maps}?dryRun=All`, { metadata: { name: 'a' } })
     expect({ status, version: body.metadata['resourceVersion'], uid: typeof body.metadata['uid'] }).toEqual({
@@ -129,13 +129,13 @@ describe('create', () => {
       },
     ],
   ]
-  test.each(refusals)('%s is refused', async (_name, query, body, expected) => {
+  test.each(refusals)('creating with %s is refused', async (_name, query, body, expected) => {
     const maps = await api.namespace('create-refused')
     await api.post(maps, { metadata: { name: 'taken' } })
     expect(failureOf(await api.post(`${maps}${query}`, body))).toEqual(expected)
   })
 
-  test('a namespace that is missing is 404, one that is being deleted 403', async () => {
+  test('creating in a missing namespace is 404, in a terminating one 403', async () => {
     expect(failureOf(await api.post('/api/v1/namespaces/nowhere/configmaps', { metadata: { name: 'a' } }))).toEqual({
       status: 404,
       reason: 'NotFound',
@@ -166,14 +166,14 @@ describe('create', () => {
 
 describe('field validation', () => {
   const body = '{"metadata":{"name":"a"},"bogus":1,"data":{"k":"1","k":"2"}}'
-  test('warns of unknown and repeated fields by default', async () => {
+  test('warns about unknown and repeated fields by default', async () => {
     const maps = await api.namespace('validation-warn')
     const { status, headers, body: made } = await api.post(maps, body)
     expect({ status, data: made['data'] }).toEqual({ status: 201, data: { k: '2' } })
     expect(headers['warning']).toEqual(['299 - "unknown field \\"bogus\\""', '299 - "duplicate field \\"data.k\\""'])
   })
 
-  test('refuses them when it is strict and is silent when it is off', async () => {
+  test('refuses unknown fields under Strict and ignores them under Ignore', async () => {
     const maps = await api.namespace('validation-strict')
     expect((await api.post(`${maps}?fieldValidation=Strict`, body)).body['message']).toBe(
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "bogus", duplicate field "data.k"',
@@ -191,7 +191,7 @@ describe('update', () => {
     expect(same.body).toEqual(made.body)
   })
 
-  test('of two writers with the same revision the second loses', async () => {
+  test('the second of two writers with the same resourceVersion gets a conflict', async () => {
     const maps = await api.namespace('update-race')
     const made = await api.post(maps, { metadata: { name: 'a' } })
     const write = (value: string): Promise<Answer> =>
@@ -231,7 +231,7 @@ describe('update', () => {
       'strconv.ParseUint: parsing "x": invalid syntax',
     ],
   ]
-  test.each(refusals)('%s is refused', async (_name, name, body, status, message) => {
+  test.each(refusals)('updating with %s is refused', async (_name, name, body, status, message) => {
     const maps = await api.namespace('update-refused')
     await api.post(maps, { metadata: { name: 'a' } })
     const answer = await api.put(`${maps}/${name}`, body)
@@ -246,7 +246,7 @@ describe('update', () => {
     expect(answer.body['message']).toContain('Precondition failed: UID in precondition: other')
   })
 
-  test('kinds that allow it are created by PUT, and some want the revision from then on', async () => {
+  test('PUT creates objects of kinds that allow it, and some kinds then require a resourceVersion', async () => {
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases/made-by-put'
     const made = await api.put(path, { metadata: { name: 'made-by-put' } })
     const blind = await api.put(path, { metadata: { name: 'made-by-put' } })
@@ -259,7 +259,7 @@ describe('update', () => {
 })
 
 describe('delete', () => {
-  test('answers with the uid, and again with 404', async () => {
+  test('a deletion returns the uid, the next one 404', async () => {
     const maps = await api.namespace('delete-plain')
     const made = await api.post(maps, { metadata: { name: 'a' } })
     expect((await api.delete(`${maps}/a`)).body).toEqual({
@@ -272,7 +272,7 @@ describe('delete', () => {
     expect((await api.delete(`${maps}/a`)).status).toBe(404)
   })
 
-  test('a finalizer holds the object until it goes, and no other may come', async () => {
+  test('a finalizer keeps a terminating object, and none can be added', async () => {
     const maps = await api.namespace('delete-finalizer')
     await api.post(maps, { metadata: { name: 'a', finalizers: ['example.com/f'] } })
     const marked = await api.delete(`${maps}/a`)
@@ -297,7 +297,7 @@ describe('delete', () => {
     await api.merge(`${maps}/a`, { metadata: { finalizers: null } })
   })
 
-  test('preconditions have to hold', async () => {
+  test('a deletion whose preconditions fail is refused', async () => {
     const maps = await api.namespace('delete-preconditions')
     const made = await api.post(maps, { metadata: { name: 'a' } })
     const wrongUid = await api.delete(`${maps}/a`, { preconditions: { uid: 'other' } })
@@ -319,7 +319,7 @@ describe('delete', () => {
     expect((await api.get(`${maps}/a`)).status).toBe(200)
   })
 
-  test('a pod on a node gets its grace period, which can only become shorter', async () => {
+  test('a pod on a node is deleted after its grace period, which can only become shorter', async () => {
     const pods = '/api/v1/namespaces/default/pods'
     const pod = { metadata: { name: 'graceful' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] } }
     await api.post(pods, pod)
@@ -335,7 +335,7 @@ describe('delete', () => {
     expect((await api.get(`${pods}/graceful`)).status).toBe(404)
   })
 
-  test('a collection goes by selector and is answered as it was', async () => {
+  test('deleting a collection by selector returns the list before the deletion', async () => {
     const maps = await api.namespace('delete-collection')
     for (const [name, x] of [
       ['a', '1'],
@@ -378,7 +378,7 @@ describe('routes', () => {
   })
 
   test.each(['/nope', '/apis/nope.example.com/v1', '/apis/nope.example.com/v1/namespaces/default/things'])(
-    "%s is nobody's path",
+    '%s is not found',
     async (path) => {
       const { status, headers, text } = await api.get(path)
       expect({ status, type: headers['content-type'], text }).toEqual({
@@ -401,7 +401,7 @@ describe('routes', () => {
     expect((await api.get(maps, { accept })).status).toBe(status)
   })
 
-  test('YAML is answered in YAML, errors too', async () => {
+  test('a client that accepts YAML gets YAML, errors too', async () => {
     const { headers, text } = await api.get(`${maps}/zz`, { accept: 'application/yaml' })
     expect(headers['content-type']).toBe('application/yaml')
     expect(text).toBe(
@@ -409,7 +409,7 @@ describe('routes', () => {
     )
   })
 
-  test('people with a browser or curl get indented JSON', async () => {
+  test('browsers and curl get indented JSON', async () => {
     expect((await api.get(`${maps}/zz`, { userAgent: 'curl/8.0' })).text).toContain('{\n  "kind": "Status",\n')
     expect((await api.get(`${maps}/zz?pretty=false`, { userAgent: 'curl/8.0' })).text).toContain('{"kind":"Status",')
   })
@@ -435,7 +435,7 @@ describe('subresources', () => {
     expect(main.body).toMatchObject({ spec: { replicas: 7 }, status: { replicas: 2 }, metadata: { generation: 2 } })
   })
 
-  test('scale shows and changes the replicas', async () => {
+  test('the scale subresource reads and writes the replicas', async () => {
     await api.post(deployments, { ...deployment, metadata: { name: 'scaled' } })
     const scaled = await api.merge(`${deployments}/scaled/scale`, { spec: { replicas: 4 } })
     expect(scaled.body).toMatchObject({
@@ -477,7 +477,7 @@ describe('subresources', () => {
     expect((await api.get(`${pods}/p`)).status).toBe(404)
   })
 
-  test('logs: none of a pod that never ran, a reason for one that nothing runs, 404 for no pod', async () => {
+  test('logs are empty for a pod that never ran, 404 with a reason without a runner, and 404 for a missing pod', async () => {
     const pods = '/api/v1/namespaces/default/pods'
     const pod = (name: string, spec: JsonObject): JsonValue => ({
       metadata: { name },
@@ -494,7 +494,7 @@ describe('subresources', () => {
     )
   })
 
-  test('logs come from the source that the server was given', async () => {
+  test('logs come from the podLogs option of the server', async () => {
     await using own = await TestApi.start({
       podLogs: (pod, { tailLines }) =>
         (async function* () {
@@ -506,7 +506,7 @@ describe('subresources', () => {
     expect((await own.get(`${pods}/p/log?tailLines=3`)).text).toBe('p: 3 lines\n')
   })
 
-  test('a namespace goes when its own finalizers and those of its metadata are gone', async () => {
+  test('a namespace is removed with the last finalizer of its spec and its metadata', async () => {
     await api.post('/api/v1/namespaces', { metadata: { name: 'held', finalizers: ['example.com/hold'] } })
     await api.delete('/api/v1/namespaces/held')
     await api.put('/api/v1/namespaces/held/finalize', {

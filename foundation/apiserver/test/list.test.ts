@@ -23,14 +23,14 @@ const names = ({ body }: Answer): unknown[] =>
   ((body['items'] ?? []) as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
 const continueOf = ({ body }: Answer): string => body.metadata['continue'] as string
 
-test('items of built-in kinds go without kind and apiVersion on the wire', async () => {
+test('items of built-in kinds have no kind and apiVersion in JSON', async () => {
   const { body } = await api.get(`${maps}?fieldSelector=metadata.name%3Da`)
   const [item] = body['items'] as JsonObject[]
   expect(Object.keys(item!)).toEqual(['metadata', 'data'])
   expect({ kind: body['kind'], apiVersion: body['apiVersion'] }).toEqual({ kind: 'ConfigMapList', apiVersion: 'v1' })
 })
 
-test('in process the items are the shared objects themselves', async () => {
+test('in process the items of a list are the shared objects themselves', async () => {
   const transport = api.server.transport()
   const { body } = await transport.request({ method: 'GET', path: maps })
   const one = await transport.request({ method: 'GET', path: `${maps}/a` })
@@ -56,7 +56,7 @@ test.each([
   expect(names(await api.get(`${maps}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected)
 })
 
-test('a field nobody can select on is named together with those that one can', async () => {
+test('a field selector that is not supported is refused with the supported ones', async () => {
   expect(failureOf(await api.get(`${maps}?fieldSelector=data.k%3D1`))).toEqual({
     status: 400,
     reason: 'BadRequest',
@@ -68,7 +68,7 @@ test('a field nobody can select on is named together with those that one can', a
 })
 
 describe('pages', () => {
-  test('show one revision, whatever happens in between', async () => {
+  test('all pages of a list have the revision of the first', async () => {
     const own = await api.namespace('pages')
     for (const name of ['a', 'b', 'c']) await api.post(own, { metadata: { name } })
     const first = await api.get(`${own}?limit=1`)
@@ -80,7 +80,7 @@ describe('pages', () => {
     expect(second.body.metadata).toEqual({ resourceVersion: first.body.metadata['resourceVersion'] })
   })
 
-  test('of a selection do not count what is left', async () => {
+  test('pages of a selection have no remainingItemCount', async () => {
     const first = await api.get(`${maps}?limit=1&labelSelector=app%3Dx`)
     expect({ names: names(first), left: first.body.metadata['remainingItemCount'] }).toEqual({
       names: ['a'],
@@ -89,7 +89,7 @@ describe('pages', () => {
     expect(names(await api.get(`${maps}?limit=1&labelSelector=app%3Dx&continue=${continueOf(first)}`))).toEqual(['b'])
   })
 
-  test('together are the whole list, for every size', async () => {
+  test('pages of every size add up to the whole list', async () => {
     const all = names(await api.get(maps))
     for (const limit of [1, 2, 3, 4, 5]) {
       const seen: unknown[] = []
@@ -104,19 +104,19 @@ describe('pages', () => {
     }
   })
 
-  test('go on over all namespaces', async () => {
+  test('pages continue over all namespaces', async () => {
     const first = await api.get('/api/v1/configmaps?limit=2')
     const second = await api.get(`/api/v1/configmaps?limit=500&continue=${continueOf(first)}`)
     expect([...names(first), ...names(second)]).toEqual(names(await api.get('/api/v1/configmaps')))
   })
 
-  test('that are too old are refused with a token to go on without consistency', async () => {
+  test('an expired page is refused with a token for an inconsistent continuation', async () => {
     const first = await api.get(`${maps}?limit=1`)
     await api.post(maps, { metadata: { name: 'later' } })
     await api.server.store.compact(api.server.store.revision)
-    const gone = await api.get(`${maps}?limit=1&continue=${continueOf(first)}`)
-    expect({ status: gone.status, reason: gone.body['reason'] }).toEqual({ status: 410, reason: 'Expired' })
-    expect(names(await api.get(`${maps}?limit=1&continue=${continueOf(gone)}`))).toEqual(['b'])
+    const expired = await api.get(`${maps}?limit=1&continue=${continueOf(first)}`)
+    expect({ status: expired.status, reason: expired.body['reason'] }).toEqual({ status: 410, reason: 'Expired' })
+    expect(names(await api.get(`${maps}?limit=1&continue=${continueOf(expired)}`))).toEqual(['b'])
     await api.delete(`${maps}/later`)
   })
 
@@ -133,7 +133,7 @@ describe('pages', () => {
 })
 
 describe('resourceVersion', () => {
-  test('exact shows the past', async () => {
+  test('resourceVersionMatch=Exact lists an old revision', async () => {
     const own = await api.namespace('versions')
     const made = await api.post(own, { metadata: { name: 'a' } })
     await api.post(own, { metadata: { name: 'b' } })
@@ -170,7 +170,7 @@ describe('resourceVersion', () => {
     expect({ status: answer.status, message: answer.body['message'] }).toEqual({ status, message })
   })
 
-  test('one that has not come yet is waited for', async () => {
+  test('a list waits for a future resourceVersion', async () => {
     const next = api.server.store.revision + 1
     const waiting = api.get(`${maps}?resourceVersion=${next}`)
     const { body } = await api.post(maps, { metadata: { name: 'awaited' } })
@@ -181,7 +181,7 @@ describe('resourceVersion', () => {
 
 describe('transformations', () => {
   const table = 'application/json;as=Table;g=meta.k8s.io;v=v1'
-  test('a Table has columns, cells and metadata', async () => {
+  test('a Table of a list has columns, cells and metadata', async () => {
     const { body } = await api.get(`${maps}?limit=1`, { accept: table })
     expect((body['columnDefinitions'] as JsonObject[]).map(({ name }) => name)).toEqual(['Name', 'Data', 'Age'])
     const [row] = body['rows'] as { cells: unknown[]; object: JsonObject }[]
@@ -199,7 +199,7 @@ describe('transformations', () => {
     expect(row!.object?.['kind'] ?? null).toBe(kind)
   })
 
-  test('metadata alone, of an object and of a list', async () => {
+  test('PartialObjectMetadata of an object and of a list has only metadata', async () => {
     const one = await api.get(`${maps}/a`, { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' })
     expect(Object.keys(one.body)).toEqual(['kind', 'apiVersion', 'metadata'])
     const many = await api.get(maps, { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' })

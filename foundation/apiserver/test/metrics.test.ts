@@ -57,12 +57,12 @@ test('counts requests under the labels of the real server', async () => {
   )
 })
 
-test('shows the delay of the event loop', async () => {
+test('exports the event loop lag', async () => {
   await using server = await ApiServer.start({ controllers: false })
   expect(samples(await scrape(server), 'nodejs_eventloop_lag_p99_seconds')).toHaveLength(1)
 })
 
-test('names that nobody serves share one series', async () => {
+test('requests for unknown paths and resources share one series', async () => {
   await using server = await ApiServer.start({ controllers: false })
   for (let index = 0; index < 50; index++) {
     await server.inject({ user, method: 'GET', path: `/apis/g${index}/v1/things` })
@@ -72,7 +72,7 @@ test('names that nobody serves share one series', async () => {
   expect(samples(text, 'apiserver_request_total').length).toBeLessThan(6)
 })
 
-test('buckets grow to the number of requests', async () => {
+test('histogram buckets are cumulative up to the number of requests', async () => {
   await using server = await ApiServer.start({ controllers: false })
   for (let index = 0; index < 3; index++) await server.inject({ user, method: 'GET', path: '/version' })
   const text = await scrape(server)
@@ -84,7 +84,7 @@ test('buckets grow to the number of requests', async () => {
   expect(values.at(-1)).toBe(3)
 })
 
-test('is for whoever may get that path', async () => {
+test('users who may not GET /metrics are forbidden to', async () => {
   await using server = await ApiServer.start({ controllers: false, authorization: 'RBAC' })
   const answer = await server.inject({ method: 'GET', path: '/metrics', user: { name: 'eve', groups: ['devs'] } })
   expect(answer.status).toBe(403)

@@ -134,7 +134,7 @@ describe('on ConfigMaps', () => {
     expect(failureOf(await patch(`${maps}/a${query}`, type, body))).toEqual(expected)
   })
 
-  test('the wrong type of value is shown with the object that it would have made', async () => {
+  test('a value of the wrong type is refused with the patched object in the message', async () => {
     const maps = await api.namespace('patch-type')
     await api.post(maps, { metadata: { name: 'a' }, data: { a: '1' } })
     const { status, body } = await patch(`${maps}/a`, 'merge', { data: { a: 5 } })
@@ -144,7 +144,7 @@ describe('on ConfigMaps', () => {
     )
   })
 
-  test('__proto__ is a name like any other', async () => {
+  test('a patch can set a field named __proto__', async () => {
     const maps = await api.namespace('patch-proto')
     await api.post(maps, '{"metadata":{"name":"a"},"data":{"__proto__":"x"}}')
     const { text } = await patch(`${maps}/a`, 'merge', '{"data":{"constructor":"y"}}')
@@ -154,7 +154,7 @@ describe('on ConfigMaps', () => {
 })
 
 describe('on custom resources', () => {
-  test('there is no strategic merge', async () => {
+  test('custom resources have no strategic merge patch', async () => {
     await api.post(widgets, { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'no-strategic' } })
     const { status, body } = await patch(`${widgets}/no-strategic`, 'strategic', {})
     expect({ status, message: body['message'] }).toEqual({
@@ -164,14 +164,14 @@ describe('on custom resources', () => {
     })
   })
 
-  test('unknown fields are dropped and told, defaults are filled in', async () => {
+  test('patches of custom resources drop unknown fields with a warning and apply defaults', async () => {
     await api.post(widgets, { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec: {} })
     const { headers, body } = await patch(`${widgets}/w`, 'merge', { spec: { size: 3, bogus: 1 } })
     expect(body['spec']).toEqual({ color: 'red', size: 3 })
     expect(headers['warning']).toEqual(['299 - "unknown field \\"spec.bogus\\""'])
   })
 
-  test('status is patched through its own endpoint only', async () => {
+  test('the status of a custom resource is patched through its subresource only', async () => {
     await api.post(widgets, {
       apiVersion: 'example.com/v1',
       kind: 'Widget',
@@ -192,7 +192,7 @@ describe('server-side apply', () => {
     data,
   })
 
-  test('creates with 201, changes with 200, and leaves alone what did not change', async () => {
+  test('apply creates with 201, changes with 200, and does not write an unchanged object', async () => {
     const maps = await api.namespace('apply-create')
     const made = await api.apply(`${maps}/a?fieldManager=m`, configuration({ k: 'v' }))
     const again = await api.apply(`${maps}/a?fieldManager=m`, configuration({ k: 'v' }))
@@ -200,7 +200,7 @@ describe('server-side apply', () => {
     expect(again.body).toEqual(made.body)
   })
 
-  test('a field of someone else is a conflict, unless forced', async () => {
+  test('applying a field of another manager is a conflict, unless forced', async () => {
     const maps = await api.namespace('apply-conflict')
     await api.apply(`${maps}/a?fieldManager=one`, configuration({ k: 'v' }))
     expect(failureOf(await api.apply(`${maps}/a?fieldManager=two`, configuration({ k: 'w' })))).toEqual({
@@ -214,7 +214,7 @@ describe('server-side apply', () => {
     })
   })
 
-  test('needs a manager, and never takes managedFields', async () => {
+  test('apply requires a fieldManager and refuses managedFields', async () => {
     const maps = await api.namespace('apply-manager')
     expect((await api.apply(`${maps}/a`, configuration({}))).body['message']).toBe(
       'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
@@ -226,14 +226,14 @@ describe('server-side apply', () => {
     expect({ status, message: body['message'] }).toEqual({ status: 400, message: 'metadata.managedFields must be nil' })
   })
 
-  test('a dry run shows the result and keeps nothing', async () => {
+  test('a dry run of an apply returns the result and stores nothing', async () => {
     const maps = await api.namespace('apply-dry')
     const { status, body } = await api.apply(`${maps}/a?fieldManager=m&dryRun=All`, configuration({ k: 'v' }))
     expect({ status, data: body['data'] }).toEqual({ status: 201, data: { k: 'v' } })
     expect((await api.get(`${maps}/a`)).status).toBe(404)
   })
 
-  test('disjoint configurations of many managers commute', async () => {
+  test('applies of disjoint configurations by many managers commute', async () => {
     const maps = await api.namespace('apply-commute')
     let run = 0
     await fc.assert(
@@ -249,7 +249,7 @@ describe('server-side apply', () => {
   })
 })
 
-test('five hundred writers of one object all succeed, and the counter of each is there', async () => {
+test('five hundred concurrent writers of one object all succeed, and none is lost', async () => {
   const maps = await api.namespace('patch-hot')
   await api.post(maps, { metadata: { name: 'hot' } })
   const writers = Array.from({ length: 500 }, (_, i) => patch(`${maps}/hot`, 'merge', { data: { [`k${i}`]: 'v' } }))

@@ -43,13 +43,13 @@ test('one check of /readyz is forbidden to anonymous users and responds ok to ot
   })
 })
 
-test('a verbose health answer names its checks', async () => {
+test('a verbose health response lists its checks', async () => {
   await using api = await TestApi.start()
   const { text } = await api.get('/readyz?verbose')
   expect(text).toBe('[+]ping ok\n[+]etcd ok\nreadyz check passed\n')
 })
 
-test('a server whose writes cannot be stored is not ready, by the name that probes know, until one is stored', async () => {
+test('the etcd check of /readyz fails while writes cannot be stored', async () => {
   let lastError: string | undefined
   const store = await memory().open({ clock: systemClock })
   Object.defineProperty(store, 'lastError', { get: () => lastError })
@@ -66,7 +66,7 @@ test('a server whose writes cannot be stored is not ready, by the name that prob
   expect(await ready('/readyz')).toEqual([200, 'ok'])
 })
 
-test('the typed client works in process, and both doors show the same object', async () => {
+test('the typed client in process and inject return the same object', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const client = server.client()
   const created = await client.create(configMap('a', { k: 'v' }))
@@ -80,13 +80,13 @@ test('the typed client works in process, and both doors show the same object', a
 
 test.each(['client', 'inject'])(
   'calls in this process without a pause leave room for timers and connections (%s)',
-  async (door) => {
+  async (listener) => {
     await using server = await ApiServer.start({ controllers: false })
     const client = server.client()
     await client.create(configMap('a'))
     const { url } = await server.listen()
     const call = (): Promise<unknown> =>
-      door === 'client'
+      listener === 'client'
         ? client.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a')
         : server.inject({ method: 'GET', path: '/healthz' })
     const order: string[] = []
@@ -110,7 +110,7 @@ test.each(['client', 'inject'])(
   },
 )
 
-test('what goes in is copied and what comes out is frozen and shared', async () => {
+test('in-process requests are copied, and responses are frozen and shared', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const client = server.client()
   const mine = configMap('a', { k: 'v' })
@@ -122,7 +122,7 @@ test('what goes in is copied and what comes out is frozen and shared', async () 
   expect(Object.isFrozen(read['data'])).toBe(true)
 })
 
-test('an in-process call never runs inside the caller: the request is answered on a later turn', async () => {
+test('an in-process request is handled in a later iteration of the event loop', async () => {
   await using server = await ApiServer.start({ controllers: false })
   let answered = false
   const pending = server
@@ -134,7 +134,7 @@ test('an in-process call never runs inside the caller: the request is answered o
   expect(answered).toBe(true)
 })
 
-test('without RBAC everyone with credentials is an administrator, and nobody else', async () => {
+test('without RBAC every authenticated user is an administrator, and anonymous users are not', async () => {
   await using server = await ApiServer.start({
     controllers: false,
     tokens: [{ token: 't', user: { name: 'alice', groups: [] } }],
@@ -147,14 +147,14 @@ test('without RBAC everyone with credentials is an administrator, and nobody els
   expect(await statusWith({})).toBe(403)
 })
 
-test('with RBAC a client acts with the rights of its user', async () => {
+test('with RBAC a client has the permissions of its user', async () => {
   await using server = await ApiServer.start({ controllers: false, authorization: 'RBAC' })
   const alice = server.client({ as: { name: 'alice', groups: [] } })
   await expect(alice.get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a')).rejects.toSatisfy(isForbidden)
   await expect(server.client().get({ apiVersion: 'v1', kind: 'ConfigMap' }, 'default/a')).rejects.toSatisfy(isNotFound)
 })
 
-test('validators of capabilities refuse with the field they name', async () => {
+test('validators of capabilities refuse with 422 and the field', async () => {
   const validator = {
     group: '',
     resources: ['configmaps'],
@@ -169,7 +169,7 @@ test('validators of capabilities refuse with the field they name', async () => {
   })
 })
 
-test('objects are there again after a restart on the same folder', async () => {
+test('objects survive a restart on the same folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-'))
   try {
     {
@@ -184,7 +184,7 @@ test('objects are there again after a restart on the same folder', async () => {
   }
 })
 
-test('listening gives a kubeconfig and answers over TLS', async () => {
+test('listen returns a kubeconfig and serves TLS', async () => {
   await using server = await ApiServer.start({ storage: memory(), controllers: false })
   const { url, certificateAuthority, kubeconfig } = await server.listen()
   expect(kubeconfig).toContain(url)
@@ -196,13 +196,13 @@ test('listening gives a kubeconfig and answers over TLS', async () => {
   expect(status).toBe(200)
 })
 
-test('times come from the clock that was given', async () => {
+test('timestamps come from the clock option', async () => {
   await using server = await ApiServer.start({ clock: new FakeClock('2030-01-02T03:04:05Z'), controllers: false })
   const created = await server.client().create(configMap('a'))
   expect(created.metadata.creationTimestamp).toBe('2030-01-02T03:04:05Z')
 })
 
-test('acting as someone else in process takes the same right as over HTTP, and gives the same groups', async () => {
+test('impersonation in process needs the same permission as over HTTP and sets the same groups', async () => {
   await using server = await ApiServer.start({ controllers: false, authorization: 'RBAC' })
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'

@@ -53,7 +53,7 @@ class OpenWatch implements Disposable {
 
 const revision = (of: TestApi = api): string => String(of.server.store.revision)
 
-test('what is there comes first, then what happens', async () => {
+test('a watch begins with the current objects and continues with changes', async () => {
   const maps = await api.namespace('watch-all')
   await api.post(maps, { metadata: { name: 'before' } })
   using watch = await OpenWatch.open(api, maps)
@@ -63,7 +63,7 @@ test('what is there comes first, then what happens', async () => {
   expect(await watch.take(4)).toEqual(['ADDED before', 'ADDED after', 'MODIFIED after', 'DELETED before'])
 })
 
-test('from a revision nothing is missed and nothing comes twice', async () => {
+test('a watch from a revision sends every later change once', async () => {
   const maps = await api.namespace('watch-resume')
   await api.post(maps, { metadata: { name: 'a' } })
   const since = revision()
@@ -73,7 +73,7 @@ test('from a revision nothing is missed and nothing comes twice', async () => {
   expect(await watch.take(2)).toEqual(['ADDED b', 'ADDED c'])
 })
 
-test('a deletion carries its own revision and the last object', async () => {
+test('a DELETED event has the last object with the revision of the deletion', async () => {
   const maps = await api.namespace('watch-delete')
   const made = await api.post(maps, { metadata: { name: 'a' }, data: { k: 'v' } })
   using watch = await OpenWatch.open(api, maps, { resourceVersion: revision() })
@@ -83,7 +83,7 @@ test('a deletion carries its own revision and the last object', async () => {
   expect(Number(event!.object.metadata.resourceVersion)).toBeGreaterThan(Number(made.body.metadata['resourceVersion']))
 })
 
-test('what enters a selection is added, what leaves it is deleted as it was', async () => {
+test('entering a selection is ADDED, leaving it is DELETED with the object as last selected', async () => {
   const maps = await api.namespace('watch-selector')
   using watch = await OpenWatch.open(api, maps, { labelSelector: 'in=1', resourceVersion: revision() })
   await api.post(maps, { metadata: { name: 'a' } })
@@ -101,7 +101,7 @@ test('what enters a selection is added, what leaves it is deleted as it was', as
   ])
 })
 
-test('a streaming list ends with its bookmark', async () => {
+test('a streaming list ends with the initial-events-end bookmark', async () => {
   const maps = await api.namespace('watch-list')
   await api.post(maps, { metadata: { name: 'a' } })
   using watch = await OpenWatch.open(api, maps, {
@@ -120,7 +120,7 @@ test('a streaming list ends with its bookmark', async () => {
   })
 })
 
-test('all watchers get the same frozen object', async () => {
+test('all watchers in process get the same frozen object', async () => {
   const maps = await api.namespace('watch-shared')
   using one = await OpenWatch.open(api, maps)
   using other = await OpenWatch.open(api, maps)
@@ -130,7 +130,7 @@ test('all watchers get the same frozen object', async () => {
   expect(Object.isFrozen(first!.object)).toBe(true)
 })
 
-test('the deprecated path watches one name', async () => {
+test('the deprecated /watch/ path watches one name', async () => {
   const maps = await api.namespace('watch-old-path')
   using watch = await OpenWatch.open(api, '/api/v1/watch/namespaces/watch-old-path/configmaps/a', {
     resourceVersion: revision(),
@@ -141,7 +141,7 @@ test('the deprecated path watches one name', async () => {
 })
 
 describe('refusals and ends', () => {
-  test('a revision that is forgotten gets one event and the end', async () => {
+  test('a watch from a compacted revision gets one 410 event and ends', async () => {
     const maps = await api.namespace('watch-expired')
     const since = revision()
     await api.post(maps, { metadata: { name: 'a' } })
@@ -172,11 +172,11 @@ describe('refusals and ends', () => {
     expect((await api.get(`/api/v1/configmaps?watch=true&${query}`)).status).toBe(status)
   })
 
-  test('YAML has no stream form', async () => {
+  test('a watch that accepts only YAML is not acceptable', async () => {
     expect((await api.get('/api/v1/configmaps?watch=true', { accept: 'application/yaml' })).status).toBe(406)
   })
 
-  test('a watch ends at its timeout, and bookmarks come until then', async () => {
+  test('a watch sends bookmarks and ends at its timeout', async () => {
     const clock = new FakeClock()
     await using own = await TestApi.start({ clock, controllers: false })
     using watch = await OpenWatch.open(own, '/api/v1/configmaps', {
@@ -193,7 +193,7 @@ describe('refusals and ends', () => {
     expect(types).toEqual(['BOOKMARK', 'BOOKMARK', 'BOOKMARK', undefined])
   })
 
-  test('a watcher that never reads is told to start again', async () => {
+  test('a watcher that never reads gets 410 and the end', async () => {
     const maps = await api.namespace('watch-slow')
     using watch = await OpenWatch.open(api, maps, { resourceVersion: revision() })
     const first = watch.next()
@@ -208,7 +208,7 @@ describe('refusals and ends', () => {
   })
 })
 
-test('a Table watch says its columns once', async () => {
+test('a watch of Tables sends column definitions once', async () => {
   const maps = await api.namespace('watch-table')
   await api.post(maps, { metadata: { name: 'a' } })
   await api.post(maps, { metadata: { name: 'b' } })

@@ -1,4 +1,5 @@
-// Admission of the subresources of Pods that create something else: the Binding and the Eviction, as webhooks and policies receive them.
+// Admission of the subresources of Pods that create something else: the Binding and the Eviction, as webhooks and
+// policies receive them.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '@fairlead/kube'
 import { failureOf, TestApi } from '../support/api.ts'

@@ -1,4 +1,4 @@
-// The HTTPS door, with real sockets.
+// The HTTPS listener, with real sockets.
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request as httpsRequest } from 'node:https'
@@ -57,10 +57,10 @@ interface Answer {
 }
 
 async function ask(
-  door: Listener,
+  listener: Listener,
   { method = 'GET', path = '/', headers = {}, body, agent: through = agent() }: Asked = {},
 ): Promise<Answer> {
-  const request = httpsRequest({ host: door.host, port: door.port, method, path, headers, agent: through })
+  const request = httpsRequest({ host: listener.host, port: listener.port, method, path, headers, agent: through })
   request.end(body)
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   const chunks: Buffer[] = []
@@ -68,9 +68,11 @@ async function ask(
   return { status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) }
 }
 
-function raw(door: Listener): Promise<TLSSocket> {
+function raw(listener: Listener): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: door.host, port: door.port, ca: certificates.ca.cert }, () => resolve(socket))
+    const socket = connect({ host: listener.host, port: listener.port, ca: certificates.ca.cert }, () =>
+      resolve(socket),
+    )
     socket.on('error', reject)
   })
 }
@@ -81,13 +83,13 @@ async function readAll(socket: TLSSocket): Promise<string> {
   return text
 }
 
-test('hands over method, path, query, headers and body as they came', async () => {
+test('passes method, path, query, headers and body on unchanged', async () => {
   let seen: ServerRequest | undefined
-  await using door = await open(async (request) => {
+  await using listener = await open(async (request) => {
     seen = request
     return json({})
   })
-  await ask(door, {
+  await ask(listener, {
     method: 'POST',
     path: '/api/v1/a%2Fb?x=1&x=2&y=%20',
     headers: {
@@ -112,19 +114,21 @@ test('hands over method, path, query, headers and body as they came', async () =
   expect(Buffer.from(seen!.body as Uint8Array).toString()).toBe('hello')
 })
 
-test('has no body where none was sent', async () => {
-  await using door = await open(async (request) => json({ body: request.body === undefined }))
-  expect(JSON.parse((await ask(door)).body.toString())).toEqual({ body: true })
+test('a request without a body has none', async () => {
+  await using listener = await open(async (request) => json({ body: request.body === undefined }))
+  expect(JSON.parse((await ask(listener)).body.toString())).toEqual({ body: true })
   expect(
-    JSON.parse((await ask(door, { method: 'POST', headers: { 'Transfer-Encoding': 'chunked' } })).body.toString()),
+    JSON.parse((await ask(listener, { method: 'POST', headers: { 'Transfer-Encoding': 'chunked' } })).body.toString()),
   ).toEqual({ body: true })
 })
 
 const fingerprintOf = (cert: string): string =>
   new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase()
 
-test('knows the owner of a client certificate, again on a resumed session, and tells a foreign one from none', async () => {
-  await using door = await open(async ({ credentials: { certificate, untrusted } }) => json({ certificate, untrusted }))
+test('identifies a client certificate, also on a resumed session, and distinguishes an untrusted one from none', async () => {
+  await using listener = await open(async ({ credentials: { certificate, untrusted } }) =>
+    json({ certificate, untrusted }),
+  )
   const owner = {
     certificate: {
       commonName: 'kubernetes-admin',
@@ -135,35 +139,39 @@ test('knows the owner of a client certificate, again on a resumed session, and t
   }
   const ours = agent({ ...certificates.admin, keepAlive: false })
   for (let round = 0; round < 3; round++)
-    expect(JSON.parse((await ask(door, { agent: ours })).body.toString())).toEqual(owner)
-  expect(JSON.parse((await ask(door, { agent: agent(foreign.admin) })).body.toString())).toEqual({ untrusted: true })
-  expect(JSON.parse((await ask(door)).body.toString())).toEqual({})
+    expect(JSON.parse((await ask(listener, { agent: ours })).body.toString())).toEqual(owner)
+  expect(JSON.parse((await ask(listener, { agent: agent(foreign.admin) })).body.toString())).toEqual({
+    untrusted: true,
+  })
+  expect(JSON.parse((await ask(listener)).body.toString())).toEqual({})
 })
 
-test('takes other certificates from the next connection on', async () => {
-  await using door = await open(async ({ credentials: { certificate, untrusted } }) =>
+test('uses renewed certificates from the next connection on', async () => {
+  await using listener = await open(async ({ credentials: { certificate, untrusted } }) =>
     json({ name: certificate?.commonName, untrusted }),
   )
   const shownBy = async (from: Certificates, to: Certificates): Promise<unknown> => {
     const asking = agent({ ...from.admin, ca: to.ca.cert, keepAlive: false })
-    return JSON.parse((await ask(door, { agent: asking })).body.toString())
+    return JSON.parse((await ask(listener, { agent: asking })).body.toString())
   }
   const known = { name: 'kubernetes-admin' }
   const unknown = { untrusted: true }
   expect([await shownBy(certificates, certificates), await shownBy(foreign, certificates)]).toEqual([known, unknown])
-  door.renew({ ...foreign.server, clientCa: [foreign.ca.cert] })
+  listener.renew({ ...foreign.server, clientCa: [foreign.ca.cert] })
   expect([await shownBy(certificates, foreign), await shownBy(foreign, foreign)]).toEqual([unknown, known])
-  // Nobody is trusted, the authorities of the system neither.
-  door.renew({ ...foreign.server, clientCa: [] })
+  // No authority is trusted, those of the system included.
+  listener.renew({ ...foreign.server, clientCa: [] })
   expect(await shownBy(foreign, foreign)).toEqual(unknown)
 })
 
-test('takes bodies up to 3 MiB', async () => {
-  await using door = await open(async ({ body }) => json({ length: (body as Uint8Array).length }))
+test('accepts bodies up to 3 MiB', async () => {
+  await using listener = await open(async ({ body }) => json({ length: (body as Uint8Array).length }))
   const limit = 3 * 1024 * 1024
-  expect(JSON.parse((await ask(door, { method: 'POST', body: Buffer.alloc(limit, 'x') })).body.toString())).toEqual({
-    length: limit,
-  })
+  expect(JSON.parse((await ask(listener, { method: 'POST', body: Buffer.alloc(limit, 'x') })).body.toString())).toEqual(
+    {
+      length: limit,
+    },
+  )
 })
 
 test.each([
@@ -172,10 +180,10 @@ test.each([
   ['announced, with a question first', { 'Content-Length': 3_200_000, Expect: '100-continue' }],
 ])('refuses a larger body, %s', async (_, headers) => {
   let asked = 0
-  await using door = await open(async () => json({ asked: asked++ }))
+  await using listener = await open(async () => json({ asked: asked++ }))
   const request = httpsRequest({
-    host: door.host,
-    port: door.port,
+    host: listener.host,
+    port: listener.port,
     method: 'POST',
     headers,
     agent: agent({ keepAlive: true }),
@@ -203,11 +211,11 @@ test.each([
   request.on('error', () => undefined).destroy()
 })
 
-test('lets a client go on that asks first', async () => {
-  await using door = await open(async ({ body }) => json({ length: (body as Uint8Array).length }))
+test('sends 100 Continue to a client that expects it', async () => {
+  await using listener = await open(async ({ body }) => json({ length: (body as Uint8Array).length }))
   const request = httpsRequest({
-    host: door.host,
-    port: door.port,
+    host: listener.host,
+    port: listener.port,
     method: 'POST',
     headers: { 'Content-Length': 5, Expect: '100-continue' },
     agent: agent(),
@@ -225,8 +233,8 @@ test.each([
   ['what is no HTTP', 'GET / SMTP/1.1\r\n\r\n', 400, 'BadRequest'],
   ['headers above 1 MiB', `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(1_100_000)}\r\n\r\n`, 431, undefined],
 ])('answers %s with a Status and goes on', async (_, text, code, reason) => {
-  await using door = await open(async () => json({ ok: true }))
-  const socket = await raw(door)
+  await using listener = await open(async () => json({ ok: true }))
+  const socket = await raw(listener)
   socket.on('error', () => undefined)
   socket.write(text)
   const [head, body] = (await readAll(socket)).split('\r\n\r\n')
@@ -237,52 +245,52 @@ test.each([
     code,
     ...(reason !== undefined && { reason }),
   })
-  expect((await ask(door)).status).toBe(200)
+  expect((await ask(listener)).status).toBe(200)
 })
 
-test('takes headers of almost 1 MiB', async () => {
-  await using door = await open(async ({ headers }) => json({ length: String(headers['x-long']).length }))
-  expect(JSON.parse((await ask(door, { headers: { 'X-Long': 'x'.repeat(1_000_000) } })).body.toString())).toEqual({
+test('accepts headers of almost 1 MiB', async () => {
+  await using listener = await open(async ({ headers }) => json({ length: String(headers['x-long']).length }))
+  expect(JSON.parse((await ask(listener, { headers: { 'X-Long': 'x'.repeat(1_000_000) } })).body.toString())).toEqual({
     length: 1_000_000,
   })
 })
 
-test('turns what the handler throws into a 500', async () => {
-  await using door = await open(() => Promise.reject(new Error('boom')))
-  const { status, body } = await ask(door)
+test('responds with 500 to an error of the handler', async () => {
+  await using listener = await open(() => Promise.reject(new Error('boom')))
+  const { status, body } = await ask(listener)
   expect([status, JSON.parse(body.toString())]).toMatchObject([
     500,
     { kind: 'Status', reason: 'InternalError', message: 'Internal error occurred: boom' },
   ])
 })
 
-test('compresses large answers for clients that ask, and no others', async () => {
+test('compresses large responses only for clients that accept gzip', async () => {
   const value = { text: 'x'.repeat(200_000) }
-  await using door = await open(async ({ path }) =>
+  await using listener = await open(async ({ path }) =>
     path === '/large' ? json(value) : json({ text: 'x'.repeat(1000) }),
   )
-  const packed = await ask(door, { path: '/large', headers: { 'Accept-Encoding': 'deflate, gzip;q=0.8' } })
+  const packed = await ask(listener, { path: '/large', headers: { 'Accept-Encoding': 'deflate, gzip;q=0.8' } })
   expect([packed.headers['content-encoding'], packed.headers.vary, packed.body.length < 20_000]).toEqual([
     'gzip',
     'Accept-Encoding',
     true,
   ])
   expect(JSON.parse(gunzipSync(packed.body).toString())).toEqual(value)
-  const plain = await ask(door, { path: '/large', headers: { 'Accept-Encoding': 'gzip;q=0' } })
+  const plain = await ask(listener, { path: '/large', headers: { 'Accept-Encoding': 'gzip;q=0' } })
   expect([plain.headers['content-encoding'], JSON.parse(plain.body.toString())]).toEqual([undefined, value])
   expect(
-    (await ask(door, { path: '/small', headers: { 'Accept-Encoding': 'gzip' } })).headers['content-encoding'],
+    (await ask(listener, { path: '/small', headers: { 'Accept-Encoding': 'gzip' } })).headers['content-encoding'],
   ).toBeUndefined()
 })
 
-test('keeps several values of a header apart, and writes the bytes that are already there', async () => {
+test('writes several values of a header as several headers, and existing bytes as they are', async () => {
   const bytes = Buffer.from('{"made":"before"}')
-  await using door = await open(async () => ({
+  await using listener = await open(async () => ({
     status: 200,
     headers: { warning: ['299 - "a"', '299 - "b"'] },
     body: { kind: 'json', value: {}, bytes },
   }))
-  const { headers, body } = await ask(door)
+  const { headers, body } = await ask(listener)
   expect([headers.warning, body.toString(), headers['content-length']]).toEqual([
     '299 - "a", 299 - "b"',
     '{"made":"before"}\n',
@@ -290,17 +298,17 @@ test('keeps several values of a header apart, and writes the bytes that are alre
   ])
 })
 
-test('writes texts of any characters with their length and warnings in the encoding of headers', async () => {
+test('writes any characters with the right Content-Length, and warnings in the encoding of headers', async () => {
   const text = 'é ü 漢 \u{1f600} \ud800'
-  await using door = await open(async ({ path }) => {
+  await using listener = await open(async ({ path }) => {
     const answer = json({ text: path === '/long' ? text.repeat(3000) : text })
     return path === '/warned' ? { ...answer, headers: { ...answer.headers, warning: ['299 - "é"'] } } : answer
   })
   const through = agent({ keepAlive: true })
   for (const path of ['/plain', '/warned', '/long', '/plain']) {
-    const { body, headers } = await ask(door, { path, agent: through })
+    const { body, headers } = await ask(listener, { path, agent: through })
     const shown = (path === '/long' ? text.repeat(3000) : text).toWellFormed()
-    // JSON.stringify escapes a surrogate that stands alone.
+    // JSON.stringify escapes a lone surrogate.
     expect((JSON.parse(body.toString()) as { text: string }).text.toWellFormed()).toBe(shown)
     expect([headers['content-length'], headers.warning]).toEqual([
       String(body.length),
@@ -309,19 +317,19 @@ test('writes texts of any characters with their length and warnings in the encod
   }
 })
 
-test('sends long answers whole, whatever their pieces and whoever else is sent some', async () => {
+test('sends long responses whole, whatever their chunks and their concurrency', async () => {
   const sizes = [1, 100, 65_537, 262_143, 262_144, 262_145, 700_000, 0, 3]
   const bodies = Array.from({ length: 6 }, (_, body) =>
     sizes.map((size, piece) => Buffer.alloc(size, `${body}.${piece} `)).slice(body === 5 ? -2 : 0, 9 - body),
   )
-  await using door = await open(async ({ path }) => {
+  await using listener = await open(async ({ path }) => {
     const pieces = bodies[Number(path.slice(1))]!
     return { status: 200, headers: {}, body: { kind: 'bytes', bytes: Buffer.concat(pieces), pieces } }
   })
   const asked = Array.from({ length: 24 }, (_, index) => index % bodies.length)
   const gzip = { 'Accept-Encoding': 'gzip' }
   const answers = await Promise.all(
-    asked.map((body, index) => ask(door, { path: `/${body}`, headers: index % 4 === 3 ? gzip : {} })),
+    asked.map((body, index) => ask(listener, { path: `/${body}`, headers: index % 4 === 3 ? gzip : {} })),
   )
   for (const [index, { headers, body }] of answers.entries()) {
     const bytes = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
@@ -329,9 +337,9 @@ test('sends long answers whole, whatever their pieces and whoever else is sent s
   }
 })
 
-test('answers HEAD without a body', async () => {
-  await using door = await open(async () => json({ a: 1 }))
-  const { status, body } = await ask(door, { method: 'HEAD' })
+test('responds to HEAD without a body', async () => {
+  await using listener = await open(async () => json({ a: 1 }))
+  const { status, body } = await ask(listener, { method: 'HEAD' })
   expect([status, body.length]).toEqual([200, 0])
 })
 
@@ -386,16 +394,16 @@ function channel(initial = false): {
   }
 }
 
-function startWatch(door: Listener): Promise<IncomingMessage> {
-  const request = httpsRequest({ host: door.host, port: door.port, path: '/watch', agent: agent() })
+function startWatch(listener: Listener): Promise<IncomingMessage> {
+  const request = httpsRequest({ host: listener.host, port: listener.port, path: '/watch', agent: agent() })
   request.end()
   return once(request, 'response').then(([response]) => response as IncomingMessage)
 }
 
 test('opens a watch at once, streams its events, and ends it', async () => {
   const feed = channel()
-  await using door = await open(async ({ signal }) => feed.response(signal))
-  const response = await startWatch(door)
+  await using listener = await open(async ({ signal }) => feed.response(signal))
+  const response = await startWatch(listener)
   feed.push('one')
   expect(String((await once(response, 'data'))[0])).toBe('one\n')
   feed.push('two')
@@ -405,19 +413,19 @@ test('opens a watch at once, streams its events, and ends it', async () => {
   expect(rest).toBe('two\n')
 })
 
-test('frames the pieces of a watch as its client and its connection take them', async () => {
+test('frames the chunks of a watch for its client and connection', async () => {
   const slow = Promise.withResolvers<ServerResponse>()
   const watched = [channel(), channel(), channel()]
-  await using door = await open(async ({ path, signal }) =>
+  await using listener = await open(async ({ path, signal }) =>
     path === '/slow' ? slow.promise : watched[Number(path.slice(1))]!.response(signal),
   )
-  const chunked = await raw(door)
+  const chunked = await raw(listener)
   chunked.write('GET /0 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
   await once(chunked, 'data')
-  const plain = await raw(door)
+  const plain = await raw(listener)
   plain.write('GET /1 HTTP/1.0\r\n\r\n')
   await once(plain, 'data')
-  const behind = await raw(door)
+  const behind = await raw(listener)
   behind.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
   const texts = [chunked, plain, behind].map(readAll)
   for (const { push } of watched) for (const text of ['one', 'two']) push(text)
@@ -434,25 +442,25 @@ test('frames the pieces of a watch as its client and its connection take them', 
   expect(third).toMatch(/^HTTP[^]*\{"slow":true\}\nHTTP[^]*\r\n\r\n8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n$/)
 })
 
-test('tells the handler when a client goes', async () => {
+test('aborts the signal of a request when its client disconnects', async () => {
   const feed = channel()
   let signal: AbortSignal | undefined
-  await using door = await open(async (request) => {
+  await using listener = await open(async (request) => {
     signal = request.signal
     return feed.response(request.signal)
   })
-  const response = await startWatch(door)
+  const response = await startWatch(listener)
   expect(signal!.aborted).toBe(false)
-  const gone = once(signal!, 'abort')
+  const aborted = once(signal!, 'abort')
   response.destroy()
-  await gone
+  await aborted
   expect(signal!.aborted).toBe(true)
 })
 
 test('closes a watcher with more than 8 MiB unsent', async () => {
   const feed = channel()
-  await using door = await open(async ({ signal }) => feed.response(signal))
-  const response = await startWatch(door)
+  await using listener = await open(async ({ signal }) => feed.response(signal))
+  const response = await startWatch(listener)
   response.pause()
   const closed = once(response, 'error')
   const large = 'x'.repeat(1_000_000)
@@ -460,19 +468,19 @@ test('closes a watcher with more than 8 MiB unsent', async () => {
   response.resume()
   let received = 0
   response.on('data', (chunk: Buffer) => (received += chunk.length))
-  // Whoever reads fast enough is never cut; this one was, before it began to read.
+  // A client that reads fast enough is never closed; this one was, before it began to read.
   const [error] = await Promise.race([closed, once(response, 'end').then(() => [undefined])])
   expect(error === undefined ? received : (error as NodeJS.ErrnoException).code).toBe('ECONNRESET')
 })
 
-test('sends the state at the beginning of a watch as fast as its reader takes it', async () => {
+test('sends the initial state of a watch as fast as its client reads', async () => {
   const clock = new FakeClock()
   const feed = channel(true)
-  await using door = await open(async ({ signal }) => feed.response(signal), { clock })
-  const response = await startWatch(door)
+  await using listener = await open(async ({ signal }) => feed.response(signal), { clock })
+  const response = await startWatch(listener)
   response.pause()
   for (let sent = 0; sent < 60; sent++) feed.push('x'.repeat(1_000_000))
-  // The door holds a piece back and makes no more while it does.
+  // The listener holds a piece back and makes no more while it does.
   while (clock.untilNext() === undefined) await new Promise((resolve) => setImmediate(resolve))
   expect(feed.waiting.length).toBeGreaterThan(10)
   await clock.advance(59_000)
@@ -482,18 +490,18 @@ test('sends the state at the beginning of a watch as fast as its reader takes it
   expect(received).toBe(60 * 1_000_001)
 })
 
-test('closes a watcher that reads nothing of the state at the beginning for a minute', async () => {
+test('closes a watcher that reads nothing of the initial state for a minute', async () => {
   const clock = new FakeClock()
   const feed = channel(true)
   let signal: AbortSignal | undefined
-  await using door = await open(
+  await using listener = await open(
     async (request) => {
       signal = request.signal
       return feed.response(request.signal)
     },
     { clock },
   )
-  const response = await startWatch(door)
+  const response = await startWatch(listener)
   response.pause()
   response.on('error', () => undefined)
   for (let sent = 0; sent < 60; sent++) feed.push('x'.repeat(1_000_000))
@@ -509,14 +517,14 @@ test('closes a watcher that reads nothing for a minute', async () => {
   const clock = new FakeClock()
   const feed = channel()
   let signal: AbortSignal | undefined
-  await using door = await open(
+  await using listener = await open(
     async (request) => {
       signal = request.signal
       return feed.response(request.signal)
     },
     { clock },
   )
-  const socket = await raw(door)
+  const socket = await raw(listener)
   socket.on('error', () => undefined)
   socket.write('GET /watch HTTP/1.1\r\nHost: x\r\n\r\n')
   await once(socket, 'data')
@@ -526,20 +534,22 @@ test('closes a watcher that reads nothing for a minute', async () => {
   while (clock.untilNext() === undefined) await new Promise((resolve) => setImmediate(resolve))
   await clock.advance(59_000)
   expect(signal!.aborted).toBe(false)
-  const gone = once(signal!, 'abort')
+  const aborted = once(signal!, 'abort')
   await clock.advance(1_001)
-  await gone
+  await aborted
   socket.destroy()
 })
 
 test('closes with open watches, idle and half-open connections', async () => {
   const feed = channel()
   const clock = new FakeClock()
-  const door = await open(async ({ path, signal }) => (path === '/watch' ? feed.response(signal) : json({})), { clock })
-  const response = await startWatch(door)
-  await ask(door, { agent: agent({ keepAlive: true }) })
-  const silent = await raw(door)
-  const silentGone = new Promise((resolve) =>
+  const listener = await open(async ({ path, signal }) => (path === '/watch' ? feed.response(signal) : json({})), {
+    clock,
+  })
+  const response = await startWatch(listener)
+  await ask(listener, { agent: agent({ keepAlive: true }) })
+  const silent = await raw(listener)
+  const silentClosed = new Promise((resolve) =>
     silent
       .on('error', () => undefined)
       .resume()
@@ -547,26 +557,31 @@ test('closes with open watches, idle and half-open connections', async () => {
   )
   const ended = once(response, 'end')
   response.resume()
-  const closing = door[Symbol.asyncDispose]()
+  const closing = listener[Symbol.asyncDispose]()
   await ended
   await clock.advance(5_001)
-  await Promise.all([closing, silentGone])
+  await Promise.all([closing, silentClosed])
 })
 
-test('does not wait for a connection that its watch leaves behind', async () => {
+test('closing does not wait for the connection of an aborted watch', async () => {
   const feed = channel()
-  // Nobody moves this clock: closing after a time limit would never come.
-  const door = await open(async ({ signal }) => feed.response(signal), { clock: new FakeClock() })
-  const sent = httpsRequest({ host: door.host, port: door.port, path: '/watch', agent: agent({ keepAlive: true }) })
+  // The clock does not move: closing after a time limit would never come.
+  const listener = await open(async ({ signal }) => feed.response(signal), { clock: new FakeClock() })
+  const sent = httpsRequest({
+    host: listener.host,
+    port: listener.port,
+    path: '/watch',
+    agent: agent({ keepAlive: true }),
+  })
   sent.end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   response.resume()
-  await door[Symbol.asyncDispose]()
+  await listener[Symbol.asyncDispose]()
 })
 
-test('says in one line when the port is taken', async () => {
-  await using door = await open(async () => json({}))
-  const { port } = door
+test('fails with one line when the port is in use', async () => {
+  await using listener = await open(async () => json({}))
+  const { port } = listener
   await expect(open(async () => json({}), { port })).rejects.toThrow(ListenError)
   await expect(open(async () => json({}), { port })).rejects.toThrow(
     `Cannot listen on 127.0.0.1 port ${port}: another process listens there.`,
@@ -578,16 +593,16 @@ test.each([
   ['a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{'],
 ])('does not wait for ever for %s', async (_, text) => {
   let asked = 0
-  await using door = await open(async () => json({ asked: asked++ }), { arrival: { headers: 50, request: 60 } })
-  const socket = await raw(door)
+  await using listener = await open(async () => json({ asked: asked++ }), { arrival: { headers: 50, request: 60 } })
+  const socket = await raw(listener)
   socket.on('error', () => undefined)
   socket.write(text)
   const answer = await readAll(socket)
   expect([answer.slice(0, 28), asked]).toEqual(['HTTP/1.1 408 Request Timeout', 0])
 })
 
-test('gives connections that want another protocol to whoever takes them, with their credentials', async () => {
-  await using door = await open(async () => json({}), {
+test('passes upgraded connections with their credentials to the upgrade handler', async () => {
+  await using listener = await open(async () => json({}), {
     upgrade: (request, socket) => {
       const { certificate, authorization } = readCredentials(request)
       socket.end(
@@ -596,14 +611,14 @@ test('gives connections that want another protocol to whoever takes them, with t
     },
   })
   const headers = { Connection: 'Upgrade', Upgrade: 'x', Authorization: 'Bearer t' }
-  const request = httpsRequest({ host: door.host, port: door.port, headers, agent: agent(certificates.admin) })
+  const request = httpsRequest({ host: listener.host, port: listener.port, headers, agent: agent(certificates.admin) })
   request.end()
   const [, socket, head] = (await once(request, 'upgrade')) as [IncomingMessage, TLSSocket, Buffer]
   expect(head.toString() + (await readAll(socket))).toBe('kubernetes-admin Bearer t')
 })
 
-test('survives whatever is sent', async () => {
-  await using door = await open(async ({ path }) => json({ path }))
+test('survives malformed requests', async () => {
+  await using listener = await open(async ({ path }) => json({ path }))
   const line = fc.constantFrom(
     'GET / HTTP/1.1\r\n',
     'POST /x?%zz HTTP/1.1\r\n',
@@ -624,7 +639,7 @@ test('survives whatever is sent', async () => {
   )
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 12 }), async (pieces) => {
-      const socket = await raw(door)
+      const socket = await raw(listener)
       const closed = new Promise((resolve) =>
         socket
           .on('error', () => undefined)
@@ -633,7 +648,7 @@ test('survives whatever is sent', async () => {
       )
       socket.end(Buffer.from(pieces.join(''), 'latin1'))
       await closed
-      const { status, body } = await ask(door, { path: '/still' })
+      const { status, body } = await ask(listener, { path: '/still' })
       expect([status, JSON.parse(body.toString())]).toEqual([200, { path: '/still' }])
     }),
     { numRuns: 60 },

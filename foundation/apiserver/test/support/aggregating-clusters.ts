@@ -1,4 +1,5 @@
-// Clusters that can have APIServices: our embedded server, and the real one of KUBE_APISERVER and ETCD with an aggregation layer.
+// Clusters that can have APIServices: our embedded server, and the real one of KUBE_APISERVER and ETCD with an
+// aggregation layer.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '@fairlead/kube'
 
 const administrator = { name: 'admin', groups: ['system:masters'] }
 
-/** What one request said and how. */
+/** A response. */
 export interface Answer {
   readonly status: number
   readonly headers: InjectedResponse['headers']
@@ -13,7 +13,7 @@ export interface Answer {
   readonly body: JsonObject & { readonly metadata: JsonObject }
 }
 
-/** How a request differs from the usual JSON. */
+/** Headers of a request that differ from the defaults. */
 export interface Asked {
   readonly accept?: string
   readonly contentType?: string

@@ -5,7 +5,7 @@ import { makeCertificates } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import type { JsonObject } from '@fairlead/kube'
 
-/** What a webhook answers: JSON with status 200, or a status and a text. */
+/** The response of a webhook: JSON with status 200, or a status and a plain body; `never` keeps the client waiting. */
 export type WebhookAnswer = JsonObject | { readonly code: number; readonly text: string } | 'never'
 
 /** One call as it came. */
@@ -48,9 +48,9 @@ export class WebhookServer implements AsyncDisposable {
         calls.push({ path, review })
         void Promise.resolve(answer(review, path)).then((said) => {
           if (said === 'never') return
-          const isText = typeof said['text'] === 'string' && typeof said['code'] === 'number'
-          response.writeHead(isText ? (said['code'] as number) : 200, { 'content-type': 'application/json' })
-          response.end(isText ? (said['text'] as string) : JSON.stringify(said))
+          const isPlain = typeof said['text'] === 'string' && typeof said['code'] === 'number'
+          response.writeHead(isPlain ? (said['code'] as number) : 200, { 'content-type': 'application/json' })
+          response.end(isPlain ? (said['text'] as string) : JSON.stringify(said))
         })
       })
     })

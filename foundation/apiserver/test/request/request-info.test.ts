@@ -1,7 +1,7 @@
 // The meaning of a request's method, path and parameters, as authorizers, handlers and metrics see it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '@fairlead/kube'
-import { failureOf, TestApi } from './support/api.ts'
+import { failureOf, TestApi } from '../support/api.ts'
 
 let api: TestApi
 

@@ -83,6 +83,38 @@ describe('fairlead supply render', () => {
     expect(second.out).toContain('from: https://example.test/app.tgz@main@1')
   })
 
+  test('reads outputs only from runs of the same owner', async () => {
+    const spec = { ...sourceTemplate.spec, lifecycle: 'immutable' }
+    const run1 = {
+      ...thing,
+      metadata: {
+        name: 'one-source',
+        namespace: 'team-a',
+        labels: {
+          'carto.run/workload-name': 'one',
+          'carto.run/resource-name': 'source',
+          'carto.run/template-kind': 'ClusterSourceTemplate',
+          'carto.run/cluster-template-name': 'source',
+        },
+      },
+      status: readyStatus,
+    }
+    const owners = ['one', 'two'].map((name) => workloadOf(name, 'web', git))
+    const file = write(
+      'all.yaml',
+      stringifyYamlDocuments([chain, { ...sourceTemplate, spec } as KubeObject, imageTemplate, run1, ...owners]),
+    )
+    const { out } = await run('render', [], { filename: [file] })
+    expect(out.split('\n').filter((line) => line.startsWith('#'))).toEqual([
+      '# workload/one by ClusterSupplyChain chain',
+      '#   image: waiting to read value [.status.image] from object [things.test.run/one-image] in namespace [team-a]',
+      '#   source: stamped',
+      '# workload/two by ClusterSupplyChain chain',
+      '#   image: waiting for [source] of resource [source]',
+      '#   source: waiting to read value [.status.url] from object [things.test.run/two-source] in namespace [team-a]',
+    ])
+  })
+
   test('takes Lists apart', async () => {
     const file = writeList('list.yaml', [chain, sourceTemplate, imageTemplate, workloadOf('app', 'web', git)])
     const { code, out } = await run('render', [], { filename: [file] })

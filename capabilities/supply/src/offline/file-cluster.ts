@@ -1,8 +1,9 @@
 // The Cluster port over manifests in place of a cluster. Nothing is written; what would be applied is recorded.
-import { parseApiVersion, selectorFrom } from '@fairlead/kube'
+import { longLabelValue, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
+import type { ClusterHealthRule, Owner, OwnerKind, Template, TemplateKind } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
+import { ownerLabel } from '../engine/templates/stamp.ts'
 import { renderYtt } from '../ytt/ytt-program.ts'
 import type { ManifestIndex } from './manifest-index.ts'
 
@@ -19,13 +20,15 @@ export class FileCluster implements Cluster {
   readonly now: number
   /** The objects that would be applied, in order. */
   readonly stamped: KubeObject[] = []
+  readonly #owner: Owner
   readonly #manifests: ManifestIndex
   readonly #ytt: string | undefined
 
   /**
    * `manifests` has templates, ClusterHealthRules, and stamped objects with the status that they have in some cluster.
    */
-  constructor(manifests: ManifestIndex, { ytt, now }: FileClusterOptions) {
+  constructor(owner: Owner, manifests: ManifestIndex, { ytt, now }: FileClusterOptions) {
+    this.#owner = owner
     this.#manifests = manifests
     this.#ytt = ytt
     this.now = now
@@ -54,8 +57,17 @@ export class FileCluster implements Cluster {
   }
 
   async ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
-    const selector = selectorFrom({ matchLabels: labels })
-    return this.#manifests.list(like).filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
+    const { kind, metadata } = this.#owner
+    // Owners in manifests have no uid to compare with the owner references of stamped objects; every stamped object has
+    // this label.
+    const expected = { ...labels, [ownerLabel(kind as OwnerKind)]: longLabelValue(metadata.name ?? '') }
+    return this.#manifests
+      .list(like)
+      .filter(
+        (object) =>
+          (object.metadata.namespace ?? '') === (metadata.namespace ?? '') &&
+          Object.entries(expected).every(([key, value]) => object.metadata.labels?.[key] === value),
+      )
   }
 
   async deleteRun(): Promise<void> {}

@@ -5,8 +5,8 @@ import { KindCatalog, UnknownKindError, pluralOf } from '@fairlead/offline'
 import type { Blueprint, ClusterHealthRule, Owner, Template } from '../api.ts'
 import { apiVersion } from '../api.ts'
 
-/** The objects of carto.run that the decision pass reads, by kind. */
-export type CartoObject = Blueprint | ClusterHealthRule | Owner | Template
+/** The objects of carto.run that commands look up by kind. */
+type CartoObject = Blueprint | ClusterHealthRule | Owner | Template
 
 type Type = Pick<KubeObject, 'apiVersion' | 'kind'>
 

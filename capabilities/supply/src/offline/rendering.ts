@@ -44,7 +44,7 @@ async function renderOne(owner: Owner, manifests: ManifestIndex, options: FileCl
     const problem = selectionMessage(ownerKind, owner, matches.length)
     return { owner, blueprint: undefined, problem, realized: [], stamped: [] }
   }
-  const cluster = new FileCluster(manifests, options)
+  const cluster = new FileCluster(owner, manifests, options)
   const realized = await realize({ owner, ownerKind, blueprint }, cluster)
   return { owner, blueprint, realized, stamped: cluster.stamped }
 }

@@ -1,4 +1,4 @@
-// The types of the API as the code speaks of them: the generated ones under shorter names.
+// The types of the API: the generated ones under shorter names.
 import type {
   MapController,
   MapControllerSpec,
@@ -29,7 +29,7 @@ export type UpdateMethod = MapControllerSpecOutputResourceUpdateStrategy['method
 export type MapHook = MapControllerSpecHooksMap
 /** `spec.hooks.tombstone`. */
 export type TombstoneHook = MapControllerSpecHooksTombstone
-/** A server that answers a hook. */
+/** A hook behind HTTP. */
 export type Webhook = MapControllerSpecHooksMapWebhook
 /** One of `spec.endpointConfigs`. */
 export type EndpointConfig = MapControllerSpecEndpointConfig
@@ -37,7 +37,7 @@ export type EndpointConfig = MapControllerSpecEndpointConfig
 export type RelatedResource = MapControllerSpecHooksMapRelatedResource
 /** One of `status.shards`. */
 export type ShardReport = MapControllerStatusShard
-/** `version` of a hook: the form of keys, and how strictly answers are read. */
+/** `version` of a hook: the form of keys, and whether responses are read strictly. */
 export type HookVersion = MapHook['version']
 
 /** The API group of this capability. */

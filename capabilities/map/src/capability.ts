@@ -1,4 +1,4 @@
-// Map controllers as a capability that the command composes.
+// The capability value of map controllers, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
 import { MapControllers } from './controllers/map-controller.ts'

@@ -1,6 +1,6 @@
 // The configuration that is applied for a desired output, and whether an observed output already matches it.
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
-import { asJson, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
+import { asJson, isJsonObject, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
 import type { DesiredOutput } from './response.ts'
 import { digest } from './digest.ts'
 import type { Tag } from './tag.ts'
@@ -119,11 +119,11 @@ function ownsAll(
       elements.some((element) => ownsItem(element, fields[element] as JsonObject, item, observed, others)),
     )
   }
-  if (!isObject(value)) return false
+  if (!isJsonObject(value)) return false
   return Object.entries(value).every(([name, field]) => {
     const owned = fields[`f:${name}`]
-    if (!isObject(owned)) return field === null
-    return ownsAll(owned, field, isObject(observed) ? observed[name] : undefined, below(others, `f:${name}`))
+    if (!isJsonObject(owned)) return field === null
+    return ownsAll(owned, field, isJsonObject(observed) ? observed[name] : undefined, below(others, `f:${name}`))
   })
 }
 
@@ -136,12 +136,12 @@ function ownsItem(
 ): boolean {
   const label = element.slice(2)
   if (element.startsWith('v:')) return jsonEqual(JSON.parse(label) as JsonValue, item)
-  if (!element.startsWith('k:') || !isObject(item)) return false
+  if (!element.startsWith('k:') || !isJsonObject(item)) return false
   // Keys that the server defaults (a port's protocol) are missing in the configuration.
   const key = JSON.parse(label) as JsonObject
   if (!Object.keys(key).every((name) => item[name] === undefined || item[name] === key[name])) return false
   const items = Array.isArray(observed) ? (observed as readonly JsonValue[]) : []
-  const own = items.find((other) => isObject(other) && Object.keys(key).every((name) => other[name] === key[name]))
+  const own = items.find((other) => isJsonObject(other) && Object.keys(key).every((name) => other[name] === key[name]))
   return ownsAll(fields, item, own, below(others, element))
 }
 
@@ -150,18 +150,20 @@ function elementsOf(fields: JsonObject): string[] {
 }
 
 function below(others: readonly JsonObject[], element: string): JsonObject[] {
-  return others.map((other) => other[element]).filter(isObject)
+  return others.map((other) => other[element]).filter(isJsonObject)
 }
 
 /** Returns whether a value is a map or list that is not empty. */
 function isContainer(value: JsonValue): boolean {
-  return Array.isArray(value) ? value.length > 0 : isObject(value) && Object.keys(value).length > 0
+  return Array.isArray(value) ? value.length > 0 : isJsonObject(value) && Object.keys(value).length > 0
 }
 
 /** Returns whether the observed value has at least the fields of a map, or some items where a list has them. */
 function isThere(value: JsonValue, observed: JsonValue | undefined): boolean {
   if (Array.isArray(value)) return Array.isArray(observed) && observed.length > 0
-  return isObject(value) && isObject(observed) && Object.keys(value).every((name) => Object.hasOwn(observed, name))
+  return (
+    isJsonObject(value) && isJsonObject(observed) && Object.keys(value).every((name) => Object.hasOwn(observed, name))
+  )
 }
 
 function foreignOwners(
@@ -178,8 +180,4 @@ function without(
   left: ReadonlySet<string>,
 ): Record<string, string> {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([name]) => !left.has(name)))
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

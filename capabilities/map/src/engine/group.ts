@@ -7,7 +7,7 @@ import { formatIdentity, identityOf } from './identity.ts'
 import type { SelectedParent } from './selection.ts'
 import { tagOf } from './tag.ts'
 
-/** A group of a parent that is known. */
+/** A group: a parent and one of its map keys. */
 export interface Group {
   readonly parent: SelectedParent
   readonly mapKey: string

@@ -1,6 +1,6 @@
 // Which objects are inputs of a parent (R8-R11, Q2-Q5, Q41).
 import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
-import { SelectorError, everything, isControlledBy, selectorFrom } from '@fairlead/kube'
+import { SelectorError, everything, isControlledBy, isJsonObject, selectorFrom } from '@fairlead/kube'
 import type { InputKind } from './resource.ts'
 import { hopLimit, hopsOf } from './tag.ts'
 
@@ -12,9 +12,9 @@ export type ParentSelector =
 /** Reads `spec.selector` of a parent. A missing or empty one selects everything in reach (R9, Q2). */
 export function parentSelector(parent: KubeObject): ParentSelector {
   const spec = parent.spec
-  const given = isRecord(spec) ? spec.selector : undefined
+  const given = isJsonObject(spec) ? spec.selector : undefined
   if (given === undefined || given === null) return { valid: true, selector: everything, matchLabels: {} }
-  if (!isRecord(given))
+  if (!isJsonObject(given))
     return { valid: false, message: `spec.selector must be a label selector, not ${describe(given)}` }
   const unknown = Object.keys(given).find((field) => field !== 'matchLabels' && field !== 'matchExpressions')
   if (unknown !== undefined) {
@@ -24,7 +24,7 @@ export function parentSelector(parent: KubeObject): ParentSelector {
     }
   }
   const labels = given.matchLabels ?? {}
-  if (!isRecord(labels)) return { valid: false, message: 'spec.selector.matchLabels must be a map of strings' }
+  if (!isJsonObject(labels)) return { valid: false, message: 'spec.selector.matchLabels must be a map of strings' }
   const wrong = Object.entries(labels).find(([, value]) => typeof value !== 'string')
   if (wrong !== undefined) return { valid: false, message: `spec.selector.matchLabels.${wrong[0]} must be a string` }
   const expressions = given.matchExpressions ?? []
@@ -94,13 +94,9 @@ export function inputRole(
 }
 
 function isRequirement(value: unknown): boolean {
-  if (!isRecord(value) || typeof value.key !== 'string' || typeof value.operator !== 'string') return false
+  if (!isJsonObject(value) || typeof value.key !== 'string' || typeof value.operator !== 'string') return false
   const values = value.values ?? []
   return Array.isArray(values) && values.every((one) => typeof one === 'string')
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function describe(value: unknown): string {

@@ -1,5 +1,6 @@
 // The inputs that parents select, updated by single changes (Q31): a change of an input visits only parents that could
 // select it, a change of a parent only that parent's inputs. Pure: it reads nothing but its arguments.
+import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
@@ -144,8 +145,7 @@ export class Selection {
     const role = inputRole(input, filter, parent.object, parent.selector.selector, this.#namespaceLabels)
     if (role === 'none') return
     const mapKey = known ?? mapKeyOf(identityOf(input))
-    const { namespace, name = '' } = input.metadata
-    parent.inputs.set(mapKey, { kind, key: namespace === undefined ? name : `${namespace}/${name}`, role })
+    parent.inputs.set(mapKey, { kind, key: formatKey(keyOf(input)), role })
     const selecting = this.#selectors.get(mapKey)
     if (selecting === undefined) this.#selectors.set(mapKey, new Set([parent]))
     else selecting.add(parent)

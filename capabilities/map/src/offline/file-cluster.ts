@@ -1,6 +1,6 @@
 // The cluster from the objects of some files: everything is known, and an object that the files lack does not exist.
-import { ownerReferenceTo, parseKey, selectorFrom } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import { formatKey, keyOf, ownerReferenceTo, parseKey, selectorFrom } from '@fairlead/kube'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import type { Group } from '../engine/group.ts'
@@ -14,7 +14,7 @@ import type { ObjectsOfKind } from '../engine/request.ts'
 import type { OutputKind } from '../engine/resource.ts'
 import type { SelectedParent } from '../engine/selection.ts'
 import { Selection } from '../engine/selection.ts'
-import { ObjectIndex, objectKey } from './object-index.ts'
+import { ObjectIndex } from './object-index.ts'
 
 /** The content of a {@link FileCluster}. */
 export interface FileClusterOptions {
@@ -50,7 +50,7 @@ export class FileCluster implements Cluster {
     this.#objects = new ObjectIndex(objects.map((object) => withNamespace(object, kinds)))
     this.#outputs = new OutputIndex(controller.metadata.name ?? '', kinds.outputs.length)
     for (const [index, kind] of kinds.outputs.entries())
-      for (const object of this.#objects.list(kind)) this.#outputs.set(index, objectKey(object), object)
+      for (const object of this.#objects.list(kind)) this.#outputs.set(index, formatKey(keyOf(object)), object)
     this.#selection = new Selection(kinds.inputs.map(inputFilter), (name) => this.#namespaceLabels(name))
     const { labelSelector } = controller.spec.parentResource
     const selector = labelSelector === undefined ? undefined : selectorFrom(labelSelector)
@@ -86,8 +86,8 @@ export class FileCluster implements Cluster {
     return this.#objects.get(this.kinds.inputs[kind]!, key)
   }
 
-  output(kind: OutputKind, { namespace, name }: Identity): KubeObject | undefined {
-    return this.#objects.get(kind, namespace === '' ? name : `${namespace}/${name}`)
+  output(kind: OutputKind, identity: Identity): KubeObject | undefined {
+    return this.#objects.get(kind, formatKey(identity))
   }
 
   outputsOf({ parent, mapKey }: Group): readonly KubeObject[] {
@@ -104,8 +104,7 @@ export class FileCluster implements Cluster {
     if (known !== undefined) return known
     const rules = this.kinds.related
     const reader = {
-      get: (rule: number, { namespace, name }: { readonly namespace: string; readonly name: string }) =>
-        this.#objects.get(rules[rule]!, namespace === '' ? name : `${namespace}/${name}`),
+      get: (rule: number, key: ObjectKey) => this.#objects.get(rules[rule]!, formatKey(key)),
       list: (rule: number, namespace: string | undefined) => this.#objects.list(rules[rule]!, namespace),
       namespaceLabels: (name: string) => this.#namespaceLabels(name),
     }

@@ -1,4 +1,5 @@
 // The objects of some files, indexed once by kind, key and namespace.
+import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 
 /** A kind in one version. */
@@ -35,7 +36,7 @@ export class ObjectIndex {
     const id = idOf(object)
     let ofKind = this.#kinds.get(id)
     if (ofKind === undefined) this.#kinds.set(id, (ofKind = { byKey: new Map(), byNamespace: new Map() }))
-    const key = objectKey(object)
+    const key = formatKey(keyOf(object))
     if (ofKind.byKey.has(key)) return
     ofKind.byKey.set(key, object)
     const { namespace = '' } = object.metadata
@@ -43,11 +44,6 @@ export class ObjectIndex {
     if (inNamespace === undefined) ofKind.byNamespace.set(namespace, [object])
     else inNamespace.push(object)
   }
-}
-
-/** Returns `namespace/name`, or `name` for an object without a namespace. */
-export function objectKey({ metadata: { namespace, name = '' } }: KubeObject): string {
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
 
 function idOf({ apiVersion, kind }: KindName): string {

@@ -1,8 +1,8 @@
 // The parents, inputs and outputs of one MapController, kept up to date by the events of its caches; says which groups
 // an event enqueues. Start with GroupIndex.fill.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { chunkSize, yieldToEventLoop } from '@fairlead/client'
 import type { ObjectChange } from '@fairlead/controller'
-import { isTerminating, jsonEqual, parseKey } from '@fairlead/kube'
+import { formatKey, isTerminating, jsonEqual, keyOf, parseKey } from '@fairlead/kube'
 import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
@@ -36,8 +36,6 @@ export interface GroupEvents {
   onParentsChanged(): void
 }
 
-/** Number of objects that are read between two pauses, so that the event loop stays responsive. */
-const chunk = 500
 /** Milliseconds between two rounds that changes of related objects cause, for each parent. */
 const relatedPause = 1000
 
@@ -73,7 +71,7 @@ export class GroupIndex implements CacheListener, Disposable {
   async fill(): Promise<void> {
     let read = 0
     const pause = async (): Promise<void> => {
-      if (++read % chunk === 0) await nextTurn()
+      if (++read % chunkSize === 0) await yieldToEventLoop()
     }
     for (const [kind, informer] of this.#caches.outputs.entries()) {
       for (const key of informer.objects.keys()) {
@@ -187,9 +185,7 @@ export class GroupIndex implements CacheListener, Disposable {
   }
 
   onOutput(kind: number, { object, type }: ObjectChange): void {
-    const { namespace, name = '' } = object.metadata
-    const key = namespace === undefined ? name : `${namespace}/${name}`
-    const { before, after } = this.outputs.set(kind, key, type === 'removed' ? undefined : object)
+    const { before, after } = this.outputs.set(kind, formatKey(keyOf(object)), type === 'removed' ? undefined : object)
     for (const role of [before, after]) {
       if (role?.role !== 'output') continue
       this.#events.onCountsChanged(role.parentUid)

@@ -1,5 +1,5 @@
 // The cluster from the caches of a running MapController.
-import type { KubeObject } from '@fairlead/kube'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import type { Group } from '../engine/group.ts'
@@ -68,7 +68,7 @@ export class LiveCluster implements Cluster {
   related(parent: KubeObject): readonly ObjectsOfKind[] {
     const caches = this.#caches
     const reader = {
-      get: (rule: number, key: { readonly namespace: string; readonly name: string }) => caches.related[rule]?.get(key),
+      get: (rule: number, key: ObjectKey) => caches.related[rule]?.get(key),
       list: (rule: number, namespace: string | undefined) =>
         caches.related[rule]?.list(namespace === undefined ? {} : { namespace }) ?? [],
       namespaceLabels: (name: string) => caches.namespaceLabels(name),

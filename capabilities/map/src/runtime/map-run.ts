@@ -1,6 +1,6 @@
 // Runs one MapController: events update the index (group-index.ts) and enqueue groups; reconciling a group
 // (reconcile-group.ts) reads the index, calls a hook and writes outputs. Start with MapRun.start.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { chunkSize, yieldToEventLoop } from '@fairlead/client'
 import type { Manager, ObjectEvents, Relation, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import { after } from '@fairlead/controller'
 import { isConflict, isTerminating } from '@fairlead/kube'
@@ -53,8 +53,6 @@ export interface MapRunOptions {
 
 /** Calls in flight at a time, for each MapController (Q40). */
 const concurrentCalls = 32
-/** Number of groups that are enqueued between two pauses at the start, so that the event loop stays responsive. */
-const chunk = 500
 
 /** Runs one MapController in one generation of its spec. */
 export class MapRun implements AsyncDisposable {
@@ -311,7 +309,7 @@ export class MapRun implements AsyncDisposable {
         } else {
           this.loop.add(group, 'low')
         }
-        if (++enqueued % chunk === 0) await nextTurn()
+        if (++enqueued % chunkSize === 0) await yieldToEventLoop()
         if (this.#stopped) return
       }
     }

@@ -2,7 +2,7 @@
 // (Q15).
 import type { Client } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
-import { asJson, isConflict, isForbidden, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
+import { asJson, isConflict, isForbidden, isJsonObject, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { groupResource } from '../engine/resource.ts'
 import type { OutputCounts } from '../engine/status.ts'
@@ -184,7 +184,7 @@ export class ParentStatus {
 
 /** Returns the fields of an object's status that ours has too. */
 function ownFields(object: KubeObject, status: JsonObject): JsonObject {
-  const observed = isObject(object.status) ? asJson(object.status) : {}
+  const observed = isJsonObject(object.status) ? asJson(object.status) : {}
   return pick(observed, status) as JsonObject
 }
 
@@ -197,14 +197,10 @@ function pick(value: JsonObject, like: JsonObject): JsonValue {
   for (const field of Object.keys(like)) {
     const [own, wanted] = [value[field], like[field]]
     if (own === undefined) continue
-    const isSection = (field === 'inputs' || field === 'outputs') && isObject(own) && isObject(wanted)
+    const isSection = (field === 'inputs' || field === 'outputs') && isJsonObject(own) && isJsonObject(wanted)
     picked[field] = isSection
       ? Object.fromEntries(Object.entries(asJson(own)).filter(([name]) => Object.hasOwn(wanted, name)))
       : own
   }
   return picked
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

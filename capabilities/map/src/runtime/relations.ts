@@ -1,7 +1,7 @@
 // The edges of map controllers in the graph of derived objects, from the index of a run.
 import type { ObjectReference, Relation } from '@fairlead/controller'
 import { parseApiVersion, parseKey } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { apiGroup, apiVersion } from '../api.ts'
 import type { Identity } from '../engine/identity.ts'
@@ -94,10 +94,7 @@ function isOfKind({ group, kind }: InputKind, identity: Identity): boolean {
   return group === identity.group && kind === identity.kind
 }
 
-function reference(
-  { apiVersion: version, kind }: InputKind,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): ObjectReference {
+function reference({ apiVersion: version, kind }: InputKind, { namespace, name }: ObjectKey): ObjectReference {
   return { apiVersion: version, kind, ...(namespace === '' ? {} : { namespace }), name }
 }
 

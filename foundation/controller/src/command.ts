@@ -34,7 +34,7 @@ export interface Command {
   run(context: CommandContext): Promise<number>
 }
 
-/** What a command runs with. Options are named by their long flag in camel case. */
+/** The context of a run. Options are named by their long flag in camel case. */
 export interface CommandContext<
   Options = Readonly<Record<string, unknown>>,
   Arguments = readonly (string | readonly string[] | undefined)[],
@@ -71,7 +71,7 @@ type ChoiceOf<O extends CommandOption> = O extends { readonly choices: readonly 
 
 type Declared<T> = Readonly<Record<string, T>>
 
-/** What {@link command} takes. */
+/** The declaration of a command, for {@link command}. */
 export interface CommandDeclaration<
   Arguments extends Declared<CommandArgument>,
   Options extends Declared<CommandOption>,

@@ -1,11 +1,11 @@
-// Installing CustomResourceDefinitions and waiting until the server serves them.
+// Installs CustomResourceDefinitions and waits until the server serves them.
 import { Backoff, ClientError, CustomResourceDefinition } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { isConditionTrue } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 
 /**
- * Between two looks at whether an established kind is served; milliseconds. Servers beside the first one follow within
+ * Interval of checks whether an established kind is served; milliseconds. Other replicas of the server follow within
  * seconds.
  */
 const servedWaits = { base: 20, cap: 500 }
@@ -43,7 +43,7 @@ function isEstablished(definition: CustomResourceDefinition): boolean {
 }
 
 /**
- * A real server sets a kind's storage up after it has told that the kind is established, and refuses requests until
+ * A real server sets up a kind's storage after it has reported the kind as established, and refuses requests until
  * then: 404, 429 or 503.
  */
 async function served(

@@ -1,21 +1,21 @@
-// Keeps events few: similar ones are combined, and no object gets more than a trickle of new ones. The numbers are
-// client-go's (EventCorrelator).
+// Limits events: similar ones are aggregated, and new ones are rate limited per object. The numbers are client-go's
+// (EventCorrelator).
 
-/** More different notes of one reason than this within {@link similarSpan} are combined. */
+/** More different notes of one reason than this within {@link similarSpan} are aggregated. */
 const mostSimilar = 10
 /** Milliseconds. */
 const similarSpan = 600_000
-/** New events about one object at once. */
+/** Burst of new events about one object. */
 const burst = 25
-/** Then one in so many milliseconds. */
+/** Interval of further events, milliseconds. */
 const refill = 300_000
-/** Objects and reasons remembered; older ones start anew. */
+/** Maximum number of objects and reasons kept; older ones start again. */
 const remembered = 4096
 
-/** What is put before the note of an event that stands for several. */
+/** Prefix of the note of an aggregated event. */
 export const combinedPrefix = '(combined from similar events): '
 
-/** What distinguishes events: who it is about, and what kind of thing happened. */
+/** The fields that distinguish events: the object, and the kind of occurrence. */
 export interface EventTopic {
   readonly object: string
   readonly type: string
@@ -32,12 +32,12 @@ interface Bucket {
   filled: number
 }
 
-/** Decides on each event by those before it. Times in milliseconds since the epoch. */
+/** Aggregates and rate limits events. Times in milliseconds since the epoch. */
 export class EventCorrelation {
   readonly #similar = new Map<string, Similar>()
   readonly #buckets = new Map<string, Bucket>()
 
-  /** Whether this note is one too many of its kind: then it counts as the same event as the other ones too many. */
+  /** Reports whether this note exceeds the limit of its kind: it is aggregated then. */
   isCombined({ object, type, reason }: EventTopic, note: string, now: number): boolean {
     const topic = `${object}|${type}|${reason}`
     let similar = this.#similar.get(topic)
@@ -48,7 +48,7 @@ export class EventCorrelation {
     return !similar.notes.has(note)
   }
 
-  /** Whether a new event about the object may be written; takes its share if so. */
+  /** Reports whether a new event about the object may be written, and counts it. */
   mayCreate(object: string, now: number): boolean {
     const bucket = this.#buckets.get(object) ?? { tokens: burst, filled: now }
     bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.filled) / refill)

@@ -6,17 +6,17 @@ import type { Client } from '@fairlead/client'
 import { EventCorrelation, combinedPrefix } from './event-correlation.ts'
 import type { Logger } from './logger.ts'
 
-/** What an event says. */
+/** The content of an event. */
 export interface EventDetails {
   /** `Normal`, or `Warning` for what a user should act on. */
   readonly type: 'Normal' | 'Warning'
-  /** CamelCase, at most 128 characters; few different ones. */
+  /** CamelCase, at most 128 characters; of low cardinality. */
   readonly reason: string
   /** A sentence for people; cut at 1 KiB. */
   readonly note: string
-  /** What was done or tried; the reason when left out. */
+  /** The action that was taken or tried; the reason when left out. */
   readonly action?: string
-  /** Another object that has a part in it. */
+  /** A second object that is involved. */
   readonly related?: KubeObject
 }
 
@@ -26,11 +26,11 @@ export interface ObjectEvents {
   warning(reason: string, note: string, details?: Pick<EventDetails, 'action' | 'related'>): void
 }
 
-/** The same event again within this time adds to the count of the one before (client-go: 6 minutes). Milliseconds. */
+/** A repeated event within this time increments the count of its series (client-go: 6 minutes). Milliseconds. */
 const seriesSpan = 360_000
-/** How often the count of a series is written, in milliseconds. */
+/** Interval of writes of a series' count, in milliseconds. */
 const seriesEvery = 30_000
-/** Events in a series remembered; older ones start anew. */
+/** Maximum number of series kept; older ones start again. */
 const remembered = 1000
 /** The API server refuses longer notes (bytes). */
 const longestNote = 1024
@@ -73,7 +73,7 @@ export class EventRecorder {
     this.#instance = options.instance
   }
 
-  /** Events about one object. */
+  /** Returns a recorder of events about one object. */
   about(object: KubeObject): ObjectEvents {
     return {
       normal: (reason, note, details) => this.record(object, { type: 'Normal', reason, note, ...details }),
@@ -82,8 +82,8 @@ export class EventRecorder {
   }
 
   /**
-   * Records one event. The same again within six minutes counts up the one before; many that differ in their note only
-   * become one that counts; an object that has had many new events gets one more every five minutes.
+   * Records one event. A repetition within six minutes increments the count of its series; many events that differ in
+   * their note only are aggregated; an object with many new events gets one more every five minutes.
    */
   record(object: KubeObject, details: EventDetails): void {
     const now = this.#clock.now()
@@ -106,7 +106,7 @@ export class EventRecorder {
     this.#write(this.#client.create(this.#eventFor(object, details, note, this.#series.get(id)!, now)))
   }
 
-  /** Resolves when everything recorded so far is written, or was given up. */
+  /** Resolves when all events recorded so far were written or dropped. */
   async flush(): Promise<void> {
     for (const series of this.#series.values()) if (series.count > series.written) this.#writeSeries(series)
     while (this.#pending.size > 0) await Promise.all(this.#pending)
@@ -136,7 +136,7 @@ export class EventRecorder {
     const finished: Promise<void> = writing
       .then(() => {})
       .catch((error: unknown) => {
-        // Nobody misses events of namespaces that go away, or of events that expired.
+        // Events in terminating namespaces, and series that expired, are dropped.
         if (!isNotFound(error) && !isNamespaceTerminating(error)) this.#log.warn('Could not record an event', { error })
       })
       .finally(() => this.#pending.delete(finished))

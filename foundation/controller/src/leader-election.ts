@@ -6,15 +6,15 @@ import { formatMicroTime, isAlreadyExists, isConflict } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import type { Logger } from './logger.ts'
 
-/** Which Lease, as whom, and how long. Times in milliseconds. */
+/** The Lease, the identity and the durations of an election. Times in milliseconds. */
 export interface LeaderElectionOptions {
   readonly namespace: string
   readonly name: string
   /** Unique per process (`<host>_<uuid>`). */
   readonly identity: string
-  /** Labels of the Lease when it is made. */
+  /** Labels of the Lease when it is created. */
   readonly labels?: Readonly<Record<string, string>>
-  /** Others wait this long after the last renewal that they saw; 15,000 when left out. */
+  /** Other candidates wait this long after the last observed renewal; 15,000 when left out. */
   readonly leaseDuration?: number
   /**
    * The leader steps down when it could not renew for this long; 10,000 when left out. Must be shorter than the lease.
@@ -24,7 +24,7 @@ export interface LeaderElectionOptions {
   readonly retryPeriod?: number
 }
 
-/** What an election lives on. */
+/** Dependencies of an election. */
 export interface LeaderElectionHost {
   readonly client: Client
   readonly clock: Clock
@@ -33,8 +33,8 @@ export interface LeaderElectionHost {
 }
 
 /**
- * Takes part in an election. The time of others is never compared with ours: a lease counts from when its last change
- * was seen here.
+ * A candidate of an election. Clocks are never compared: a lease expires relative to the time when its last change was
+ * observed here.
  */
 export class LeaderElection {
   readonly #options: Required<Omit<LeaderElectionOptions, 'labels'>> & Pick<LeaderElectionOptions, 'labels'>
@@ -42,10 +42,10 @@ export class LeaderElection {
   #seen: Lease | undefined
   #seenAt = -Infinity
   #leads = false
-  /** When the last attempt that succeeded began: others count from no earlier. */
+  /** Start of the last successful attempt: other candidates count from then or later. */
   #renewedAt = -Infinity
 
-  /** Takes no lease before `acquire`. */
+  /** Acquires no lease before `acquire`. */
   constructor(options: LeaderElectionOptions, host: LeaderElectionHost) {
     this.#options = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000, ...options }
     if (this.#options.renewDeadline >= this.#options.leaseDuration)
@@ -53,12 +53,12 @@ export class LeaderElection {
     this.#host = host
   }
 
-  /** This process leads now. */
+  /** Reports whether this process leads. */
   get leads(): boolean {
     return this.#leads
   }
 
-  /** Who leads, as far as is known. */
+  /** The identity of the leader, as far as it is known. */
   get holder(): string | undefined {
     return this.#seen?.spec?.holderIdentity || undefined
   }
@@ -71,8 +71,8 @@ export class LeaderElection {
   }
 
   /**
-   * Takes or renews the Lease now if it may; true when this process leads. Gives up when the lease would have run out
-   * meanwhile.
+   * Acquires or renews the Lease if possible; returns true when this process leads. Gives up when the lease would have
+   * expired meanwhile.
    */
   async attempt(signal: AbortSignal): Promise<boolean> {
     const begun = this.#host.clock.monotonic()
@@ -81,7 +81,7 @@ export class LeaderElection {
     return this.#leads
   }
 
-  /** Someone else has read the Lease; its last change was seen at `at` (monotonic milliseconds). */
+  /** Records a Lease that another component has read; its last change was observed at `at` (monotonic milliseconds). */
   observe(lease: Lease, at: number): void {
     if (lease.metadata.resourceVersion === this.#seen?.metadata.resourceVersion) return
     this.#seen = lease
@@ -100,7 +100,7 @@ export class LeaderElection {
       const left = this.#renewedAt + this.#options.renewDeadline - clock.monotonic()
       const renewed = await this.#tryWithin(left, signal)
       const age = clock.monotonic() - this.#renewedAt
-      // An answer that took too long counts from its request.
+      // A slow response counts from its request.
       if (age >= this.#options.renewDeadline || (!renewed && this.holder !== this.#options.identity)) {
         if (signal.aborted) break
         this.#leads = false
@@ -111,7 +111,7 @@ export class LeaderElection {
     return 'stopped'
   }
 
-  /** Gives the lease up, so that another need not wait for it to run out. */
+  /** Releases the lease, so that other candidates need not wait until it expires. */
   async release(): Promise<void> {
     if (!this.#leads || this.#seen === undefined) return
     this.#leads = false
@@ -138,7 +138,7 @@ export class LeaderElection {
     }
   }
 
-  /** Takes or renews the lease if it may. False when another holds it or the attempt failed. */
+  /** Acquires or renews the lease if possible. Returns false when another candidate holds it or the attempt failed. */
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
     const begun = this.#host.clock.monotonic()
     try {
@@ -160,7 +160,7 @@ export class LeaderElection {
     } catch (error) {
       signal.throwIfAborted()
       if (!isConflict(error) && !isAlreadyExists(error))
-        this.#host.log.warn('Could not take or renew the lease', { lease: this.#leaseName(), error })
+        this.#host.log.warn('Could not acquire or renew the lease', { lease: this.#leaseName(), error })
       return false
     }
   }

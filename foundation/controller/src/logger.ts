@@ -1,25 +1,27 @@
-// Logging behind a small interface; pino does the work, and is loaded only when a logger is made.
+// Logging behind a small interface; pino implements it and is loaded when the first logger is created.
 
 /** Key-value pairs of a log line. */
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Messages begin with a capital, are in the past tense, name the kind, and have no full stop; facts go into fields. */
+/**
+ * Messages start with a capital, are in the past tense, name the kind, and have no full stop; values go into fields.
+ */
 export interface Logger {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** A logger that adds fields to each line. */
+  /** Returns a logger that adds fields to each line. */
   child(fields: LogFields): Logger
 }
 
-/** A logger that says nothing. */
+/** A logger that discards everything. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLogger }
 
-/** How {@link createLogger} writes. */
+/** Options of {@link createLogger}. */
 export interface LoggerOptions {
   readonly level?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
-  /** Where lines go; standard error when left out. */
+  /** The destination; standard error when left out. */
   readonly write?: (line: string) => void
   readonly fields?: LogFields
 }

@@ -1,4 +1,4 @@
-// The manager: one client, shared caches, controllers, leader election, and a graceful end. Start with Manager.start.
+// The manager: one client, shared caches, controllers, leader election, graceful shutdown. Start with Manager.start.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { groupKindName, serviceAccountLogin } from '@fairlead/client'
@@ -30,9 +30,9 @@ import { CertificateKeeper } from './server/certificate-keeper.ts'
 import { ManagerServer, servedHosts } from './server/manager-server.ts'
 import type { ManagerServerOptions } from './server/manager-server.ts'
 
-/** What a manager is started with. */
+/** Options of a manager. */
 export interface ManagerOptions {
-  /** How the manager and its controllers reach the server; stays the caller's to close. */
+  /** The client of the manager and its controllers; the caller closes it. */
   readonly client: Client
   /** Sets controllers up; called once, after the definitions are served. */
   readonly setup?: (manager: Manager) => unknown
@@ -44,20 +44,22 @@ export interface ManagerOptions {
   readonly random?: () => number
   /** Silent when left out. */
   readonly logger?: Logger
-  /** Only one of several processes works at a time; all do when left out. Caches are kept warm by all. */
+  /**
+   * Only the elected leader of several processes works; all work when left out. Every process keeps its caches warm.
+   */
   readonly leaderElection?: Omit<LeaderElectionOptions, 'identity'> & { readonly identity?: string }
   /**
-   * Several processes share the work, each a part of the namespaces; instead of an election. Caches are kept warm by
-   * all.
+   * Several processes share the work, each with a part of the namespaces; in place of an election. Every process keeps
+   * its caches warm.
    */
   readonly shards?: ShardOptions
-  /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, whoever leads. */
+  /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, leader or not. */
   readonly server?: ManagerServerOptions
-  /** Called when leadership was lost: the process should end, as another one works now. */
+  /** Called when leadership was lost: the process should exit, as another leader works now. */
   readonly onLeadershipLost?: () => void
 }
 
-/** Whom {@link Manager.as} acts as. */
+/** The identity that {@link Manager.as} acts as. */
 export interface ActAs {
   readonly serviceAccount: { readonly namespace: string; readonly name: string }
 }
@@ -75,19 +77,19 @@ export class Manager implements AsyncDisposable {
   readonly metrics: Metrics
   /** Shared caches. */
   readonly informers: InformerPool
-  /** Who waits for which remote endpoint. */
+  /** Work that waits for remote endpoints. */
   readonly endpoints: EndpointWaiters = new EndpointWaiters()
   /** Aborts when the manager begins to stop. */
   readonly signal: AbortSignal
   /** Unique to this process; in leases and events. */
   readonly identity: string
-  /** Which part of the work is done here, where processes share it. */
+  /** The shards of this process, where processes share the work. */
   readonly shards: Shards | undefined
   readonly #stop = new AbortController()
   readonly #runnables = new Set<Runnable>()
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #election: LeaderElection | undefined
-  /** What others may do. */
+  /** Access reviews of other subjects. */
   readonly access: AccessReviews
   readonly #served = new AsyncDisposableStack()
   readonly #acting = new Map<string, Client>()
@@ -125,8 +127,8 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * Applies the definitions, sets controllers up and lets them run. Resolves as soon as they may; their caches fill
-   * meanwhile.
+   * Applies the definitions, sets up the controllers and starts them. Resolves as soon as they may run; their caches
+   * sync in the background.
    */
   static async start(options: ManagerOptions): Promise<Manager> {
     const metrics = Metrics.create()
@@ -146,7 +148,7 @@ export class Manager implements AsyncDisposable {
     return manager
   }
 
-  /** Whether this process works: it leads, or there is no election. */
+  /** Reports whether this process works: it leads, or there is no election. */
   get leads(): boolean {
     return this.#working
   }
@@ -157,8 +159,8 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * Whether work on a namespace (on cluster-scoped objects when left out) may begin here: its shard is ours, or nobody
-   * shares the work.
+   * Reports whether this process works on a namespace (on cluster-scoped objects when left out): it owns the shard, or
+   * the work is not shared.
    */
   owns(namespace?: string): boolean {
     return this.shards === undefined || this.shards.owns(this.shards.shardOf(namespace))
@@ -177,7 +179,7 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * A loop over items of your own making, for what {@link Manager.controller} cannot say. Runs when the manager does;
+   * Creates a work loop over custom items, for what {@link Manager.controller} cannot express. Runs with the manager;
    * stop it with its `stop`.
    */
   loop<T>(options: WorkLoopOptions<T>): WorkLoop<T> {
@@ -191,7 +193,7 @@ export class Manager implements AsyncDisposable {
     return this.informers.use(kind, scope)
   }
 
-  /** Records events in the name of a controller. */
+  /** Returns the event recorder of a controller. */
   recorder(controller: string): EventRecorder {
     let recorder = this.#recorders.get(controller)
     if (recorder === undefined) {
@@ -209,8 +211,9 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * A client that acts as a service account, with its rights only: by an identity in process, else with tokens that are
-   * asked for and renewed. The manager's own account needs `impersonate` on it, or `create` on `serviceaccounts/token`.
+   * Returns a client that acts as a service account, with its rights only: in process by impersonation, else with
+   * tokens that are requested and renewed. The manager's account needs `impersonate` on it, or `create` on
+   * `serviceaccounts/token`.
    */
   as({ serviceAccount }: ActAs): Client {
     const { client } = this
@@ -227,8 +230,8 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * What `reader` reads, on behalf of someone: only what that one may get or list, by a SubjectAccessReview that counts
-   * for 10 seconds, or until RBAC objects change. Reads throw StatusError 403 where it may not.
+   * Returns a reader that reads on behalf of a subject: only what the subject may get or list, by SubjectAccessReviews
+   * that are cached for 10 seconds or until RBAC objects change. Reads throw StatusError 403 where it may not.
    */
   onBehalfOf(who: ActAs | AccessSubject, reader: Reader): Reader {
     const subject = 'user' in who ? who : serviceAccountSubject(who.serviceAccount)
@@ -236,8 +239,8 @@ export class Manager implements AsyncDisposable {
   }
 
   /**
-   * Lets work in progress end (within `grace` milliseconds, 30,000 when left out), gives the lease up, ends all
-   * watches.
+   * Stops gracefully: lets runs in progress end (within `grace` milliseconds, 30,000 when left out), releases the
+   * lease, ends all watches.
    */
   stop(grace?: number): Promise<void> {
     this.#stopped ??= this.#end(grace)
@@ -309,7 +312,7 @@ export class Manager implements AsyncDisposable {
     for (const runnable of this.#runnables) this.#startOne(runnable)
   }
 
-  /** Caches first: a reconcile must not take what is not listed yet for missing. */
+  /** Waits for the caches: a reconcile must not treat objects that are not listed yet as missing. */
   #startOne({ loop }: Runnable): void {
     void loop.synced(this.signal).then(
       () => loop.start(),
@@ -329,7 +332,7 @@ export class Manager implements AsyncDisposable {
     this.metrics.leading('manager', false)
     if (outcome === 'lost') {
       this.#working = false
-      // Another one works now: what is under way here must end at once.
+      // Another leader works now: runs in progress must end at once.
       void this.stop(0)
       lost?.()
     }

@@ -1,21 +1,20 @@
-// Metrics in the names that operators already have dashboards for (controller-runtime, client-go), one registry per
-// manager.
+// Metrics under the names that operators have dashboards for (controller-runtime, client-go), one registry per manager.
 import type * as Prometheus from 'prom-client'
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { QueueObserver } from './queue/work-queue.ts'
 
-/** How a reconcile ended, as controller-runtime labels it. */
+/** The result of a reconcile, as controller-runtime labels it. */
 export type ReconcileResult = 'success' | 'requeue_after' | 'error' | 'terminal_error'
 
-/** What one controller measures. */
+/** The metrics of one controller. */
 export interface ControllerMetrics extends QueueObserver {
-  /** Seconds that a reconcile took, and how it ended. */
+  /** Records the result and the duration of a reconcile, in seconds. */
   reconciled(result: ReconcileResult, seconds: number): void
-  /** Workers at work now. */
+  /** Sets the number of active workers. */
   active(workers: number): void
-  /** Where to ask, at each scrape, how long work in progress has taken. */
+  /** Sets the function that returns, at each scrape, the duration of work in progress. */
   inProgress(ask: () => { readonly total: number; readonly longest: number }): void
-  /** The controller is gone: its gauges must not go on standing. */
+  /** Removes the gauges of a controller that was stopped. */
   unregister(): void
 }
 
@@ -109,7 +108,7 @@ export class Metrics {
     return new Metrics(await import('prom-client'))
   }
 
-  /** What a controller of that name reports to. */
+  /** Returns the metrics of a controller. */
   controller(name: string, concurrency: number): ControllerMetrics {
     const controller = { controller: name }
     const queue = { name, controller: name }
@@ -124,7 +123,7 @@ export class Metrics {
     const [time, active] = [this.#time.labels(controller), this.#active.labels(controller)]
     const [depth, adds, retries] = [this.#depth.labels(queue), this.#adds.labels(queue), this.#retries.labels(queue)]
     const [waited, worked] = [this.#waited.labels(queue), this.#worked.labels(queue)]
-    // Series that stand at 0 from the start, so that rates over them begin there.
+    // Series start at 0, so that rates over them start there.
     for (const counter of [...Object.values(totals), errors, terminal, adds, retries]) counter.inc(0)
     active.set(0)
     depth.set(0)
@@ -180,12 +179,12 @@ export class Metrics {
     })
   }
 
-  /** Whether this process leads. */
+  /** Sets whether this process leads. */
   leading(name: string, leads: boolean): void {
     this.#leader.set({ name }, leads ? 1 : 0)
   }
 
-  /** All metrics in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   text(): Promise<string> {
     return this.registry.metrics()
   }

@@ -1,17 +1,17 @@
-// How a reconcile ends: with nothing (done), with `after(…)` (again later), by throwing (again with backoff), by
-// throwing `terminal(…)` (not until it changes).
+// Results of a reconcile: nothing (done), `after(…)` (requeue later), an error (retry with backoff), `terminal(…)` (no
+// retry until something changes).
 import { parseGoDuration } from '@fairlead/kube'
 
-/** Work is asked for again: in so many milliseconds, or at a time (milliseconds since the epoch). */
+/** Requeue after so many milliseconds, or at a time (milliseconds since the epoch). */
 export type After = { readonly after: number } | { readonly at: number }
 
-/** What a reconcile returns. */
+/** The result of a reconcile. */
 export type Result = After | void
 
 /**
- * Reconciles again later: in so many milliseconds, after a Go duration (`30s`, `1h30m`), or at a Date by the manager's
- * clock. An event before that is not held up, and the earliest of several wishes wins. Throws DurationError for a text
- * that is none, RangeError for a Date that is none.
+ * Requeues later: after milliseconds, after a Go duration (`30s`, `1h30m`), or at a Date by the manager's clock.
+ * Earlier events are not delayed, and the earliest of several deadlines counts. Throws DurationError for an invalid
+ * duration, RangeError for an invalid Date.
  */
 export function after(time: number | string | Date): After {
   if (time instanceof Date) {
@@ -21,7 +21,7 @@ export function after(time: number | string | Date): After {
   return { after: Math.max(0, typeof time === 'number' ? time : parseGoDuration(time)) }
 }
 
-/** Trying again would not help: somebody has to change something first. */
+/** A failure that a retry cannot fix: a user has to change something first. */
 export class TerminalError extends Error {
   /** Reason of the Ready condition and of the event, CamelCase. */
   readonly code: string
@@ -34,8 +34,8 @@ export class TerminalError extends Error {
 }
 
 /**
- * `throw terminal('spec.size must be odd', { reason: 'InvalidSize' })`: not again until the object, or something that
- * was read, changes.
+ * Returns an error that is not retried until the object, or an object that was read, changes: `throw
+ * terminal('spec.size must be odd', { reason: 'InvalidSize' })`.
  */
 export function terminal(message: string | Error, options: { readonly reason?: string } = {}): TerminalError {
   return typeof message === 'string'

@@ -125,7 +125,7 @@ describe('calling hooks', () => {
       'a failing status',
       (_q, r) => r.writeHead(500).end('no\n luck'),
       { body: {} },
-      { code: 'HookFailed', status: 500, message: 'The hook http://HOST/map answered 500: no luck' },
+      { code: 'HookFailed', status: 500, message: 'The hook http://HOST/map responded 500: no luck' },
     ],
     [
       'a redirect',
@@ -161,7 +161,7 @@ describe('calling hooks', () => {
       'too long an answer',
       (_q, r) => r.end('x'.repeat(2000)),
       { body: {} },
-      { code: 'HookAnswerTooLarge', message: 'The hook http://HOST/map answered with more than 1000 bytes' },
+      { code: 'HookResponseTooLarge', message: 'The hook http://HOST/map returned more than 1000 bytes' },
     ],
     ['a broken connection', (q) => q.socket.destroy(), { body: {} }, { code: 'HookUnreachable' }],
   ])('%s', async (_name, handler, call, expected) => {
@@ -191,7 +191,7 @@ describe('calling hooks', () => {
       await clock.advance(3000)
       expect(await call).toMatchObject({
         code: 'HookTimeout',
-        message: `The hook http://127.0.0.1:${port}/map did not answer within 3 s`,
+        message: `The hook http://127.0.0.1:${port}/map did not respond within 3 s`,
       })
     }
   })

@@ -8,10 +8,10 @@ import { RecordingTransport } from '../../../test/support/recorded-client.ts'
 import { turns } from '../../../test/support/until.ts'
 
 describe('the plan', () => {
-  const plan = (self: string, members: string, holders: string): unknown =>
+  const plan = (self: string, replicas: string, holders: string): unknown =>
     planShards({
       self,
-      members: new Set(members),
+      replicas: new Set(replicas),
       holders: [...holders].map((holder) => (holder === '.' ? undefined : holder)),
     })
 
@@ -24,8 +24,8 @@ describe('the plan', () => {
     ['it gives one up for those who have none', 'a', 'abc', 'aabb', { acquire: [], release: [1] }],
     ['but not while something is free', 'a', 'abc', 'aab.', { acquire: [], release: [] }],
     ['a balanced one stays', 'a', 'ab', 'abab', { acquire: [], release: [] }],
-  ])('%s', (_, self, members, holders, expected) => {
-    expect(plan(self, members, holders)).toEqual(expected)
+  ])('%s', (_, self, replicas, holders, expected) => {
+    expect(plan(self, replicas, holders)).toEqual(expected)
   })
 
   test('comes to rest with every shard held and no two replicas apart by more than one', () => {
@@ -34,16 +34,16 @@ describe('the plan', () => {
         fc.integer({ min: 1, max: 24 }),
         fc.integer({ min: 1, max: 6 }),
         fc.infiniteStream(fc.nat(5)),
-        (count, replicas, order) => {
-          const names = Array.from({ length: replicas }, (_, index) => `r${index}`)
-          const members = new Set(names)
+        (count, size, order) => {
+          const names = Array.from({ length: size }, (_, index) => `r${index}`)
+          const replicas = new Set(names)
           const holders: (string | undefined)[] = Array.from({ length: count }, () => {
-            const holder = order.next().value % (replicas + 1)
+            const holder = order.next().value % (size + 1)
             return names[holder]
           })
-          for (let step = 0; step < 40 * replicas; step++) {
-            const self = names[step % replicas]!
-            const { acquire, release } = planShards({ self, members, holders })
+          for (let step = 0; step < 40 * size; step++) {
+            const self = names[step % size]!
+            const { acquire, release } = planShards({ self, replicas, holders })
             for (const shard of acquire) holders[shard] = self
             for (const shard of release) holders[shard] = undefined
           }

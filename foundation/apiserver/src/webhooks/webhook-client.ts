@@ -86,7 +86,7 @@ function reasonOf(error: HookError, url: URL): string {
       return 'context deadline exceeded'
     case 'HookAddressUnknown':
       return cause?.message ?? error.message
-    case 'HookAnswerTooLarge':
+    case 'HookResponseTooLarge':
       return `the response has more than ${maxResponseBytes} bytes`
     default:
       return connectionText(cause, url) ?? error.message

@@ -1,23 +1,23 @@
-// May someone do something? Asked of the API server (SubjectAccessReview), remembered for a short while, forgotten when
-// rights change.
+// Access reviews of other subjects: SubjectAccessReviews of the API server, cached for a short time and dropped when
+// RBAC objects change.
 import { kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { asJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import type { InformerPool } from '../informer/informer-pool.ts'
 
-/** Whose rights are asked for. */
+/** The subject of a review. */
 export interface AccessSubject {
   readonly user: string
   readonly groups?: readonly string[]
 }
 
-/** What someone wants to do. */
+/** The access to review. */
 export interface ResourceAccess {
   readonly verb: string
   readonly group: string
   readonly version?: string
-  /** The plural. */
+  /** Plural. */
   readonly resource: string
   /** All namespaces when left out, or none for cluster-scoped resources. */
   readonly namespace?: string
@@ -25,17 +25,17 @@ export interface ResourceAccess {
   readonly name?: string
 }
 
-/** Whether someone may do something, and why. */
+/** The result of a review. */
 export interface AccessDecision {
   readonly allowed: boolean
-  /** What the authorizer says about it; often nothing. */
+  /** The reason that the authorizer gives; often none. */
   readonly reason: string
 }
 
-/** How long an answer counts, milliseconds (specs/foundation.md §3). */
-const remembered = 10_000
-/** Answers kept; older ones are asked for again. */
-const mostAnswers = 10_000
+/** Lifetime of cached decisions, milliseconds (specs/foundation.md §3). */
+const lifetime = 10_000
+/** Maximum number of cached decisions; the oldest is dropped. */
+const maxDecisions = 10_000
 
 const rbacKinds: readonly Kind[] = ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'].map((name) =>
   kind('rbac.authorization.k8s.io/v1', name, {
@@ -44,12 +44,12 @@ const rbacKinds: readonly Kind[] = ['Role', 'RoleBinding', 'ClusterRole', 'Clust
   }),
 )
 
-interface Remembered {
+interface CachedDecision {
   readonly until: number
   readonly decision: Promise<AccessDecision>
 }
 
-/** The subject of a service account. */
+/** Returns the subject of a service account. */
 export function serviceAccountSubject({
   namespace,
   name,
@@ -64,14 +64,14 @@ export function serviceAccountSubject({
 }
 
 /**
- * Answers of the API server, which needs to grant `create` on `subjectaccessreviews`. With the right to watch RBAC
- * kinds, changes count at once.
+ * Cached decisions of the API server; the client needs `create` on `subjectaccessreviews`. With the right to watch RBAC
+ * kinds, changes take effect at once.
  */
 export class AccessReviews implements Disposable {
   readonly #client: Client
   readonly #informers: InformerPool
   readonly #clock: Clock
-  readonly #answers = new Map<string, Remembered>()
+  readonly #decisions = new Map<string, CachedDecision>()
   readonly #uses = new DisposableStack()
   #watching = false
 
@@ -81,19 +81,19 @@ export class AccessReviews implements Disposable {
     this.#clock = clock
   }
 
-  /** Whether a subject may do something. Throws StatusError when the server does not say. */
+  /** Returns whether a subject has access. Throws StatusError when the review fails. */
   async check(subject: AccessSubject, access: ResourceAccess): Promise<AccessDecision> {
     this.#watchRights()
     const id = JSON.stringify([subject.user, subject.groups ?? [], access])
-    const known = this.#answers.get(id)
+    const known = this.#decisions.get(id)
     if (known !== undefined && this.#clock.monotonic() < known.until) return known.decision
-    const answer = { until: this.#clock.monotonic() + remembered, decision: this.#ask(subject, access) }
-    this.#answers.delete(id)
-    this.#answers.set(id, answer)
-    const [oldest] = this.#answers.keys()
-    if (this.#answers.size > mostAnswers && oldest !== undefined) this.#answers.delete(oldest)
-    // A failure is no answer.
-    answer.decision.catch(() => this.#answers.get(id) === answer && this.#answers.delete(id))
+    const answer = { until: this.#clock.monotonic() + lifetime, decision: this.#ask(subject, access) }
+    this.#decisions.delete(id)
+    this.#decisions.set(id, answer)
+    const [oldest] = this.#decisions.keys()
+    if (this.#decisions.size > maxDecisions && oldest !== undefined) this.#decisions.delete(oldest)
+    // Failures are not cached.
+    answer.decision.catch(() => this.#decisions.get(id) === answer && this.#decisions.delete(id))
     return answer.decision
   }
 
@@ -120,18 +120,18 @@ export class AccessReviews implements Disposable {
     return { allowed: status?.allowed === true, reason: status?.reason ?? '' }
   }
 
-  /** Rights that change wake nobody by themselves; they only end what is remembered, answers on their way included. */
+  /** Drops all cached decisions, pending ones included, when RBAC objects change. Wakes no item. */
   #watchRights(): void {
     if (this.#watching) return
     this.#watching = true
     for (const rbac of rbacKinds) {
       const use = this.#uses.use(this.#informers.use(rbac, { metadataOnly: true }))
-      this.#uses.use(use.informer.subscribe({ changed: () => this.#answers.clear() }, { replay: false }))
+      this.#uses.use(use.informer.subscribe({ changed: () => this.#decisions.clear() }, { replay: false }))
     }
   }
 }
 
-/** What someone may not do, in the words of Kubernetes. */
+/** Returns Kubernetes' message for denied access. */
 export function accessText({ verb, resource, group, namespace }: ResourceAccess, { user }: AccessSubject): string {
   const scope = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`
   return `User "${user}" cannot ${verb} resource "${resource}" in API group "${group}" ${scope}`

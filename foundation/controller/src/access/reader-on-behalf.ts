@@ -1,4 +1,5 @@
-// Reading shared caches with the rights of someone else: the caches hold what the process may see, which may be more.
+// Reads shared caches with the rights of another subject: the caches contain what the process may read, which may be
+// more.
 import { toKey, toKind } from '@fairlead/client'
 import type { Client, KeyLike, KindLike } from '@fairlead/client'
 import { forbidden } from '@fairlead/kube'
@@ -9,8 +10,8 @@ import { accessText } from './access-reviews.ts'
 import type { AccessReviews, ResourceAccess, AccessSubject } from './access-reviews.ts'
 
 /**
- * A {@link Reader} that asks before each read whether the subject may `get` the object or `list` the scope. Throws
- * StatusError 403 with Kubernetes' own words where it may not, and whatever the reader under it throws.
+ * A {@link Reader} that reviews before each read whether the subject may `get` the object or `list` the scope. Throws
+ * StatusError 403 with Kubernetes' message where it may not, and every error of the underlying reader.
  */
 export class ReaderOnBehalf implements Reader {
   readonly #reader: Reader

@@ -1,4 +1,4 @@
-// Calling hooks of users: POST JSON over HTTP(S), bounded in time and size. A hook never runs with our rights (design
+// Calls users' hooks: POST JSON over HTTP(S), bounded in time and size. A hook never runs with our rights (design
 // decision 6).
 import { createHash } from 'node:crypto'
 import type * as http from 'node:http'
@@ -8,43 +8,43 @@ import type { Clock, JsonValue } from '@fairlead/kube'
 import { RemoteError } from '../queue/retry-policy.ts'
 import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 
-/** An import statement would load all that hangs on it, a WebSocket and fetch among them: 20 ms of every start. */
+/** An import statement would load all its dependencies, WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')
 
-/** TLS towards a hook. Certificates are PEM. */
+/** TLS configuration of a hook. Certificates are PEM. */
 export interface HookTls {
-  /** Who may have signed the hook's certificate; those of the system when left out. */
+  /** Authorities that may sign the hook's certificate; those of the system when left out. */
   readonly ca?: string
   readonly certificate?: string
   readonly key?: string
 }
 
-/** How we show who we are. */
+/** Credentials for the hook. */
 export type HookAuthorization =
   /** `Authorization: <type> <credentials>`; the type is `Bearer` when left out. */
   { readonly type?: string; readonly credentials: string } | { readonly username: string; readonly password: string }
 
-/** Where a hook is and how to talk to it. */
+/** The address of a hook and the options of calls to it. */
 export interface HookEndpoint {
   readonly url: string
-  /** Milliseconds for the whole call, answer included; 10,000 when left out or not above 0. */
+  /** Time limit of the whole call, in milliseconds; 10,000 when left out or not above 0. */
   readonly timeout?: number
   readonly tls?: HookTls
   readonly authorization?: HookAuthorization
-  /** Bytes of the answer that are read at most; 32 MiB when left out. */
+  /** Maximum size of the response in bytes; 32 MiB when left out. */
   readonly maxResponseBytes?: number
 }
 
-/** What a hook is called with. */
+/** One call of a hook. */
 export interface HookCall {
   readonly body: JsonValue
   readonly headers?: Readonly<Record<string, string>>
-  /** Answers besides 200 that are no failures (304 and 412 with an ETag). */
+  /** Status codes besides 200 that are not failures (304 and 412 with an ETag). */
   readonly alsoAccepted?: readonly number[]
   readonly signal?: AbortSignal
 }
 
-/** A hook's answer. Its JSON is left to the caller, who knows how strictly to read it. */
+/** A hook's response. Its JSON is parsed by the caller, which decides how strictly. */
 export interface HookResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -56,10 +56,10 @@ export interface HookResponse {
 /**
  * Stable codes of {@link HookError}:
  * - `HookUnreachable`: no connection, or it broke.
- * - `HookTimeout`: no full answer in time.
- * - `HookFailed`: a status that is no success.
- * - `HookThrottled`: 429 with `Retry-After`; no event is due for it.
- * - `HookAnswerTooLarge`: more bytes than allowed.
+ * - `HookTimeout`: no complete response in time.
+ * - `HookFailed`: a status that is not a success.
+ * - `HookThrottled`: 429 with `Retry-After`; it needs no event.
+ * - `HookResponseTooLarge`: more bytes than allowed.
  * - `HookAddressUnknown`: the resolver does not know the host.
  */
 export type HookErrorCode =
@@ -67,13 +67,13 @@ export type HookErrorCode =
   | 'HookTimeout'
   | 'HookFailed'
   | 'HookThrottled'
-  | 'HookAnswerTooLarge'
+  | 'HookResponseTooLarge'
   | 'HookAddressUnknown'
 
 /** A call that failed. */
 export class HookError extends RemoteError {
   declare readonly code: HookErrorCode
-  /** HTTP status of the answer, if there was one. */
+  /** HTTP status of the response, if there was one. */
   readonly status: number | undefined
 
   constructor(
@@ -88,18 +88,17 @@ export class HookError extends RemoteError {
 }
 
 /**
- * Finds the address of a host that plain DNS may not know (a Service name outside its cluster); undefined leaves it to
- * DNS.
+ * Resolves a host that DNS may not know (a Service name outside its cluster); undefined falls back to DNS.
  */
 export type HookResolver = (
   host: string,
   port: number,
 ) => Promise<{ readonly host: string; readonly port: number } | undefined>
 
-/** What a {@link HookClient} lives on. */
+/** Dependencies of a {@link HookClient}. */
 export interface HookClientOptions {
   readonly clock: Clock
-  /** Told of successes, so that work which waits for the endpoint wakes. */
+  /** Notified of successes, so that work that waits for the endpoint is retried. */
   readonly endpoints?: EndpointWaiters
   readonly resolve?: HookResolver
   readonly userAgent?: string
@@ -108,12 +107,12 @@ export interface HookClientOptions {
 const defaultTimeout = 10_000
 const defaultMaxBytes = 32 * 1024 * 1024
 
-/** Calls hooks, with kept-alive connections per TLS identity. */
+/** Calls hooks over keep-alive connections, one pool per TLS identity. */
 export class HookClient implements AsyncDisposable {
   readonly #options: HookClientOptions
   readonly #agents = new Map<string, http.Agent>()
 
-  /** A client that has opened no connection yet. */
+  /** Creates a client; opens no connection. */
   constructor(options: HookClientOptions) {
     this.#options = options
   }
@@ -130,13 +129,13 @@ export class HookClient implements AsyncDisposable {
     }
     const retryAfter = answer.status === 429 ? this.#retryAfter(answer.headers['retry-after']) : undefined
     if (retryAfter !== undefined) {
-      throw new HookError('HookThrottled', `The hook ${name} asked for patience: try again in ${retryAfter / 1000} s`, {
+      throw new HookError('HookThrottled', `The hook ${name} is throttling: try again in ${retryAfter / 1000} s`, {
         endpoint: name,
         status: 429,
         retryAfter,
       })
     }
-    throw new HookError('HookFailed', `The hook ${name} answered ${answer.status}: ${excerpt(answer.text)}`, {
+    throw new HookError('HookFailed', `The hook ${name} responded ${answer.status}: ${excerpt(answer.text)}`, {
       endpoint: name,
       status: answer.status,
     })
@@ -173,7 +172,7 @@ export class HookClient implements AsyncDisposable {
     } catch (cause) {
       if (call.signal?.aborted) throw call.signal.reason
       if (late)
-        throw new HookError('HookTimeout', `The hook ${name} did not answer within ${timeout / 1000} s`, {
+        throw new HookError('HookTimeout', `The hook ${name} did not respond within ${timeout / 1000} s`, {
           endpoint: name,
           cause,
         })
@@ -218,7 +217,7 @@ export class HookClient implements AsyncDisposable {
       port: address.port,
       path: url.pathname + url.search,
       agent: this.#agent(secure, endpoint.tls),
-      // The name that the user wrote counts for routing and certificates, wherever it leads.
+      // Routing and certificates use the name that the user wrote, whatever it resolves to.
       ...(secure && { servername: isAddress(url.hostname) ? '' : url.hostname }),
       headers: {
         host: url.host,
@@ -233,7 +232,7 @@ export class HookClient implements AsyncDisposable {
     }
     const first = await send(secure, options, body)
     if (first.answer !== undefined) return first.answer
-    // A kept connection that the hook closed in the same instant; nothing of the call was read.
+    // The hook closed an idle keep-alive connection at the same time; it has read nothing of the call.
     const second = first.stale ? await send(secure, options, body) : first
     if (second.answer !== undefined) return second.answer
     throw second.error
@@ -256,7 +255,7 @@ export class HookClient implements AsyncDisposable {
     return agent
   }
 
-  /** Milliseconds of a `Retry-After`, in seconds or as a date; undefined when there is none that makes sense. */
+  /** Returns the milliseconds of a `Retry-After`, in seconds or as a date; undefined when it is missing or invalid. */
   #retryAfter(text: string | undefined): number | undefined {
     if (text === undefined) return undefined
     if (/^\d+$/.test(text.trim())) return Number(text) * 1000
@@ -268,7 +267,7 @@ export class HookClient implements AsyncDisposable {
 interface Sent {
   readonly answer?: http.IncomingMessage
   readonly error?: Error
-  /** The error came from a kept connection that had been closed. */
+  /** Reports whether the error came from a keep-alive connection that had been closed. */
   readonly stale: boolean
 }
 
@@ -282,7 +281,7 @@ function send(secure: boolean, options: https.RequestOptions, body: Buffer): Pro
   })
 }
 
-/** What stands for a hook where its endpoint is named: no query, no credentials. */
+/** Returns the name of a hook's endpoint: its URL without query and credentials. */
 export function endpointName(url: URL | string): string {
   const { protocol, host, pathname } = typeof url === 'string' ? new URL(url) : url
   return `${protocol}//${host}${pathname}`
@@ -295,7 +294,7 @@ async function readLimited(incoming: http.IncomingMessage, limit: number, name: 
     size += (chunk as Buffer).length
     if (size > limit) {
       incoming.destroy()
-      throw new HookError('HookAnswerTooLarge', `The hook ${name} answered with more than ${limit} bytes`, {
+      throw new HookError('HookResponseTooLarge', `The hook ${name} returned more than ${limit} bytes`, {
         endpoint: name,
         status: incoming.statusCode,
       })

@@ -1,5 +1,5 @@
-// All informers of a process: one per kind and scope, shared, started for the first user and stopped a while after the
-// last.
+// The informers of a process: one per kind and scope, shared, started for the first user and stopped some time after
+// the last.
 import { CustomResourceDefinition, toKind } from '@fairlead/client'
 import type { Client, Kind, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
@@ -7,11 +7,12 @@ import { Informer, formatScope } from './informer.ts'
 import type { InformerScope } from './informer.ts'
 
 /**
- * How long an informer without users goes on, in milliseconds: the next user often comes soon (specs/foundation.md §3).
+ * Time that an informer without users keeps running, in milliseconds: the next user often comes soon
+ * (specs/foundation.md §3).
  */
 const linger = 60_000
 
-/** The use of an informer. Dispose it when it is not needed any more. */
+/** The use of an informer. Dispose it when it is no longer needed. */
 export interface InformerUse<T extends KubeObject = KubeObject> extends Disposable {
   readonly informer: Informer<T>
 }
@@ -35,12 +36,12 @@ export class InformerPool implements AsyncDisposable {
     this.#clock = clock
   }
 
-  /** Informers that run now, those that linger included. */
+  /** Number of running informers, including those without users. */
   get size(): number {
     return this.#shared.size
   }
 
-  /** The informer of a kind and scope, started if it was not. */
+  /** Returns the informer of a kind and scope; starts it when it does not run. */
   use<T extends KubeObject>(like: KindLike<T>, scope: InformerScope = {}): InformerUse<T> {
     const kind = toKind(like)
     const id = `${kind.apiVersion}|${kind.kind}|${formatScope(scope)}`
@@ -58,18 +59,18 @@ export class InformerPool implements AsyncDisposable {
     }
   }
 
-  /** The informer of a whole kind, if one runs and its state is known; for looking without using. */
+  /** Returns the informer of a whole kind, if one runs, without using it. */
   peek<T extends KubeObject>(like: KindLike<T>): Informer<T> | undefined {
     const shared = this.#shared.get(`${like.apiVersion}|${like.kind}|${formatScope({})}`)
     return shared?.informer as unknown as Informer<T> | undefined
   }
 
-  /** Kinds whose first list is not complete yet. */
+  /** Returns the kinds whose first list is not complete yet. */
   syncing(): readonly Kind[] {
     return [...this.#shared.values()].flatMap(({ informer }) => (informer.state === 'Syncing' ? [informer.kind] : []))
   }
 
-  /** Watches CustomResourceDefinitions, so that kinds which appear are listed at once and discovery stays true. */
+  /** Watches CustomResourceDefinitions, so that new kinds are listed at once and discovery stays up to date. */
   watchDefinitions(): void {
     if (this.#crds !== undefined) return
     this.#crds = this.use(CustomResourceDefinition)

@@ -1,4 +1,4 @@
-// A shared cache of one kind and scope: the objects, indexes over them, and who wants to hear of changes.
+// A shared cache of one kind and scope: the objects, indexes over them, and listeners for changes.
 import { WatchCache, groupKindName, objectKey } from '@fairlead/client'
 import type { Client, Kind, Reflector, Scope, WatchChange, ReflectorEvent } from '@fairlead/client'
 import { formatLabelSelector } from '@fairlead/client'
@@ -8,29 +8,29 @@ import { ObjectIndex } from './object-index.ts'
 import type { IndexFunction } from './object-index.ts'
 
 /**
- * What is known of a kind. All but `Synced` mean Unknown: what the cache lacks may exist (design decision 7).
+ * The state of a cache. All but `Synced` mean Unknown: objects that the cache lacks may exist (design decision 7).
  * - `Syncing`: the first list is not complete yet.
- * - `Synced`: the cache is complete; it may lag behind by as much as a watch does.
+ * - `Synced`: the cache is complete; it may lag behind the server.
  * - `Forbidden`: the server refuses to list or watch.
  * - `Absent`: the server serves no such kind.
  */
 export type InformerState = 'Syncing' | 'Synced' | 'Forbidden' | 'Absent'
 
-/** What happened to one object. */
+/** A change of one object. */
 export type ObjectChange<T extends KubeObject = KubeObject> =
   | { readonly type: 'added'; readonly object: T; readonly previous: undefined; readonly initial: boolean }
   | { readonly type: 'changed'; readonly object: T; readonly previous: T; readonly initial: false }
   /** `object` is the last known state. */
   | { readonly type: 'removed'; readonly object: T; readonly previous: T; readonly initial: false }
 
-/** Hears of changes, synchronously and in order; must not throw. */
+/** Callbacks for changes, called synchronously and in order; they must not throw. */
 export interface InformerListener<T extends KubeObject = KubeObject> {
   changed?(change: ObjectChange<T>): void
-  /** The state is another one now. `error` says why a kind is Forbidden. */
+  /** Called when the state has changed. `error` is the reason of Forbidden. */
   state?(state: InformerState, error: unknown): void
 }
 
-/** Which objects an informer holds. */
+/** The scope of an informer. */
 export interface InformerScope {
   readonly namespace?: string
   readonly labelSelector?: Scope['labelSelector']
@@ -39,7 +39,7 @@ export interface InformerScope {
   readonly metadataOnly?: boolean
 }
 
-/** Which of its objects a read wants. */
+/** A filter of reads. */
 export interface ObjectFilter {
   readonly namespace?: string
   readonly labelSelector?: string | LabelSelector | Selector
@@ -47,11 +47,11 @@ export interface ObjectFilter {
 
 const byNamespace = 'namespace'
 
-/** The cache. Objects are frozen and shared with the transport; nobody may change them. */
+/** The cache. Objects are frozen and shared with the transport; never change them. */
 export class Informer<T extends KubeObject = KubeObject> {
   readonly kind: Kind<T>
   readonly scope: InformerScope
-  readonly #view: WatchCache<T>
+  readonly #cache: WatchCache<T>
   readonly #reflector: Reflector<T>
   readonly #listeners = new Set<InformerListener<T>>()
   readonly #indexes = new Map<string, ObjectIndex<T>>()
@@ -63,39 +63,39 @@ export class Informer<T extends KubeObject = KubeObject> {
   constructor(client: Client, kind: Kind<T>, scope: InformerScope) {
     this.kind = kind
     this.scope = scope
-    this.#view = new WatchCache<T>((change) => this.#take(change))
-    this.#reflector = client.reflector<T>(kind, scope, (event) => this.#hear(event))
-    // From the start: made at the first question it would hold everything up while it reads a large cache.
+    this.#cache = new WatchCache<T>((change) => this.#onChange(change))
+    this.#reflector = client.reflector<T>(kind, scope, (event) => this.#onEvent(event))
+    // Created at the start: creating it at the first read would block the event loop for a large cache.
     if (kind.namespaced !== false && scope.namespace === undefined) this.addIndex(byNamespace, namespaceOf)
   }
 
-  /** What is known of the kind. */
+  /** The state of the cache. */
   get state(): InformerState {
     return this.#state
   }
 
-  /** Why the state is not `Synced`, if an error is the cause. */
+  /** The error that keeps the state from being `Synced`, if any. */
   get error(): unknown {
     return this.#error
   }
 
   /** Objects by key (`namespace/name`, or `name`). */
   get objects(): ReadonlyMap<string, T> {
-    return this.#view.objects
+    return this.#cache.objects
   }
 
-  /** The object of a key. */
+  /** Returns the object of a key. */
   get(key: string | ObjectKey): T | undefined {
-    return this.#view.objects.get(typeof key === 'string' ? key : formatKey(key))
+    return this.#cache.objects.get(typeof key === 'string' ? key : formatKey(key))
   }
 
   /**
-   * The objects that fit the filter. Throws SelectorError for a selector that makes no sense: it never reads as "none".
+   * Returns the objects that match a filter. Throws SelectorError for an invalid selector: it never selects nothing.
    */
   list(filter: ObjectFilter = {}): readonly T[] {
     const selector = toSelector(filter.labelSelector)
     const found: T[] = []
-    for (const object of filter.namespace ? this.#inNamespace(filter.namespace) : this.#view.objects.values()) {
+    for (const object of filter.namespace ? this.#inNamespace(filter.namespace) : this.#cache.objects.values()) {
       if (selector.isEmpty || selector.matches(object.metadata.labels ?? {})) found.push(object)
     }
     return found
@@ -111,16 +111,16 @@ export class Informer<T extends KubeObject = KubeObject> {
     }
     const index = new ObjectIndex<T>(valuesOf)
     indexFunctions.set(index, valuesOf)
-    for (const [key, object] of this.#view.objects) index.replace(key, undefined, object)
+    for (const [key, object] of this.#cache.objects) index.replace(key, undefined, object)
     this.#indexes.set(name, index)
   }
 
-  /** The objects that have a value in an index. Throws when there is no such index. */
+  /** Returns the objects that have a value in an index. Throws when there is no such index. */
   byIndex(name: string, value: string): readonly T[] {
-    return [...this.index(name).keys(value)].map((key) => this.#view.objects.get(key)!)
+    return [...this.index(name).keys(value)].map((key) => this.#cache.objects.get(key)!)
   }
 
-  /** An index by its name, for keys and counts without objects. */
+  /** Returns an index by its name, for keys and counts without objects. */
   index(name: string): ObjectIndex<T> {
     const index = this.#indexes.get(name)
     if (index === undefined)
@@ -128,11 +128,11 @@ export class Informer<T extends KubeObject = KubeObject> {
     return index
   }
 
-  /** Hears of everything from now on. What is there already is told at once as added, unless `replay` is false. */
+  /** Adds a listener. Existing objects are reported at once as added, unless `replay` is false. */
   subscribe(listener: InformerListener<T>, { replay = true }: { readonly replay?: boolean } = {}): Disposable {
     this.#listeners.add(listener)
     if (replay && listener.changed !== undefined) {
-      for (const object of this.#view.objects.values())
+      for (const object of this.#cache.objects.values())
         listener.changed({ type: 'added', object, previous: undefined, initial: true })
     }
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
@@ -157,12 +157,12 @@ export class Informer<T extends KubeObject = KubeObject> {
     })
   }
 
-  /** Begins to list and watch. */
+  /** Starts listing and watching. */
   start(): void {
     this.#running ??= this.#reflector.run(this.#stop.signal)
   }
 
-  /** Tries again at once if the last attempt failed. */
+  /** Retries at once if the last attempt failed. */
   wake(): void {
     this.#reflector.wake()
   }
@@ -175,29 +175,29 @@ export class Informer<T extends KubeObject = KubeObject> {
 
   #inNamespace(namespace: string): Iterable<T> {
     if (this.#indexes.has(byNamespace)) return this.byIndex(byNamespace, namespace)
-    return this.scope.namespace === namespace ? this.#view.objects.values() : []
+    return this.scope.namespace === namespace ? this.#cache.objects.values() : []
   }
 
-  #hear(event: ReflectorEvent<T>): void {
-    this.#view.apply(event)
-    if (event.type === 'interrupted' && event.reason !== 'Failed') this.#enter(event.reason, event.error)
-    // A connection that broke leaves the cache complete, only old.
+  #onEvent(event: ReflectorEvent<T>): void {
+    this.#cache.apply(event)
+    if (event.type === 'interrupted' && event.reason !== 'Failed') this.#setState(event.reason, event.error)
+    // A broken connection leaves the cache complete, but stale.
     else if (event.type === 'interrupted') this.#error = event.error
-    else if (event.type === 'replaced' || event.type === 'resumed') this.#enter('Synced', undefined)
+    else if (event.type === 'replaced' || event.type === 'resumed') this.#setState('Synced', undefined)
   }
 
-  #enter(state: InformerState, error: unknown): void {
+  #setState(state: InformerState, error: unknown): void {
     this.#error = error
     if (state === this.#state) return
     this.#state = state
     for (const listener of this.#listeners) listener.state?.(state, error)
   }
 
-  #take(change: WatchChange<T>): void {
+  #onChange(change: WatchChange<T>): void {
     switch (change.type) {
       case 'added':
         for (const index of this.#indexes.values()) index.replace(objectKey(change.object), undefined, change.object)
-        return this.#tell({
+        return this.#notify({
           type: 'added',
           object: change.object,
           previous: undefined,
@@ -206,16 +206,16 @@ export class Informer<T extends KubeObject = KubeObject> {
       case 'changed':
         for (const index of this.#indexes.values())
           index.replace(objectKey(change.object), change.previous, change.object)
-        return this.#tell({ type: 'changed', object: change.object, previous: change.previous, initial: false })
+        return this.#notify({ type: 'changed', object: change.object, previous: change.previous, initial: false })
       case 'removed':
         for (const index of this.#indexes.values()) index.replace(objectKey(change.object), change.previous, undefined)
-        return this.#tell({ type: 'removed', object: change.object, previous: change.previous, initial: false })
+        return this.#notify({ type: 'removed', object: change.object, previous: change.previous, initial: false })
       case 'synced':
       case 'interrupted':
     }
   }
 
-  #tell(change: ObjectChange<T>): void {
+  #notify(change: ObjectChange<T>): void {
     for (const listener of this.#listeners) listener.changed?.(change)
   }
 }
@@ -226,14 +226,14 @@ function namespaceOf(object: KubeObject): readonly string[] {
   return object.metadata.namespace ? [object.metadata.namespace] : []
 }
 
-/** A label selector of any form, parsed. */
+/** Parses a label selector of any form. */
 export function toSelector(selector: ObjectFilter['labelSelector']): Selector {
   if (selector === undefined) return everything
   if (typeof selector === 'string') return parseLabelSelector(selector)
   return 'matches' in selector ? selector : selectorFrom(selector)
 }
 
-/** One text per scope; equal scopes share an informer. */
+/** Formats a scope as a string; equal scopes share an informer. */
 export function formatScope(scope: InformerScope): string {
   return [
     scope.namespace ?? '',

@@ -1,12 +1,12 @@
-// A user index: which keys of an informer have which value.
+// An index of an informer: keys by value.
 import type { KubeObject } from '@fairlead/kube'
 
-/** The values of an object in an index; none, one or several. Pure: the same object gives the same values. */
+/** Returns the values of an object in an index; none, one or several. Pure: the same object has the same values. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[]
 
 const nothing: ReadonlySet<string> = new Set()
 
-/** Keys by value. A value with one key costs no set of its own, so that an index of unique values stays small. */
+/** Keys by value. A value with one key needs no set, so that an index of unique values stays small. */
 export class ObjectIndex<T extends KubeObject> {
   readonly #valuesOf: IndexFunction<T>
   readonly #keys = new Map<string, string | Set<string>>()
@@ -15,24 +15,26 @@ export class ObjectIndex<T extends KubeObject> {
     this.#valuesOf = valuesOf
   }
 
-  /** Keys of the objects that have the value. */
+  /** Returns the keys of the objects that have the value. */
   keys(value: string): ReadonlySet<string> {
     const found = this.#keys.get(value)
     return found === undefined ? nothing : typeof found === 'string' ? new Set([found]) : found
   }
 
-  /** How many objects have the value. */
+  /** Returns the number of objects that have the value. */
   count(value: string): number {
     const found = this.#keys.get(value)
     return found === undefined ? 0 : typeof found === 'string' ? 1 : found.size
   }
 
-  /** All values that some object has. */
+  /** Returns all values that objects have. */
   values(): IterableIterator<string> {
     return this.#keys.keys()
   }
 
-  /** An object came (`previous` undefined), changed, or went (`object` undefined). */
+  /**
+   * Updates the index for an object that was added (`previous` undefined), changed, or removed (`object` undefined).
+   */
   replace(key: string, previous: T | undefined, object: T | undefined): void {
     const before = previous === undefined ? [] : this.#valuesOf(previous)
     const after = object === undefined ? [] : this.#valuesOf(object)

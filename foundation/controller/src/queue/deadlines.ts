@@ -1,11 +1,11 @@
-// Ids that become due at a time, earliest first; a binary heap whose outdated entries are passed over.
+// Ids with deadlines, earliest first; a binary heap whose outdated entries are skipped.
 
 interface Deadline {
   readonly at: number
   readonly id: string
 }
 
-/** What is due when. Each id has one deadline: the earliest that was set. */
+/** Deadlines by id. Each id has one: the earliest that was set. */
 export class Deadlines {
   readonly #at = new Map<string, number>()
   readonly #heap: Deadline[] = []
@@ -18,7 +18,7 @@ export class Deadlines {
     return this.#at.has(id)
   }
 
-  /** Sets a deadline unless an earlier one stands. */
+  /** Sets a deadline unless an earlier one is set. */
   set(id: string, at: number): void {
     const before = this.#at.get(id)
     if (before !== undefined && before <= at) return
@@ -41,7 +41,7 @@ export class Deadlines {
     return this.#heap[0]?.at
   }
 
-  /** Takes the earliest id that is due at `now`. */
+  /** Removes and returns the earliest id that is due at `now`. */
   take(now: number): string | undefined {
     this.#dropOutdated()
     const first = this.#heap[0]

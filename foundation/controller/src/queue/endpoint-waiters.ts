@@ -1,17 +1,18 @@
-// Who waits for which endpoint: a success at one wakes all whose last attempt failed there (design decision 14).
+// Work that waits for remote endpoints: a success at one wakes all work whose last attempt failed there (design
+// decision 14).
 
-/** EndpointWaiters that failed, and those who wait for them. */
+/** Waiters of failed endpoints. */
 export class EndpointWaiters {
   readonly #waiting = new Map<string, Map<string, () => void>>()
 
-  /** `wake` is called once, at the next success of the endpoint. `waiter` names who waits; it waits only once. */
+  /** Calls `wake` once, at the next success of the endpoint. A waiter is registered once under its name. */
   waitFor(endpoint: string, waiter: string, wake: () => void): void {
     let waiting = this.#waiting.get(endpoint)
     if (waiting === undefined) this.#waiting.set(endpoint, (waiting = new Map()))
     waiting.set(waiter, wake)
   }
 
-  /** The endpoint answered as it should. */
+  /** Wakes the waiters of an endpoint that succeeded. */
   succeeded(endpoint: string): void {
     const waiting = this.#waiting.get(endpoint)
     if (waiting === undefined) return
@@ -19,7 +20,7 @@ export class EndpointWaiters {
     for (const wake of waiting.values()) wake()
   }
 
-  /** Nobody waits for these any more. */
+  /** Removes all waiters whose name has a prefix. */
   forget(waiterPrefix: string): void {
     for (const [endpoint, waiting] of this.#waiting) {
       for (const waiter of waiting.keys()) if (waiter.startsWith(waiterPrefix)) waiting.delete(waiter)

@@ -1,33 +1,35 @@
-// How long failed work waits: design decision 14. What is local (conflicts, user errors) backs off to 1000 s, what is
-// remote to 60 s.
+// Retry policies (design decision 14): local failures (conflicts, user errors) back off to 1000 s, remote ones to 60 s.
 import { StatusError } from '@fairlead/kube'
 
-/** Waits between attempts. Milliseconds. */
+/** Delays between attempts. Milliseconds. */
 export interface RetryPolicy {
   readonly base: number
   readonly cap: number
   readonly jitter?: number
-  /** No wait is shorter: the other side asked for patience. */
+  /** Minimum delay: the remote side sent a `Retry-After`. */
   readonly atLeast?: number
-  /** Whose success ends the wait (`https://hooks.example.com`). */
+  /** The endpoint whose success ends the delay (`https://hooks.example.com`). */
   readonly endpoint?: string
 }
 
-/** For errors that somebody has to correct, and for lost races (client-go's 5 ms to 1000 s). */
+/** For errors that a user has to correct, and for conflicts (client-go's 5 ms to 1000 s). */
 export const localRetry: RetryPolicy = { base: 5, cap: 1_000_000 }
 
-/** For errors of something remote that comes back by itself. */
+/** For errors of remote endpoints that recover by themselves. */
 export const remoteRetry: RetryPolicy = { base: 200, cap: 60_000 }
 
-/** Something remote (a hook, git, a cloud) failed. `endpoint` names it: a success there wakes all that wait for it. */
+/**
+ * A remote endpoint (a hook, git, a cloud) failed. `endpoint` names it: a success there wakes all work that waits for
+ * it.
+ */
 export class RemoteError extends Error {
   readonly code: string
   readonly remote = true as const
   readonly endpoint: string | undefined
-  /** Milliseconds that the other side asked to wait. */
+  /** Milliseconds of the remote side's `Retry-After`. */
   readonly retryAfter: number | undefined
 
-  /** `code` is a stable CamelCase word; `endpoint` the name whose success ends the wait, `retryAfter` milliseconds. */
+  /** `code` is a stable CamelCase word; `endpoint` the name whose success ends the delay, `retryAfter` milliseconds. */
   constructor(
     code: string,
     message: string,
@@ -41,7 +43,7 @@ export class RemoteError extends Error {
   }
 }
 
-/** The policy for an error that a reconcile threw. */
+/** Returns the policy for an error that a reconcile threw. */
 export function retryPolicyFor(error: unknown): RetryPolicy {
   if (error instanceof RemoteError) return { ...remoteRetry, atLeast: error.retryAfter, endpoint: error.endpoint }
   if (error instanceof StatusError) {
@@ -51,7 +53,7 @@ export function retryPolicyFor(error: unknown): RetryPolicy {
   return isRemote(error) ? remoteRetry : localRetry
 }
 
-/** Errors say of themselves that they are remote; ClientError does. */
+/** Errors mark themselves as remote; ClientError does. */
 function isRemote(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'remote' in error && error.remote === true
 }

@@ -1,4 +1,4 @@
-// A queue of ids that serves groups in turn, and within a group in order of arrival.
+// A queue of ids that serves groups round-robin, and within a group in FIFO order.
 
 class Fifo {
   #items: string[] = []
@@ -24,27 +24,27 @@ class Fifo {
   }
 }
 
-/** Groups in turn. With one group only it is a plain queue. */
+/** The queue. With one group only it is plain FIFO. */
 export class RoundRobin {
   readonly #groups = new Map<string, Fifo>()
-  readonly #turns = new Fifo()
+  readonly #order = new Fifo()
 
   push(group: string, id: string): void {
     let waiting = this.#groups.get(group)
     if (waiting === undefined) {
       this.#groups.set(group, (waiting = new Fifo()))
-      this.#turns.push(group)
+      this.#order.push(group)
     }
     waiting.push(id)
   }
 
-  /** The next id, whose group then waits for its next turn. */
+  /** Removes and returns the next id; its group goes to the end of the round. */
   shift(): string | undefined {
-    const group = this.#turns.shift()
+    const group = this.#order.shift()
     if (group === undefined) return undefined
     const waiting = this.#groups.get(group)!
     const id = waiting.shift()
-    if (waiting.length > 0) this.#turns.push(group)
+    if (waiting.length > 0) this.#order.push(group)
     else this.#groups.delete(group)
     return id
   }

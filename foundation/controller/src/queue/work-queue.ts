@@ -1,28 +1,27 @@
-// The work queue: every item at most once, never two workers on one item, delays, backoff per item, groups in turn.
+// The work queue: every item at most once, never two workers on one item, delays, backoff per item, groups round-robin.
 import { backoffDelay } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
 import { Deadlines } from './deadlines.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { RoundRobin } from './round-robin.ts'
 
-/** What happens in a queue, for metrics. Times in milliseconds. */
+/** Observes a queue, for metrics. Times in milliseconds. */
 export interface QueueObserver {
   added(): void
   depth(items: number): void
-  /** An item is handed to a worker after waiting so long. */
+  /** Called when a worker takes an item, with its time in the queue. */
   started(waited: number): void
-  /** A worker is done with an item after so long. */
+  /** Called when a worker is done with an item, with the time it took. */
   finished(worked: number): void
   retried(): void
 }
 
-/** What a queue is made of. */
+/** Options of a queue. */
 export interface WorkQueueOptions<T> {
   /** Items of the same id are the same work. */
   readonly id: (item: T) => string
   /**
-   * Items of different groups are served in turn, so that a group with much work does not hold up the others. One group
-   * when left out.
+   * Groups are served round-robin, so that a group with much work does not delay the others. One group when left out.
    */
   readonly group?: (item: T) => string
   readonly clock: Clock
@@ -31,15 +30,15 @@ export interface WorkQueueOptions<T> {
   readonly observer?: QueueObserver
 }
 
-/** Changes come before start-up and resync work. */
+/** Changes take precedence over start-up and resync work. */
 export type Priority = 'normal' | 'low'
 
 interface Entry<T> {
   item: T
-  /** Where it waits; undefined when it waits in no queue (it is delayed, or in work and not asked for again). */
+  /** The queue of the item; undefined when it is in none (it is delayed, or in work and not added again). */
   waiting: Priority | undefined
   working: boolean
-  /** When it began to wait, and when work on it began. Monotonic milliseconds. */
+  /** When it was queued, and when work on it began. Monotonic milliseconds. */
   since: number
   began: number
 }
@@ -60,22 +59,22 @@ export class WorkQueue<T> {
   #closed = false
   #drained: (() => void)[] = []
 
-  /** An empty queue. */
+  /** Creates an empty queue. */
   constructor(options: WorkQueueOptions<T>) {
     this.#options = options
   }
 
-  /** Items that wait for a worker; delayed ones are not among them. */
+  /** Number of items that wait for a worker, without delayed ones. */
   get length(): number {
     return this.#waiting
   }
 
-  /** Items that workers hold. */
+  /** Number of items in work. */
   get working(): number {
     return this.#working
   }
 
-  /** How long the items in work have been in work: all together, and the longest of them. Milliseconds. */
+  /** Returns the durations of the items in work: the sum and the longest. Milliseconds. */
   unfinished(): { readonly total: number; readonly longest: number } {
     const now = this.#options.clock.monotonic()
     let [total, longest] = [0, 0]
@@ -87,14 +86,14 @@ export class WorkQueue<T> {
     return { total, longest }
   }
 
-  /** Items that wait for their time. */
+  /** Number of delayed items. */
   get delayed(): number {
     return this.#delayed.size
   }
 
   /**
-   * Asks for work now. One that waits already is not queued twice; one that is being worked on is done once more after
-   * that; a delay is cut short.
+   * Adds an item. One that is queued already is not queued twice; one that is in work is queued again when it is done;
+   * a delay ends.
    */
   add(item: T, priority: Priority = 'normal'): void {
     if (this.#closed) return
@@ -103,7 +102,7 @@ export class WorkQueue<T> {
     this.#enqueue(id, item, priority)
   }
 
-  /** Asks for work in `ms` milliseconds. The earliest of several wishes wins. */
+  /** Adds an item after `ms` milliseconds. The earliest of several deadlines counts. */
   addAfter(item: T, ms: number): void {
     if (ms <= 0) return this.add(item)
     if (this.#closed) return
@@ -115,8 +114,7 @@ export class WorkQueue<T> {
   }
 
   /**
-   * Counts a failure of the item and asks for it again after the wait that the policy gives. Returns that wait in
-   * milliseconds.
+   * Counts a failure of the item and adds it again after the delay of the policy. Returns that delay in milliseconds.
    */
   retry(item: T, policy: RetryPolicy): number {
     const id = this.#options.id(item)
@@ -128,24 +126,25 @@ export class WorkQueue<T> {
     return wait
   }
 
-  /** Failures of an item since it was last forgotten. */
+  /** Returns the failures of an item since it was last forgotten. */
   failures(item: T): number {
     return this.#failures.get(this.#options.id(item)) ?? 0
   }
 
-  /** Forgets the failures of an item: the next wait is the first again. */
+  /** Resets the failures of an item: its next delay is the shortest again. */
   forget(item: T): void {
     this.#failures.delete(this.#options.id(item))
   }
 
-  /** Cuts the delay of an item short, if it has one. */
+  /** Ends the delay of an item, if it has one. */
   hurry(item: T): void {
     const id = this.#options.id(item)
     if (this.#delayed.has(id)) this.add(item)
   }
 
   /**
-   * The next item; waits until there is one. Undefined once the queue is closed. Call {@link WorkQueue.done} for each.
+   * Takes the next item; waits until there is one. Returns undefined once the queue is closed. Call
+   * {@link WorkQueue.done} for each.
    */
   take(): Promise<T | undefined> {
     const item = this.#closed ? undefined : this.#next()
@@ -153,7 +152,7 @@ export class WorkQueue<T> {
     return new Promise((resolve) => this.#takers.push(resolve))
   }
 
-  /** A worker is done with an item that it took. */
+  /** Marks an item as done that a worker took. */
   done(item: T): void {
     const id = this.#options.id(item)
     const entry = this.#entries.get(id)
@@ -167,7 +166,7 @@ export class WorkQueue<T> {
     if (this.#working === 0) for (const resolve of this.#drained.splice(0)) resolve()
   }
 
-  /** Hands out nothing any more; what waits is dropped. */
+  /** Closes the queue; items that wait are dropped. */
   close(): void {
     this.#closed = true
     this.#timer?.[Symbol.dispose]()
@@ -176,7 +175,7 @@ export class WorkQueue<T> {
     for (const resolve of this.#takers.splice(0)) resolve(undefined)
   }
 
-  /** Closes, and resolves when no worker holds an item. */
+  /** Closes the queue, and resolves when no item is in work. */
   async drain(): Promise<void> {
     this.close()
     if (this.#working > 0) await new Promise<void>((resolve) => this.#drained.push(resolve))
@@ -212,7 +211,7 @@ export class WorkQueue<T> {
   #nextOf(priority: Priority): T | undefined {
     for (let id = this.#queues[priority].shift(); id !== undefined; id = this.#queues[priority].shift()) {
       const entry = this.#entries.get(id)
-      // Its place in the low queue outlives an item that was moved to the normal one.
+      // An item that was moved to the normal queue leaves its entry in the low one.
       if (entry === undefined || entry.working || entry.waiting !== priority) continue
       const now = this.#options.clock.monotonic()
       entry.waiting = undefined

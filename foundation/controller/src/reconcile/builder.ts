@@ -12,21 +12,21 @@ import { Controller, ObjectRunner, ownerKeys } from './controller.ts'
 import type { DeletedContext, ReconcileContext } from './controller.ts'
 import type { Predicate } from './predicate.ts'
 
-/** What a builder is given by its manager. */
+/** The manager's side of a builder. */
 export interface ControllerHost {
   loop(options: WorkLoopOptions<string>): WorkLoop<string>
   recorder(controller: string): EventRecorder
-  /** Begins to run the controller as soon as the manager lets it. */
+  /** Starts the controller as soon as the manager works. */
   launch(controller: Controller): void
 }
 
-/** Which objects a kind contributes, and which of their changes matter. */
+/** Filters the objects of a kind and their changes. */
 export interface SourceOptions<T extends KubeObject> extends InformerScope {
-  /** Changes that do not pass wake nobody. */
+  /** Filters changes: those that do not pass enqueue no object. */
   readonly when?: Predicate<T>
 }
 
-/** Habits of a controller. */
+/** Options of a controller. */
 export interface ControllerOptions {
   /** Objects reconciled at a time; 1 when left out. */
   readonly concurrency?: number
@@ -35,22 +35,22 @@ export interface ControllerOptions {
   /** Field manager; `fairlead-<name>` when left out. */
   readonly manager?: string
   /**
-   * Every replica reconciles every object, whatever its shards; see {@link Manager.owns} for what only one of them may
+   * Every replica reconciles every object, whatever its shards; use {@link Manager.owns} for what only one replica may
    * do.
    */
   readonly everywhere?: boolean
-  /** Keep the condition Ready on failures, where this controller writes status; true when left out. */
+  /** Maintains the condition Ready on failures, where this controller writes status; true when left out. */
   readonly keepReady?: boolean
 }
 
 interface Source {
   readonly kind: KindLike
   readonly options: SourceOptions<KubeObject>
-  /** Keys that an object concerns; undefined stands for its controlling owner. */
+  /** Returns the keys that an object concerns; its controlling owner when undefined. */
   readonly keysOf: ((object: KubeObject) => Iterable<ObjectKey | string>) | undefined
 }
 
-/** The first step: whose controller is it. */
+/** The first step of the builder: the kind to reconcile. */
 export class ControllerBuilder {
   readonly #host: ControllerHost
   readonly #name: string
@@ -60,7 +60,7 @@ export class ControllerBuilder {
     this.#name = name
   }
 
-  /** The kind whose objects are reconciled. */
+  /** Sets the kind whose objects are reconciled. */
   for<T extends KubeObject>(kind: KindLike<T>, options: SourceOptions<T> = {}): ObjectControllerBuilder<T> {
     return new ObjectControllerBuilder(this.#host, this.#name, kind, options)
   }
@@ -84,13 +84,16 @@ export class ObjectControllerBuilder<T extends KubeObject> {
     this.#primary = primary
   }
 
-  /** Objects of this kind wake the object that controls them (their owner reference with `controller: true`). */
+  /** Enqueues the object that controls a changed object of this kind (its owner reference with `controller: true`). */
   owns<O extends KubeObject>(kind: KindLike<O>, options: SourceOptions<O> = {}): this {
     this.#sources.push({ kind, options: options as unknown as SourceOptions<KubeObject>, keysOf: undefined })
     return this
   }
 
-  /** Objects of this kind wake the keys that `keysOf` names, for their state before a change and after it. */
+  /**
+   * Enqueues the keys that `keysOf` returns for a changed object of this kind, for its state before and after the
+   * change.
+   */
   watches<O extends KubeObject>(
     kind: KindLike<O>,
     keysOf: (object: O) => Iterable<ObjectKey | string>,
@@ -104,28 +107,28 @@ export class ObjectControllerBuilder<T extends KubeObject> {
     return this
   }
 
-  /** Sets habits; later calls add to earlier ones. */
+  /** Sets options; later calls add to earlier ones. */
   withOptions(options: ControllerOptions): this {
     this.#options = { ...this.#options, ...options }
     return this
   }
 
   /**
-   * Puts a finalizer (`<group>/<what>`) on every object before it is reconciled, and takes it off once `cleanup` has
-   * succeeded on a deleted one.
+   * Adds a finalizer (`<group>/<what>`) to every object before it is reconciled, and removes it once `cleanup` of a
+   * deleted object has succeeded.
    */
   finalizer(name: string, cleanup: (context: ReconcileContext<T>) => Promise<Result> | Result): this {
     this.#finalizer = { name, cleanup }
     return this
   }
 
-  /** What to do for a key whose object does not exist (any more); nothing unless told. */
+  /** Sets the function that is called for a key whose object does not exist. */
   onDeleted(run: (context: DeletedContext) => Promise<Result> | Result): this {
     this.#onDeleted = run
     return this
   }
 
-  /** Ends the building: the controller runs as soon as its manager does. */
+  /** Sets the reconcile function and returns the controller, which runs as soon as its manager works. */
   reconcile(run: (context: ReconcileContext<T>) => Promise<Result> | Result): Controller<T> {
     const kind = toKind(this.#kind)
     const { concurrency, everywhere, manager, predicates = [], keepReady = true } = this.#options

@@ -1,4 +1,4 @@
-// A controller of one kind: a work loop whose items are the keys of its objects. Made by the builder (builder.ts).
+// A controller of one kind: a work loop whose items are the keys of its objects. Created by the builder (builder.ts).
 import { isClientError } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import { StatusError, controllerOf, isConflict, isTerminating, parseApiVersion, parseKey } from '@fairlead/kube'
@@ -15,7 +15,7 @@ import { addFinalizer, hasFinalizer, removeFinalizer } from './finalizer.ts'
 import { ObjectStatus } from './status-writer.ts'
 import type { StatusWriter } from './status-writer.ts'
 
-/** What a reconcile works with. */
+/** The context of a reconcile. */
 export interface ReconcileContext<T extends KubeObject> extends WorkContext {
   /** The object from the cache, frozen. */
   readonly object: T
@@ -25,18 +25,18 @@ export interface ReconcileContext<T extends KubeObject> extends WorkContext {
   readonly events: ObjectEvents
 }
 
-/** What a cleaning up of something gone works with: there is no object any more. */
+/** The context of a cleanup after a deletion: there is no object. */
 export interface DeletedContext extends WorkContext {
   readonly key: ObjectKey
 }
 
-/** What a controller does. */
+/** The functions of a controller. */
 export interface ControllerBehaviour<T extends KubeObject> {
   reconcile(context: ReconcileContext<T>): Promise<Result> | Result
   /** Called for keys without an object. */
   onDeleted?(context: DeletedContext): Promise<Result> | Result
   readonly finalizer?: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result }
-  /** Ready is set to False on failures and back after them; for objects whose status this controller writes. */
+  /** Sets Ready to False on failures and back to True after them; for objects whose status this controller writes. */
   readonly keepReady: boolean
 }
 
@@ -67,7 +67,7 @@ export class ObjectRunner<T extends KubeObject> {
       return this.#reconcile(key, { ...context, object: await addFinalizer(work.client, object, finalizer.name) })
     if (!hasFinalizer(object, finalizer.name)) return undefined
     const result = await finalizer.cleanup(context)
-    // Cleaning up that asks for more time is not done yet.
+    // A cleanup that requeues is not finished yet.
     if (!result) await removeFinalizer(work.client, object, finalizer.name)
     return result
   }
@@ -75,7 +75,7 @@ export class ObjectRunner<T extends KubeObject> {
   /** Reports a failure on the object: an event, and Ready where this controller keeps it. */
   async failed(key: string, error: unknown, work: WorkContext): Promise<void> {
     const object = this.#primary().get(key)
-    // Lost races are nobody's business: the next run settles them.
+    // Conflicts are not reported: the next run resolves them.
     if (object === undefined || isConflict(error)) return
     this.#failing.add(key)
     const [reason, message] = [reasonOf(error), messageOf(error)]
@@ -95,11 +95,11 @@ export class ObjectRunner<T extends KubeObject> {
   }
 }
 
-/** A controller that runs. */
+/** A running controller. */
 export class Controller<T extends KubeObject = KubeObject> {
   readonly name: string
   readonly kind: Kind<T>
-  /** The workers under it. */
+  /** Its work loop. */
   readonly loop: WorkLoop<string>
   /** The cache of its objects. */
   readonly informer: Informer<T>
@@ -111,12 +111,12 @@ export class Controller<T extends KubeObject = KubeObject> {
     this.informer = informer
   }
 
-  /** Asks for an object by its key, as if it had changed. */
+  /** Enqueues an object by its key, as if it had changed. */
   enqueue(key: string | ObjectKey): void {
     this.loop.add(typeof key === 'string' ? key : key.namespace === '' ? key.name : `${key.namespace}/${key.name}`)
   }
 
-  /** The client of the controller: its field manager, its own writes not tracked. */
+  /** The client with the controller's field manager; its writes are not tracked as own writes. */
   get client(): Client {
     return this.loop.client
   }
@@ -128,8 +128,8 @@ export class Controller<T extends KubeObject = KubeObject> {
 }
 
 /**
- * Keys of the objects of `owner` that control an object: none or one. `has` tells whether a key is in the owners'
- * cache.
+ * Returns the keys of the objects of `owner` that control an object: none or one. `has` reports whether a key is in the
+ * owners' cache.
  */
 export function ownerKeys(owner: Kind, object: KubeObject, has: (key: string) => boolean): readonly string[] {
   const reference = controllerOf(object)
@@ -140,8 +140,8 @@ export function ownerKeys(owner: Kind, object: KubeObject, has: (key: string) =>
   )
     return []
   const namespaced = `${object.metadata.namespace ?? ''}/${reference.name}`
-  // Owners of namespaced objects live in the same namespace or in none; an owner that is not cached yet wakes by itself
-  // when it is.
+  // Owners of namespaced objects are in the same namespace or cluster-scoped; an owner that is not cached yet is
+  // enqueued when it is.
   if (object.metadata.namespace && has(namespaced)) return [namespaced]
   return [object.metadata.namespace && owner.namespaced !== false && !has(reference.name) ? namespaced : reference.name]
 }

@@ -1,17 +1,16 @@
-// Finalizers: put on before anything that needs cleaning up is made, taken off only after the cleaning up has
-// succeeded.
+// Finalizers: added before anything that needs cleanup is created, removed only after the cleanup has succeeded.
 import { formatKey, isNotFound, isTerminating, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { kindOfObject } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 
-/** The object carries the finalizer. */
+/** Reports whether the object has the finalizer. */
 export function hasFinalizer(object: KubeObject, name: string): boolean {
   return object.metadata.finalizers?.includes(name) ?? false
 }
 
 /**
- * Puts a finalizer (`<group>/<what>`) on; returns the object with it. Throws StatusError 409 when the object changed
+ * Adds a finalizer (`<group>/<what>`); returns the object with it. Throws StatusError 409 when the object changed
  * meanwhile.
  */
 export async function addFinalizer<T extends KubeObject>(client: Client, object: T, name: string): Promise<T> {
@@ -20,8 +19,8 @@ export async function addFinalizer<T extends KubeObject>(client: Client, object:
 }
 
 /**
- * Takes a finalizer off; returns the object without it, or undefined when that was what kept it. Throws StatusError 409
- * when the object changed meanwhile.
+ * Removes a finalizer; returns the object without it, or undefined when that completed its deletion. Throws StatusError
+ * 409 when the object changed meanwhile.
  */
 export async function removeFinalizer<T extends KubeObject>(
   client: Client,
@@ -38,7 +37,7 @@ export async function removeFinalizer<T extends KubeObject>(
   }
 }
 
-/** The list is replaced as a whole, so the version that it was read in must still be the newest. */
+/** Replaces the whole list, so the resourceVersion that was read must still be the newest. */
 function setFinalizers<T extends KubeObject>(client: Client, object: T, finalizers: readonly string[]): Promise<T> {
   const { uid, resourceVersion } = object.metadata
   const merge = {

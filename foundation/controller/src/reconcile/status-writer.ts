@@ -1,19 +1,19 @@
-// Writing status by server-side apply: observedGeneration and Ready are kept, transition times move with the status
+// Writes status by server-side apply: maintains observedGeneration and Ready; transition times change with the status
 // only.
 import { appliedFields, isApplied, withoutUndefined } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { condition, findCondition, formatTime, setCondition } from '@fairlead/kube'
 import type { Clock, Condition, JsonObject, KubeObject } from '@fairlead/kube'
 
-/** Status as a reconcile states it. `observedGeneration` is filled in; conditions need no times. */
+/** Status that a reconcile writes. `observedGeneration` is filled in; conditions need no times. */
 export type StatusFields = { readonly conditions?: readonly Condition[] } & Readonly<Record<string, unknown>>
 
 /** Writes the status of the object that is being reconciled. */
 export interface StatusWriter {
   /**
-   * States all status fields of this controller: those it stated before and leaves out now are taken away. Fills in
-   * `observedGeneration`, and the condition `Ready` (True, reason `Reconciled`) where none is given. Sends nothing when
-   * the status is as stated.
+   * Applies all status fields of this controller: fields that it applied before and leaves out now are removed. Fills
+   * in `observedGeneration`, and the condition `Ready` (True, reason `Reconciled`) where none is given. Sends nothing
+   * when nothing changes.
    */
   apply(status: StatusFields): Promise<void>
 }
@@ -40,14 +40,14 @@ export class ObjectStatus implements StatusWriter {
   }
 
   /**
-   * Sets Ready to False and leaves all other fields of this controller as they are. Does nothing where it never wrote a
+   * Sets Ready to False and leaves all other fields of this controller unchanged. Does nothing where it never wrote a
    * status.
    */
   async fail(reason: string, message: string): Promise<void> {
     await this.#amend(condition('Ready', false, { reason, message }))
   }
 
-  /** After a failure that was reported: sets Ready back to True, unless this run has stated a status itself. */
+  /** Sets Ready back to True after a reported failure, unless this run has applied a status itself. */
   async recovered(): Promise<void> {
     if (!this.#stated) await this.#amend(condition('Ready', true, { reason: 'Reconciled' }))
   }
@@ -87,7 +87,7 @@ export class ObjectStatus implements StatusWriter {
   }
 }
 
-/** The condition with the time of its last transition: that of the live one while the status is the same. */
+/** Returns the condition with its last transition time: that of the live one while the status is the same. */
 function placed(before: readonly Condition[] | undefined, next: Condition, now: string): Condition {
   return findCondition(setCondition(before, next, now), next.type)!
 }

@@ -1,4 +1,4 @@
-// Admission webhooks: an AdmissionReview in, the validators' verdict out. Pure.
+// Validating admission webhooks: an AdmissionReview in, the validators' decision out. Pure.
 import { StatusError, badRequest, invalid } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { Validator } from '../validator.ts'
@@ -14,9 +14,9 @@ interface AdmissionRequest {
 }
 
 /**
- * Answers an `admission.k8s.io/v1 AdmissionReview` with what the validators say: the same 422 that they give inside the
- * embedded server. Writes of the status and deletions are nobody's to refuse. Throws StatusError 400 for a body that is
- * no such review.
+ * Returns the response to an `admission.k8s.io/v1 AdmissionReview`: the same 422 that the validators give inside the
+ * embedded server. Status writes and deletions are always allowed. Throws StatusError 400 for a body that is not an
+ * AdmissionReview.
  */
 export function reviewAdmission(body: JsonValue, validators: readonly Validator[]): JsonObject {
   const request = requestOf(body)

@@ -1,12 +1,12 @@
-// Writes the bundle that callers of our webhooks must trust into the configurations that make them call: by server-side
-// apply, so that whoever installed them keeps all other fields, and again whenever someone takes it away.
+// Injects the CA bundle of our webhooks into webhook configurations and CRDs: by server-side apply, so that the
+// installer keeps all other fields, and again whenever it is removed.
 import { CustomResourceDefinition, kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import type { WorkContext, WorkLoopOptions } from '../work/work-loop-options.ts'
 import type { WorkLoop } from '../work/work-loop.ts'
 
-/** An object that holds a caBundle of ours. */
+/** An object that contains our caBundle. */
 export interface CaBundleTarget {
   readonly kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration' | 'CustomResourceDefinition'
   readonly name: string
@@ -38,7 +38,7 @@ const kinds: Readonly<Record<CaBundleTarget['kind'], Kind>> = {
   CustomResourceDefinition: CustomResourceDefinition as unknown as Kind,
 }
 
-/** Keeps the bundle in all targets. `bundle` gives it as it is now; add a target to the loop when it is another one. */
+/** Keeps the bundle in all targets. `bundle` returns the current one; add the targets to the loop when it changes. */
 export function keepCaBundles(
   loopOf: (options: WorkLoopOptions<CaBundleTarget>) => WorkLoop<CaBundleTarget>,
   targets: readonly CaBundleTarget[],
@@ -63,7 +63,7 @@ export function keepCaBundles(
   return loop
 }
 
-/** What to apply to an object so that it holds the bundle; undefined when it does, or has no place for it. */
+/** Returns the configuration that adds the bundle to an object; undefined when it has it, or has no webhook. */
 export function withBundle({ kind: name }: CaBundleTarget, live: KubeObject, caBundle: string): KubeObject | undefined {
   const applied = {
     apiVersion: kinds[name].apiVersion,

@@ -1,4 +1,4 @@
-// Keeps the certificates of a server: renewed in time, in a Secret that all replicas share, or in memory.
+// Stores the serving certificates of a server in a Secret that all replicas share, or in memory, and renews them.
 import { Secret } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { isAlreadyExists, isConflict } from '@fairlead/kube'
@@ -7,27 +7,27 @@ import type { Logger } from '../logger.ts'
 import { renewedCertificates } from './serving-certificates.ts'
 import type { ServingCertificates } from './serving-certificates.ts'
 
-/** What a keeper is made of. */
+/** Options of a keeper. */
 export interface CertificateKeeperOptions {
   readonly client: Client
   readonly clock: Clock
   /** Random numbers in [0, 1), for jitter. */
   readonly random: () => number
   readonly log: Logger
-  /** Names and addresses under which the server is called. */
+  /** DNS names and IP addresses of the server. */
   readonly hosts: readonly string[]
-  /** Where the certificates are kept. In memory when left out: for one process that is called under its own address. */
+  /** The Secret of the certificates. In memory when left out: for a single process with its own address. */
   readonly secret?: ObjectKey
 }
 
-/** Between looks at the certificates; renewal is due weeks before anything ends. Milliseconds. */
-const lookEvery = 6 * 3_600_000
-/** After a look that failed. Milliseconds. */
-const lookAgain = 60_000
-/** Before reading again what another replica has just written. Milliseconds. */
-const raceWait = 50
+/** Interval of checks; renewal is due weeks before a certificate expires. Milliseconds. */
+const checkInterval = 6 * 3_600_000
+/** Delay after a failed check. Milliseconds. */
+const retryDelay = 60_000
+/** Delay before reading again what another replica has just written. Milliseconds. */
+const conflictDelay = 50
 
-/** Has certificates that are always good. */
+/** Keeps serving certificates valid; renews them before expiry. */
 export class CertificateKeeper implements Disposable {
   readonly #options: CertificateKeeperOptions
   readonly #listeners = new Set<(certificates: ServingCertificates) => void>()
@@ -40,10 +40,10 @@ export class CertificateKeeper implements Disposable {
     this.#current = current
   }
 
-  /** Reads the certificates, or makes them. Throws StatusError when the Secret can be neither read nor written. */
+  /** Loads the certificates, or creates them. Throws StatusError when the Secret can be neither read nor written. */
   static async start(options: CertificateKeeperOptions): Promise<CertificateKeeper> {
     const keeper = new CertificateKeeper(options, await load(options, undefined))
-    keeper.#arm(lookEvery)
+    keeper.#schedule(checkInterval)
     return keeper
   }
 
@@ -51,7 +51,7 @@ export class CertificateKeeper implements Disposable {
     return this.#current
   }
 
-  /** Calls `listener` whenever the certificates are others. */
+  /** Calls `listener` whenever the certificates were renewed. */
   onRenewed(listener: (certificates: ServingCertificates) => void): void {
     this.#listeners.add(listener)
   }
@@ -61,29 +61,29 @@ export class CertificateKeeper implements Disposable {
     this.#timer?.[Symbol.dispose]()
   }
 
-  #arm(ms: number): void {
+  #schedule(ms: number): void {
     if (this.#disposed) return
-    this.#timer = this.#options.clock.timer(ms * (1 + 0.2 * this.#options.random()), () => void this.#look())
+    this.#timer = this.#options.clock.timer(ms * (1 + 0.2 * this.#options.random()), () => void this.#check())
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       const certificates = await load(this.#options, this.#current)
       const isNew =
         certificates.serving.cert !== this.#current.serving.cert || certificates.bundle !== this.#current.bundle
       this.#current = certificates
       if (isNew && !this.#disposed) for (const listener of this.#listeners) listener(certificates)
-      this.#arm(lookEvery)
+      this.#schedule(checkInterval)
     } catch (error) {
       this.#options.log.error('Could not renew the certificates of the server', { error })
-      this.#arm(lookAgain)
+      this.#schedule(retryDelay)
     }
   }
 }
 
 /**
- * The certificates of the Secret, renewed if that is due. Replicas that renew at once agree on what the first one
- * wrote.
+ * Loads the certificates of the Secret and renews them if that is due. Replicas that renew at the same time all use
+ * what the first one wrote.
  */
 async function load(
   { client, clock, random, hosts, secret }: CertificateKeeperOptions,
@@ -109,7 +109,7 @@ async function load(
       return renewed
     } catch (error) {
       if (!isConflict(error) && !isAlreadyExists(error)) throw error
-      await clock.sleep(raceWait * (1 + random()))
+      await clock.sleep(conflictDelay * (1 + random()))
     }
   }
 }

@@ -1,26 +1,28 @@
-// Makes X.509 certificates with P-256 keys (RFC 5280). Only what a server, its clients and their authority need; read
-// by node:crypto.
+// Creates X.509 certificates with P-256 keys (RFC 5280). Only what a server, its clients and their authority need;
+// parsed by node:crypto.
 import { X509Certificate, createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as Asn1 from 'asn1js'
 
-/** A private key and its certificate, PEM texts. */
+/** A private key and its certificate, PEM. */
 export interface KeyPair {
   readonly key: string
   readonly cert: string
 }
 
-/** From when until when a certificate counts, milliseconds since the epoch. */
+/** The validity of a certificate, milliseconds since the epoch. */
 export interface Validity {
   readonly from: number
   readonly until: number
 }
 
-/** The parts of a name, the most general first: `[['O', 'system:masters'], ['CN', 'kubernetes-admin']]`. */
+/**
+ * The parts of a distinguished name, the most general first: `[['O', 'system:masters'], ['CN', 'kubernetes-admin']]`.
+ */
 export type Subject = readonly (readonly ['O' | 'CN', string])[]
 
-/** Names and addresses of a server, or that it is a client who shows the certificate. */
+/** Server certificate with DNS names and IP addresses, or client certificate. */
 export type CertificateUse = { readonly hosts: readonly string[] } | 'client'
 
 const oids = {
@@ -45,7 +47,7 @@ const usages = {
 const dnsName = 2
 const ipAddress = 7
 
-/** Makes certificates; the encoder is loaded only when one has to be made. */
+/** Creates certificates; the encoder is loaded with the first one. */
 export class CertificateMaker {
   readonly #asn1: typeof Asn1
   readonly #validity: Validity
@@ -59,7 +61,7 @@ export class CertificateMaker {
     return new CertificateMaker(await import('asn1js'), validity)
   }
 
-  /** An authority that signs itself. */
+  /** Creates a self-signed authority. */
   authority(subject: Subject): KeyPair {
     const { privateKey, publicKey } = newKeys()
     const name = this.#name(subject)
@@ -71,7 +73,7 @@ export class CertificateMaker {
     return this.#signed({ issuer: name, subject: name, privateKey, publicKey, extensions, signingKey: privateKey })
   }
 
-  /** A certificate with a key of its own, signed by an authority. */
+  /** Creates a key and a certificate signed by an authority. */
   issue(ca: { readonly cert: string; readonly key: KeyObject }, subject: Subject, use: CertificateUse): KeyPair {
     const { privateKey, publicKey } = newKeys()
     const authority = new X509Certificate(ca.cert)
@@ -131,7 +133,7 @@ export class CertificateMaker {
     )
   }
 
-  /** The name of an authority byte by byte as it wrote it: clients compare nothing else. */
+  /** Returns the encoded subject of an authority byte by byte: clients compare the bytes. */
   #subjectOf(authority: X509Certificate): Asn1.AsnType {
     const [content] = (this.#decoded(authority.raw) as Asn1.Sequence).valueBlock.value as [Asn1.Sequence]
     return content.valueBlock.value[5] as Asn1.Sequence
@@ -202,7 +204,7 @@ function keyIdentifier(publicKey: KeyObject): Uint8Array {
 
 function addressBytes(address: string): Uint8Array {
   if (isIP(address) === 4) return Uint8Array.from(address.split('.'), Number)
-  // `URL` writes an IPv6 address in its shortest form, without an IPv4 part.
+  // `URL` formats an IPv6 address in its shortest form, without an IPv4 part.
   const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const groupsOf = (text: string): number[] =>
     text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))

@@ -1,5 +1,5 @@
-// Conversion webhooks: a ConversionReview in, the objects in the version that was asked for out. Pure as far as the
-// converters are.
+// Conversion webhooks: a ConversionReview in, the objects in the desired version out. Pure as far as the converters
+// are.
 import { badRequest, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 
@@ -8,8 +8,8 @@ export interface Converter {
   readonly group: string
   readonly kind: string
   /**
-   * The same object in `apiVersion`. Must keep name, namespace, uid and labels; throws for what it cannot convert, with
-   * a message for users.
+   * Returns the object in `apiVersion`. Must keep name, namespace, uid and labels; throws for objects that it cannot
+   * convert, with a message for users.
    */
   convert(object: KubeObject, apiVersion: string): KubeObject
 }
@@ -20,7 +20,10 @@ interface ConversionRequest {
   readonly objects: readonly KubeObject[]
 }
 
-/** Answers an `apiextensions.k8s.io/v1 ConversionReview`. Throws StatusError 400 for a body that is no such review. */
+/**
+ * Returns the response to an `apiextensions.k8s.io/v1 ConversionReview`. Throws StatusError 400 for a body that is not
+ * a ConversionReview.
+ */
 export function reviewConversion(body: JsonValue, converters: readonly Converter[]): JsonObject {
   const { uid, ...request } = requestOf(body)
   return {
@@ -44,7 +47,7 @@ function inVersion(object: KubeObject, apiVersion: string, converters: readonly 
   if (object.apiVersion === apiVersion) return object
   const { group } = parseApiVersion(object.apiVersion)
   const converter = converters.find((one) => one.group === group && one.kind === object.kind)
-  if (converter === undefined) throw new Error(`Nothing here converts ${object.kind} of group ${group}`)
+  if (converter === undefined) throw new Error(`There is no converter for ${object.kind} of group ${group}`)
   return converter.convert(object, apiVersion)
 }
 

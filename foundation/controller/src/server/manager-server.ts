@@ -18,43 +18,43 @@ import { reviewConversion } from './conversion-review.ts'
 import type { Converter } from './conversion-review.ts'
 import { PathReviews } from './path-reviews.ts'
 
-/** What a manager serves. */
+/** Options of a manager's server. */
 export interface ManagerServerOptions {
   /** 9443 when left out; 0 for any free one. */
   readonly port?: number
   /** Address to listen on; all of them when left out. */
   readonly host?: string
-  /** The Service in front of it: its names stand in the certificate. */
+  /** The Service in front of it: its DNS names are in the certificate. */
   readonly service?: ObjectKey
-  /** Further names and addresses under which it is called. */
+  /** Further DNS names and IP addresses of the server. */
   readonly hosts?: readonly string[]
-  /** Where certificates are kept between starts and shared by replicas. In memory when left out. */
+  /** The Secret that keeps the certificates and shares them with replicas. In memory when left out. */
   readonly certificateSecret?: ObjectKey
-  /** Objects that are given the bundle to trust. */
+  /** Objects into which the CA bundle is injected. */
   readonly caBundles?: readonly CaBundleTarget[]
-  /** Answer `POST /validate`. */
+  /** Handle `POST /validate`. */
   readonly validators?: readonly Validator[]
-  /** Answer `POST /convert`. */
+  /** Handle `POST /convert`. */
   readonly converters?: readonly Converter[]
   /**
-   * Who may read `/metrics`: `authorized` (when left out) asks for a bearer token whose owner has a rule for `get` on
-   * that non-resource URL; the manager's account needs `create` on `tokenreviews` and `subjectaccessreviews`. `open`
-   * asks nobody, and is for loopback addresses only.
+   * Access to `/metrics`: `authorized` (when left out) requires a bearer token whose user may `get` that non-resource
+   * URL; the manager's account needs `create` on `tokenreviews` and `subjectaccessreviews`. `open` requires nothing,
+   * and is for loopback addresses only.
    */
   readonly metrics?: 'authorized' | 'open'
-  /** Further conditions of `/readyz`: undefined = fine, else what is wrong. */
+  /** Further checks of `/readyz`. */
   readonly checks?: readonly ReadinessCheck[]
 }
 
-/** One condition of readiness. */
+/** One readiness check; returns undefined when it passes, else the reason. */
 export interface ReadinessCheck {
   readonly name: string
   check(): string | undefined
 }
 
-/** What a server lives on. */
+/** Dependencies of the server. */
 export interface ManagerServerHost {
-  /** Asked who callers are and what they may. */
+  /** For token reviews and access reviews of callers. */
   readonly client: Client
   readonly clock: Clock
   readonly log: Logger
@@ -62,9 +62,9 @@ export interface ManagerServerHost {
   readonly certificates: CertificateKeeper
 }
 
-/** Two objects of 3 MiB and what is around them. */
+/** Size limit of a body: two objects of 3 MiB and the review around them. */
 const bodyLimit = 7 * 1024 * 1024
-/** How long a request that is being answered may go on after the end. Milliseconds. */
+/** Grace period for requests in progress at shutdown. Milliseconds. */
 const closingTime = 5_000
 
 interface Answer {
@@ -73,7 +73,7 @@ interface Answer {
   readonly text: string
 }
 
-/** A server that listens. */
+/** A listening server. */
 export class ManagerServer implements AsyncDisposable {
   readonly #options: ManagerServerOptions
   readonly #host: ManagerServerHost
@@ -91,13 +91,13 @@ export class ManagerServer implements AsyncDisposable {
       { key: serving.key, cert: serving.cert, minVersion: 'TLSv1.2', headersTimeout: 10_000, requestTimeout: 30_000 },
       (request, response) => void this.#serve(request, response),
     )
-    // Connections that stand go on with the certificate they began with.
+    // Open connections keep the certificate that they started with.
     host.certificates.onRenewed((renewed) =>
       this.#server.setSecureContext({ key: renewed.serving.key, cert: renewed.serving.cert, minVersion: 'TLSv1.2' }),
     )
   }
 
-  /** Opens the port. Rejects with the error of the system when it cannot be had. */
+  /** Listens on the port. Rejects with the error of the system when the port is not available. */
   static async start(options: ManagerServerOptions, host: ManagerServerHost): Promise<ManagerServer> {
     const server = new ManagerServer(options, host)
     await new Promise<void>((resolve, reject) => {
@@ -119,7 +119,7 @@ export class ManagerServer implements AsyncDisposable {
     return this.#host.certificates.current.bundle
   }
 
-  /** Lets requests that are being answered end, for a few seconds. */
+  /** Closes the server; requests in progress may end within a few seconds. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve))
     this.#server.closeIdleConnections()
@@ -175,13 +175,13 @@ export class ManagerServer implements AsyncDisposable {
 
   #failed(error: unknown): Answer {
     if (error instanceof StatusError) return json(error.code, error.status as unknown as JsonValue)
-    this.#host.log.error('Could not answer a request', { error })
+    this.#host.log.error('Could not handle a request', { error })
     const { status, code } = failure(500, 'InternalError', 'the request failed; the log says why')
     return json(code, status as unknown as JsonValue)
   }
 }
 
-/** Names under which a server is called: those of its Service first. */
+/** Returns the DNS names and IP addresses of a server: those of its Service first. */
 export function servedHosts({ service, hosts = [], host }: ManagerServerOptions): readonly string[] {
   const names =
     service === undefined

@@ -1,29 +1,27 @@
-// May a caller GET a path of the manager's server? Its bearer token and its rights are asked of the API server, as
-// controller-runtime does it.
+// Authenticates and authorizes callers of the manager's server with the API server, as controller-runtime does.
 import { createHash } from 'node:crypto'
 import type { Client } from '@fairlead/client'
 import { asJson, failure, unauthorized } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, StatusError } from '@fairlead/kube'
 
-/** How long an answer counts, milliseconds. */
-const remembered = 10_000
-/** Answers kept; older ones are asked for again. */
-const mostAnswers = 1000
+/** Lifetime of cached decisions, milliseconds. */
+const lifetime = 10_000
+/** Maximum number of cached decisions; the oldest is dropped. */
+const maxDecisions = 1000
 
-interface Remembered {
+interface CachedDecision {
   readonly until: number
-  /** Why the caller may not; undefined when it may. Rejects when the API server does not say. */
+  /** The error for a denied caller; undefined for an allowed one. Rejects when the review fails. */
   readonly verdict: Promise<StatusError | undefined>
 }
 
 /**
- * Reviews of tokens (TokenReview) and of rights to paths (SubjectAccessReview); the manager's account needs `create` on
- * both.
+ * Reviews tokens (TokenReview) and access to paths (SubjectAccessReview); the manager's account needs `create` on both.
  */
 export class PathReviews {
   readonly #client: Client
   readonly #clock: Clock
-  readonly #answers = new Map<string, Remembered>()
+  readonly #decisions = new Map<string, CachedDecision>()
 
   constructor(client: Client, clock: Clock) {
     this.#client = client
@@ -31,22 +29,22 @@ export class PathReviews {
   }
 
   /**
-   * Why a caller may not: 401 without a token that the API server knows, 403 where its owner has no rule for `get` on
-   * the path. Undefined when it may. Throws when the API server does not say.
+   * Returns the error for a denied caller: 401 without a valid token, 403 when its user may not `get` the path.
+   * Undefined for an allowed caller. Throws when the review fails.
    */
   async refusal(authorization: string | undefined, path: string): Promise<StatusError | undefined> {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
     if (token === undefined) return unauthorized('a bearer token is needed')
     const id = createHash('sha256').update(`${path}\0${token}`).digest('base64')
-    const known = this.#answers.get(id)
+    const known = this.#decisions.get(id)
     if (known !== undefined && this.#clock.monotonic() < known.until) return known.verdict
-    const answer: Remembered = { until: this.#clock.monotonic() + remembered, verdict: this.#review(token, path) }
-    this.#answers.delete(id)
-    this.#answers.set(id, answer)
-    const [oldest] = this.#answers.keys()
-    if (this.#answers.size > mostAnswers && oldest !== undefined) this.#answers.delete(oldest)
-    // A failure is no answer.
-    answer.verdict.catch(() => this.#answers.get(id) === answer && this.#answers.delete(id))
+    const answer: CachedDecision = { until: this.#clock.monotonic() + lifetime, verdict: this.#review(token, path) }
+    this.#decisions.delete(id)
+    this.#decisions.set(id, answer)
+    const [oldest] = this.#decisions.keys()
+    if (this.#decisions.size > maxDecisions && oldest !== undefined) this.#decisions.delete(oldest)
+    // Failures are not cached.
+    answer.verdict.catch(() => this.#decisions.get(id) === answer && this.#decisions.delete(id))
     return answer.verdict
   }
 
@@ -70,7 +68,7 @@ export class PathReviews {
   async #post(path: string, kind: string, spec: JsonObject): Promise<JsonObject> {
     const apiVersion = path.split('/').slice(2, 4).join('/')
     const body = { apiVersion, kind, spec }
-    // What goes wrong here is the manager's own affair, not the caller's: its account may lack the right to ask.
+    // An error here is the manager's, not the caller's: its account may lack the right to create reviews.
     const answer: JsonValue = await this.#client.send({ method: 'POST', path, body }).catch((cause: unknown) => {
       throw new Error(`The ${kind} of a caller failed: ${(cause as Error).message}`, { cause })
     })

@@ -1,35 +1,35 @@
-// What a server that others call needs: an authority, a certificate that it signed, and the bundle that callers trust.
-// Renewal is a function of what there is and the time; certificate-keeper.ts carries it out.
+// The certificates of a server: an authority, a certificate that it signed, and the bundle that callers trust. Renewal
+// is a pure function of the certificates and the time; certificate-keeper.ts carries it out.
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { CertificateMaker } from './certificate-maker.ts'
 import type { KeyPair, Subject } from './certificate-maker.ts'
 
-/** Certificates of one server, PEM texts. */
+/** Certificates of one server, PEM. */
 export interface ServingCertificates {
   /** Signs the next certificate. */
   readonly authority: KeyPair
   readonly serving: KeyPair
-  /** The authorities that callers must trust, the newest first. */
+  /** The trusted authorities, the newest first. */
   readonly bundle: string
 }
 
 const day = 86_400_000
 const authorityLifetime = 3650 * day
 const servingLifetime = 90 * day
-/** An authority is trusted by callers long before anything that it signed is shown to them. */
+/** Callers trust an authority long before a certificate that it signed is used. */
 const authorityLeft = 365 * day
 const servingLeft = 30 * day
-/** Clocks of callers may be slow. */
+/** Tolerance for slow clocks of callers. */
 const backdate = 3_600_000
 
 const authorityName: Subject = [['CN', 'fairlead-webhook-ca']]
 const servingName: Subject = [['CN', 'fairlead-webhook']]
 
 /**
- * The certificates to go on with at `now` (milliseconds since the epoch); `current` itself when nothing is due. A
- * certificate is renewed in time under the authority that callers know already; a new authority only joins the bundle,
- * so that nobody is ever shown what he cannot trust yet.
+ * Returns the certificates to use at `now` (milliseconds since the epoch); `current` itself when nothing is due. A
+ * certificate is renewed under the authority that callers trust already; a new authority first joins the bundle, so
+ * that no caller sees a certificate that it cannot verify.
  */
 export async function renewedCertificates(
   current: ServingCertificates | undefined,

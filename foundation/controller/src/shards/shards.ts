@@ -1,5 +1,5 @@
-// Work split over replicas: one Lease per shard, one per replica to say that it lives. A replica works on a shard only
-// while it holds its Lease.
+// Shards the work over replicas: one Lease per shard, and one per replica as its heartbeat. A replica works on a shard
+// only while it holds its Lease.
 import { createHash } from 'node:crypto'
 import { Lease } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
@@ -7,32 +7,32 @@ import { LeaderElection } from '../leader-election.ts'
 import type { LeaderElectionHost, LeaderElectionOptions } from '../leader-election.ts'
 import { planShards, shardOf } from './shard-plan.ts'
 
-/** How work is split. Times in milliseconds, as in {@link LeaderElectionOptions}. */
+/** Options of shards. Times in milliseconds, as in {@link LeaderElectionOptions}. */
 export interface ShardOptions extends Omit<LeaderElectionOptions, 'identity' | 'labels'> {
-  /** Unique per process; made when left out. */
+  /** Unique per process; generated when left out. */
   readonly identity?: string
-  /** How many shards; the same in all replicas. Twice the replicas or more spreads well. */
+  /** Number of shards; the same in all replicas. At least twice the number of replicas balances well. */
   readonly count: number
 }
 
-/** Hears of shards that come and go. */
+/** Notified of shards that are acquired and released. */
 export interface ShardListener {
-  /** The shard is ours: its work begins. */
+  /** Called when a shard was acquired: its work starts. */
   gained(shard: number): void
-  /** The shard will be given up: no work of it begins any more; resolves when none is under way. */
+  /** Called before a shard is released: no work of it starts any more; resolves when none is in progress. */
   leaving(shard: number): Promise<void>
 }
 
-/** Label of all leases of a group of replicas, with its name; and what such a lease stands for: `shard` or `member`. */
+/** Labels of all leases of a group of replicas: the name of the group, and the type of lease (shard or replica). */
 const groupLabel = 'fairlead.dev/shards'
 const roleLabel = 'fairlead.dev/shards-role'
-/** Leases of replicas that are gone for so many durations are deleted. */
+/** Leases of replicas that were not renewed for so many durations are deleted. */
 const buryAfter = 4
 
 interface Held {
   readonly election: LeaderElection
-  /** Aborts when the shard is not ours any more. */
-  readonly gone: AbortController
+  /** Aborts when the shard is lost. */
+  readonly lost: AbortController
   readonly stop: AbortController
   holding: Promise<void>
   leaving: Promise<void> | undefined
@@ -76,40 +76,42 @@ export class Shards {
     this.#elections = Array.from({ length: count }, (_, shard) => this.#election(`${options.name}-${shard}`, 'shard'))
   }
 
-  /** Shards that this replica works on now. */
+  /** The shards that this replica works on. */
   get owned(): readonly number[] {
-    return [...this.#held].flatMap(([shard, { leaving, gone }]) => (leaving || gone.signal.aborted ? [] : [shard]))
+    return [...this.#held].flatMap(([shard, { leaving, lost }]) => (leaving || lost.signal.aborted ? [] : [shard]))
   }
 
-  /** The shard of a namespace; 0 for cluster-scoped work. */
+  /** Returns the shard of a namespace; 0 for cluster-scoped work. */
   shardOf(namespace: string | undefined): number {
     return shardOf(namespace, this.count)
   }
 
-  /** New work of the shard may begin here. */
+  /** Reports whether new work of the shard may start here. */
   owns(shard: number): boolean {
     const held = this.#held.get(shard)
-    return held !== undefined && held.leaving === undefined && !held.gone.signal.aborted
+    return held !== undefined && held.leaving === undefined && !held.lost.signal.aborted
   }
 
-  /** Aborts when the shard is lost; undefined where it is not ours. Work under way must end then. */
+  /** Returns a signal that aborts when the shard is lost; undefined when this replica does not hold it. */
   signalOf(shard: number): AbortSignal | undefined {
-    return this.#held.get(shard)?.gone.signal
+    return this.#held.get(shard)?.lost.signal
   }
 
-  /** Takes part until `signal` aborts. What is held then stays held until {@link Shards.stop}. */
+  /** Acquires and renews leases until `signal` aborts. Leases that are held then are kept until {@link Shards.stop}. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         await this.#round(signal)
       } catch (error) {
-        if (!signal.aborted) this.#host.log.warn('Could not look after the shards', { error })
+        if (!signal.aborted) this.#host.log.warn('Could not renew the shards', { error })
       }
       await this.#clock.sleep(this.#retry * (1 + 0.2 * this.#host.random()), signal).catch(() => {})
     }
   }
 
-  /** Gives everything up, so that others need not wait for the leases to run out. Call it when no work is under way. */
+  /**
+   * Releases all leases, so that other replicas need not wait until they expire. Call it when no work is in progress.
+   */
   async stop(): Promise<void> {
     await Promise.all([...this.#held.keys()].map((shard) => this.#letGo(shard)))
     await this.#member.release()
@@ -121,16 +123,16 @@ export class Shards {
     const { items } = await this.#host.client.list(Lease, { namespace, labelSelector: `${groupLabel}=${name}`, signal })
     const alive = new Map<string, Lease>()
     for (const lease of items) if (await this.#isAlive(lease)) alive.set(lease.metadata.name!, lease)
-    const members = new Set([this.#options.identity])
+    const replicas = new Set([this.#options.identity])
     for (const lease of alive.values())
-      if (lease.metadata.labels?.[roleLabel] === 'member') members.add(lease.spec!.holderIdentity!)
+      if (lease.metadata.labels?.[roleLabel] === 'member') replicas.add(lease.spec!.holderIdentity!)
     const holders = this.#elections.map((_, shard) => {
       if (this.#held.has(shard)) return this.#options.identity
       const holder = alive.get(`${name}-${shard}`)?.spec?.holderIdentity
-      // A lease of ours that we do not hold is one that we lost: it has to run out for us, too.
+      // A lease with our identity that we do not hold was lost: it has to expire for us, too.
       return holder ?? undefined
     })
-    const plan = planShards({ self: this.#options.identity, members, holders })
+    const plan = planShards({ self: this.#options.identity, replicas, holders })
     for (const shard of plan.release) void this.#leave(shard)
     for (const shard of plan.acquire) {
       const lease = items.find((candidate) => candidate.metadata.name === `${name}-${shard}`)
@@ -139,7 +141,7 @@ export class Shards {
     }
   }
 
-  /** A lease counts from when its last change was seen here; no clocks are compared. */
+  /** A lease expires relative to the time when its last change was observed here; no clocks are compared. */
   async #isAlive(lease: Lease): Promise<boolean> {
     const { name, namespace, resourceVersion } = lease.metadata
     const now = this.#clock.monotonic()
@@ -161,18 +163,18 @@ export class Shards {
   #gain(shard: number): void {
     const election = this.#elections[shard]!
     const stop = new AbortController()
-    const held: Held = { election, stop, gone: new AbortController(), leaving: undefined, holding: Promise.resolve() }
+    const held: Held = { election, stop, lost: new AbortController(), leaving: undefined, holding: Promise.resolve() }
     this.#held.set(shard, held)
     held.holding = election.hold(stop.signal).then((outcome) => {
       if (outcome === 'stopped') return
-      held.gone.abort(new DOMException(`Shard ${shard} was lost`, 'AbortError'))
+      held.lost.abort(new DOMException(`Shard ${shard} was lost`, 'AbortError'))
       this.#held.delete(shard)
     })
     this.#host.log.info('Took a shard', { shard })
     this.#listener.gained(shard)
   }
 
-  /** No new work, then no work, then no lease. */
+  /** Releases a shard: stops new work, waits for work in progress, releases the lease. */
   #leave(shard: number): Promise<void> {
     const held = this.#held.get(shard)
     if (held === undefined) return Promise.resolve()
@@ -185,7 +187,7 @@ export class Shards {
     if (held === undefined) return
     held.stop.abort()
     await held.holding
-    held.gone.abort(new DOMException(`Shard ${shard} was given up`, 'AbortError'))
+    held.lost.abort(new DOMException(`Shard ${shard} was released`, 'AbortError'))
     this.#held.delete(shard)
     await held.election.release()
     this.#host.log.info('Gave a shard up', { shard })

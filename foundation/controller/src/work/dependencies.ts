@@ -1,9 +1,9 @@
-// Which item read what: a change of an object wakes exactly the items that read it, by key or by selector.
+// Tracks the reads of items: a change of an object wakes exactly the items that read it, by key or by selector.
 import { formatKey } from '@fairlead/kube'
 import type { KubeObject, ObjectKey, Selector } from '@fairlead/kube'
 import type { Kind } from '@fairlead/client'
 
-/** Something that was read: one object, there or not, or all objects of a kind that a selector matches. */
+/** A read: one object, existing or not, or all objects of a kind that a selector matches. */
 export type Read =
   | { readonly kind: Kind; readonly key: ObjectKey }
   | { readonly kind: Kind; readonly namespace: string | undefined; readonly selector: Selector }
@@ -15,19 +15,19 @@ interface SelectorReaders {
 }
 
 interface KindReaders {
-  /** Reads of this kind, over all items. */
+  /** Number of reads of this kind, over all items. */
   reads: number
   readonly byKey: Map<string, Set<string>>
-  /** Selector reads by the one label that each of them certainly needs (`app=web`); '' for those that need none. */
+  /** Selector reads by one label that each of them requires (`app=web`); '' for those that require none. */
   readonly byLabel: Map<string, Map<string, SelectorReaders>>
 }
 
-/** The reads of all items of one controller. Items are named by id. */
+/** The reads of all items of one controller, by id. */
 export class Dependencies {
   readonly #reads = new Map<string, Map<string, Read>>()
   readonly #kinds = new Map<string, KindReaders>()
 
-  /** What an item reads from now on, in place of what it read before. */
+  /** Replaces the reads of an item. */
   replace(item: string, reads: Iterable<Read>): void {
     const before = this.#reads.get(item)
     const after = new Map<string, Read>()
@@ -48,13 +48,14 @@ export class Dependencies {
     this.#add(item, id, read)
   }
 
-  /** What an item reads. */
+  /** Returns the reads of an item. */
   readsOf(item: string): readonly Read[] {
     return [...(this.#reads.get(item)?.values() ?? [])]
   }
 
   /**
-   * The items that a change concerns: readers of the key, and of selectors that match the object as it is or as it was.
+   * Returns the items that a change concerns: readers of the key, and of selectors that match the object before or
+   * after it.
    */
   readers(kind: Kind, object: KubeObject, previous: KubeObject | undefined): ReadonlySet<string> {
     const readers = new Set<string>()
@@ -70,12 +71,12 @@ export class Dependencies {
     return readers
   }
 
-  /** Some item reads the kind. */
+  /** Reports whether an item reads the kind. */
   isRead(kind: Kind): boolean {
     return this.#kinds.has(kindId(kind))
   }
 
-  /** All items that read the kind at all; for when what is known of the kind changes. */
+  /** Returns all items that read the kind; for changes of the kind's state. */
   readersOfKind(kind: Kind): ReadonlySet<string> {
     const readers = new Set<string>()
     const of = this.#kinds.get(kindId(kind))
@@ -126,7 +127,7 @@ export class Dependencies {
   }
 }
 
-/** A kind in one version, as one text. */
+/** Formats a kind in one version as a string. */
 export function kindId(kind: { readonly apiVersion: string; readonly kind: string }): string {
   return `${kind.apiVersion}/${kind.kind}`
 }
@@ -147,7 +148,7 @@ function collect(
   for (const name in labels) look(`${name}=${labels[name]}`)
 }
 
-/** A `key=value` that every match has; '' when the selector has none. */
+/** Returns a `key=value` that every match has; '' when the selector has none. */
 function neededLabel(selector: Selector): string {
   for (const { key, operator, values } of selector.requirements) {
     if (values.length === 1 && (operator === '=' || operator === '==' || operator === 'in'))

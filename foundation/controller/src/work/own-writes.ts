@@ -1,44 +1,43 @@
-// Telling our own writes from those of others, so that they do not wake the item that made them (specs/foundation.md
-// §3).
+// Distinguishes an item's own writes from other changes, so that they do not wake the item (specs/foundation.md §3).
 
-/** One object, by group, kind and key. */
+/** Returns the id of an object, from group, kind and key. */
 export function objectId(of: { readonly group: string; readonly kind: string }, key: string): string {
   return `${of.kind}.${of.group}|${key}`
 }
 
-/** A change as the watch tells it. */
+/** A change that a watch reported. */
 export interface ObservedChange {
   readonly type: 'added' | 'changed' | 'removed'
   readonly resourceVersion: string
 }
 
 interface Writing {
-  /** Writes of this item to this object whose answers are not here yet. */
+  /** Writes of this item to this object without a response yet. */
   inFlight: number
-  /** Changes that came meanwhile. */
+  /** Changes that arrived meanwhile. */
   held: ObservedChange[]
-  /** Revisions of our writes whose events are still to come, with how often each has come already. */
+  /** Revisions of our writes whose events are still expected, with the number of times each has arrived. */
   expected: Map<string, number>
-  /** We deleted the object: how often its removal has come already; undefined when none is still to come. */
+  /** Number of times that the removal of an object that we deleted has arrived; undefined when none is expected. */
   removal: number | undefined
 }
 
 /**
- * While an item writes an object, changes of that object wait; with the answer, the one change that the write caused is
- * dropped and all others wake. A change whose event comes after the answer is dropped then. Others than the writing
- * item are never held back.
+ * While an item writes an object, changes of that object are held for the item; after the response, the change that the
+ * write caused is dropped and all others wake the item. If its event arrives after the response, it is dropped then.
+ * Other items are never delayed.
  *
- * `times` says how many caches may tell the item of one change: each of them is silenced.
+ * `times` is the number of caches that may report one change to the item: all of these reports are suppressed.
  */
 export class OwnWrites {
   readonly #writing = new Map<string, Map<string, Writing>>()
 
-  /** Objects with a write in flight or an event to come. */
+  /** Number of objects with a write in flight or an expected event. */
   get size(): number {
     return this.#writing.size
   }
 
-  /** `item` begins to write `object`. */
+  /** Records that `item` starts to write `object`. */
   begin(object: string, item: string): void {
     let items = this.#writing.get(object)
     if (items === undefined) this.#writing.set(object, (items = new Map()))
@@ -48,9 +47,9 @@ export class OwnWrites {
   }
 
   /**
-   * The write was answered: `resourceVersion` is the object's now, undefined when it is gone. `cached` is the version
-   * in the cache, if any: a write that changed nothing causes no event. Returns whether a change by others came
-   * meanwhile, which must wake the item.
+   * Records the response to the write: `resourceVersion` is the object's new one, undefined when it was deleted.
+   * `cached` is the version in the cache, if any: a write that changed nothing causes no event. Returns whether a
+   * foreign change arrived meanwhile, which must wake the item.
    */
   wrote(
     object: string,
@@ -70,18 +69,18 @@ export class OwnWrites {
       seen > 0 ? seen < times : resourceVersion === undefined ? cached !== undefined : isNewer(resourceVersion, cached)
     if (more && resourceVersion === undefined) writing.removal = seen
     else if (more) writing.expected.set(resourceVersion!, seen)
-    return this.#settle(object, item, writing)
+    return this.#finish(object, item, writing)
   }
 
-  /** The write failed. Returns whether a change came meanwhile: without an answer it may be anyone's. */
+  /** Records that the write failed. Returns whether a change arrived meanwhile: its author is unknown. */
   failed(object: string, item: string): boolean {
     const writing = this.#writing.get(object)?.get(item)
     if (writing === undefined) return false
     writing.inFlight--
-    return this.#settle(object, item, writing)
+    return this.#finish(object, item, writing)
   }
 
-  /** Whether a change of `object` must not wake `item`: it is the item's own, or waits for an answer. */
+  /** Reports whether a change of `object` must not wake `item`: it is the item's own, or held until the response. */
   suppresses(object: string, item: string, change: ObservedChange, times: number = 1): boolean {
     const writing = this.#writing.get(object)?.get(item)
     if (writing === undefined) return false
@@ -100,7 +99,7 @@ export class OwnWrites {
     return false
   }
 
-  #settle(object: string, item: string, writing: Writing): boolean {
+  #finish(object: string, item: string, writing: Writing): boolean {
     if (writing.inFlight > 0) return false
     const foreign = writing.held.length > 0
     writing.held = []
@@ -116,7 +115,7 @@ export class OwnWrites {
   }
 }
 
-/** The change is one of ours; it counts as told once more. */
+/** Reports whether the change is our own, and counts its arrival. */
 function takeExpected(writing: Writing, change: ObservedChange, times: number): boolean {
   const seen = writing.expected.get(change.resourceVersion)
   if (seen !== undefined) {
@@ -129,7 +128,7 @@ function takeExpected(writing: Writing, change: ObservedChange, times: number): 
   return true
 }
 
-/** Revisions of one server are numbers that rise (Kubernetes 1.35 promises it). */
+/** Compares resourceVersions: increasing numbers within one server (guaranteed since Kubernetes 1.35). */
 function isNewer(resourceVersion: string, than: string | undefined): boolean {
   return than === undefined || Number(resourceVersion) > Number(than)
 }

@@ -1,5 +1,4 @@
-// The caches that items of a loop read from: used while some item reads the kind, and listened to on behalf of its
-// readers.
+// The caches that items of a loop read from: used while an item reads the kind, with a listener for its readers.
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import type { Informer, ObjectChange } from '../informer/informer.ts'
@@ -8,14 +7,14 @@ import { kindId } from './dependencies.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { WatchedKinds } from './watched-kinds.ts'
 
-/** What a {@link ReadCaches} lives on. */
+/** Dependencies of {@link ReadCaches}. */
 export interface ReadCachesHost {
   readonly informers: InformerPool
   readonly dependencies: Dependencies
   readonly watched: WatchedKinds
-  /** An object that these items read has changed. */
+  /** Called when an object that these items read has changed. */
   changed(kind: Kind, readers: Iterable<string>, change: ObjectChange): void
-  /** What is known of a kind that these items read is another thing now. */
+  /** Called when the state of a kind that these items read has changed. */
   wake(readers: Iterable<string>): void
 }
 
@@ -35,17 +34,17 @@ export class ReadCaches implements Disposable {
     this.#host = host
   }
 
-  /** The cache of a kind, in use from now on. */
+  /** Returns the cache of a kind, and starts using it. */
   informer<O extends KubeObject>(kind: Kind<O>): Informer<O> {
     return this.#cache(kind).use.informer as unknown as Informer<O>
   }
 
-  /** An item could not read the kind; it is woken when that changes. */
+  /** Records that an item could not read the kind; it is woken when that changes. */
   block(kind: Kind, item: string): void {
     this.#cache(kind).blocked.add(item)
   }
 
-  /** Lets go of kinds that no item reads. */
+  /** Releases the caches of kinds that no item reads. */
   dropUnread(): void {
     for (const [id, cache] of this.#caches) {
       if (this.#host.dependencies.isRead(cache.use.informer.kind)) continue
@@ -81,13 +80,13 @@ export class ReadCaches implements Disposable {
     const { kind } = informer
     let before = informer.state
     const listener = {
-      // Reads wait for the first list, so what it brings is no news to them.
+      // Reads wait for the first list, so its objects are not new to them.
       changed: (change: ObjectChange): void => {
         if (!change.initial)
           this.#host.changed(kind, dependencies.readers(kind, change.object, change.previous), change)
       },
-      // Runs that wait for the first list learn its outcome by themselves; those that gave up, and those that knew the
-      // kind, are woken.
+      // Runs that wait for the first list see its result by themselves; those that gave up, and those that read the
+      // kind before, are woken.
       state: (state: Informer['state']): void => {
         this.#host.wake(before === 'Synced' ? dependencies.readersOfKind(kind) : [...blocked])
         blocked.clear()

@@ -1,4 +1,4 @@
-// Reading from shared caches, with a record of what was read: a change of it wakes the reader.
+// Reads from shared caches and records the reads: a change of what was read wakes the item.
 import { groupKindName, toKey, toKind } from '@fairlead/client'
 import type { KeyLike, Kind, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
@@ -8,13 +8,13 @@ import type { Read } from './dependencies.ts'
 
 /**
  * Stable codes of {@link KindUnavailable}, one per state that is not Synced:
- * - `KindSyncing`: the first list is not there yet; the reader is woken when it is.
+ * - `KindSyncing`: the first list is not complete yet; the reader is woken when it is.
  * - `KindForbidden`: the controller may not list or watch the kind; the message names the verb and the resource.
  * - `KindAbsent`: the server serves no such kind; the reader is woken when it does.
  */
 export type KindUnavailableCode = 'KindSyncing' | 'KindForbidden' | 'KindAbsent'
 
-/** A kind whose objects cannot be known now. Unknown is not gone: decide nothing from it (design decision 7). */
+/** The objects of a kind are unknown. Unknown is not deleted: decide nothing from it (design decision 7). */
 export class KindUnavailable extends Error {
   readonly code: KindUnavailableCode
   readonly kind: Kind
@@ -28,36 +28,36 @@ export class KindUnavailable extends Error {
 }
 
 /**
- * Reads that wake. Whatever a reconcile reads here, found or not, wakes its item when it changes; the set is replaced
- * by each run. All reads throw {@link KindUnavailable} while the kind is not synced, and wake when that changes.
+ * Tracked reads. A change of anything that a reconcile reads here, found or not, wakes its item; each run replaces the
+ * set. All reads throw {@link KindUnavailable} while the kind is not synced, and wake the item when that changes.
  */
 export interface Reader {
-  /** The object of a key; undefined when it certainly does not exist. */
+  /** Returns the object of a key; undefined when it does not exist. */
   get<T extends KubeObject>(kind: KindLike<T>, key: KeyLike): Promise<T | undefined>
   /**
-   * The objects of a namespace (or all) that a label selector matches. Throws SelectorError for a selector that makes
-   * no sense.
+   * Returns the objects of a namespace (or all) that a label selector matches. Throws SelectorError for an invalid
+   * selector.
    */
   list<T extends KubeObject>(kind: KindLike<T>, filter?: ObjectFilter): Promise<readonly T[]>
-  /** What is known of a kind; never throws. */
+  /** Returns the state of a kind; never throws. */
   state(kind: KindLike): Promise<InformerState>
 }
 
-/** What a recording reader lives on. */
+/** Dependencies of a recording reader. */
 export interface ReaderHost {
   informer<T extends KubeObject>(kind: Kind<T>): Informer<T>
-  /** Told of each read before it happens: what changes while the run goes on must wake it too. */
+  /** Called before each read: changes during the run must wake the item, too. */
   recorded(read: Read): void
-  /** Told of a kind that was not synced: the item waits for another state of it. */
+  /** Called for a kind that is not synced: the item waits for another state of it. */
   blocked(kind: Kind): void
   readonly clock: Clock
   readonly signal: AbortSignal
 }
 
-/** How long a read waits for a first list before it gives up and lets the item be woken instead. Milliseconds. */
+/** Time that a read waits for the first list before it gives up and leaves it to the item to be woken. Milliseconds. */
 const syncPatience = 10_000
 
-/** A {@link Reader} that remembers its reads. */
+/** A {@link Reader} that records its reads. */
 export class RecordingReader implements Reader {
   readonly reads: Read[] = []
   readonly #host: ReaderHost

@@ -17,7 +17,9 @@ export class ShardRuns {
     this.#gate = gate
   }
 
-  /** Runs `work` with a signal that aborts when the shard is lost. Returns false without running when it is not owned. */
+  /**
+   * Runs `work` with a signal that aborts when the shard is lost. Returns false without running when it is not owned.
+   */
   async run(shard: number, work: (lost: AbortSignal) => Promise<void>): Promise<boolean> {
     const lost = this.#gate.signalOf(shard)
     if (lost === undefined || !this.#gate.owns(shard)) return false

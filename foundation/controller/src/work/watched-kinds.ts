@@ -1,5 +1,4 @@
-// Which kinds one loop hears of, through which caches: only writes of such kinds cause events that may have to be
-// dropped.
+// The kinds that a loop watches, and their caches: only writes of such kinds cause events that may have to be dropped.
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import type { Informer } from '../informer/informer.ts'
@@ -17,22 +16,22 @@ export class WatchedKinds {
 
   remove(informer: Informer): void {
     const id = groupKind(informer.kind)
-    const heard = this.#informers.get(id) ?? []
-    const place = heard.indexOf(informer)
-    if (place >= 0) this.#informers.set(id, heard.toSpliced(place, 1))
+    const watching = this.#informers.get(id) ?? []
+    const place = watching.indexOf(informer)
+    if (place >= 0) this.#informers.set(id, watching.toSpliced(place, 1))
   }
 
-  /** How many caches may tell of one change. */
+  /** Returns the number of caches that report one change. */
   count(kind: GroupKind): number {
-    const heard = this.#informers.get(groupKind(kind)) ?? []
-    return heard.length < 2 ? heard.length : new Set(heard).size
+    const watching = this.#informers.get(groupKind(kind)) ?? []
+    return watching.length < 2 ? watching.length : new Set(watching).size
   }
 
   all(): readonly Informer[] {
     return [...this.#informers.values()].flat()
   }
 
-  /** The whole object of a key in that very version, if a cache holds it. */
+  /** Returns the whole object of a key in that apiVersion, if a cache holds it. */
   cached(kind: Kind, key: string): KubeObject | undefined {
     for (const informer of this.#informers.get(groupKind(kind)) ?? []) {
       if (informer.kind.apiVersion !== kind.apiVersion || informer.scope.metadataOnly) continue
@@ -42,7 +41,7 @@ export class WatchedKinds {
     return undefined
   }
 
-  /** The resourceVersion of a key, in whatever version and form it is cached. */
+  /** Returns the resourceVersion of a key, in whatever apiVersion and form it is cached. */
   cachedVersion(kind: GroupKind, key: string): string | undefined {
     for (const informer of this.#informers.get(groupKind(kind)) ?? []) {
       const version = informer.get(key)?.metadata.resourceVersion

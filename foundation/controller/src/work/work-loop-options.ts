@@ -1,4 +1,4 @@
-// What a work loop is configured with, and what its runs work with.
+// Options of a work loop and the context of its runs.
 import type { Client } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import type { InformerScope, ObjectChange } from '../informer/informer.ts'
@@ -10,7 +10,7 @@ import type { Result } from '../result.ts'
 import type { Reader } from './reader.ts'
 import type { ShardGate } from './shard-runs.ts'
 
-/** What a run works with. */
+/** The context of a run. */
 export interface WorkContext {
   /** Writes as the controller; its writes do not wake the item. */
   readonly client: Client

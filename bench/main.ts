@@ -1,5 +1,6 @@
-// `npm run bench -- [NAME[/SCENARIO] …] [--write]`: runs the benchmarks of the named folders, all of them without names; `--write` puts what they said
-// into RESULTS.md. `npm run bench:check` runs the scenarios with exact counts and fails when one does not hold.
+// `npm run bench -- [NAME[/SCENARIO] …] [--write]`: runs the benchmarks of the named folders, all of them without
+// names; `--write` puts what they said into RESULTS.md. `npm run bench:check` runs the scenarios with exact counts and
+// fails when one does not hold.
 import { existsSync, readdirSync } from 'node:fs'
 import { textTable } from './figure.ts'
 import type { Benchmark, Figure } from './figure.ts'

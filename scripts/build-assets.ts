@@ -1,5 +1,5 @@
-// Second half of `npm run build`: what packages carry besides compiled code. The command's package gets a bundle of itself, and the examples with
-// their modules as JavaScript, because Node strips no types inside node_modules.
+// Second half of `npm run build`: what packages carry besides compiled code. The command's package gets a bundle of
+// itself, and the examples with their modules as JavaScript, because Node strips no types inside node_modules.
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { join, resolve } from 'node:path'

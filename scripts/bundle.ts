@@ -1,5 +1,6 @@
-// Bundles a program with everything that it imports into a few files: a process that loads five files starts in half the time of one that looks up
-// five hundred. The command is published like this (build-assets.ts), and benchmarks measure what is published.
+// Bundles a program with everything that it imports into a few files: a process that loads five files starts in half
+// the time of one that looks up five hundred. The command is published like this (build-assets.ts), and benchmarks
+// measure what is published.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -58,7 +59,10 @@ function requireOurs(code: string, name: string): string {
   return code.replaceAll(`createRequire(import.meta.url)('${name}')`, `createRequire(import.meta.url)('./${name}.js')`)
 }
 
-/** What the door of prom-client loads, and nobody here asks for: metrics of the process, with OpenTelemetry behind them, and of clusters. */
+/**
+ * What the door of prom-client loads, and nobody here asks for: metrics of the process, with OpenTelemetry behind them,
+ * and of clusters.
+ */
 function postponed(code: string, id: string): string {
   if (!id.replaceAll('\\', '/').endsWith('/prom-client/index.js')) return code
   return code.replaceAll(

@@ -123,7 +123,8 @@ function filesOf(path) {
     .map((name) => join(path, name))
     .filter(
       (name) =>
-        /\.(tsx?|js|yaml)$/.test(name) && !/(^|\/)(generated|node_modules|dist)\//.test(name.replaceAll('\\', '/')),
+        /\.(tsx?|js|yaml)$/.test(name) &&
+        !/(^|\/)(generated|node_modules|dist|\.[^/]+)\//.test(name.replaceAll('\\', '/')),
     )
 }
 
@@ -271,7 +272,8 @@ const problems = files.flatMap((file) => {
 for (const problem of problems) console.log(problem)
 const perPackage = new Map()
 for (const problem of problems) {
-  const name = problem.split('/').slice(0, 2).join('/')
+  const [file] = problem.split(':')
+  const name = file.split('/').slice(0, -1).slice(0, 2).join('/')
   perPackage.set(name, (perPackage.get(name) ?? 0) + 1)
 }
 for (const [name, count] of perPackage) console.log(`${name}: ${count}`)

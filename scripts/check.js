@@ -1,4 +1,5 @@
-// `npm run check`: everything that can be said of the sources without running them. Runs all of it and then says what failed.
+// `npm run check`: everything that can be said of the sources without running them. Runs all of it and then says what
+// failed.
 import { spawnSync } from 'node:child_process'
 
 const checks = [

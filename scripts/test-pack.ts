@@ -1,4 +1,5 @@
-// `npm run test:pack`: packs every package, installs the archives in a temporary folder as a user would, and runs them there.
+// `npm run test:pack`: packs every package, installs the archives in a temporary folder as a user would, and runs them
+// there.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-// How long `fairlead up` takes with everything that it runs: the server, all controllers and capabilities, on an empty data folder.
+// How long `fairlead up` takes with everything that it runs: the server, all controllers and capabilities, on an empty
+// data folder.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// One TLS connection that speaks just enough HTTP/1.1 to load a server: requests one after the other, or a watch. Costs a fraction of
-// node:https, so that the generator of the load is not what is measured.
+// One TLS connection that speaks just enough HTTP/1.1 to load a server: requests one after the other, or a watch. Costs
+// a fraction of node:https, so that the generator of the load is not what is measured.
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import type { SecureContext, TLSSocket } from 'node:tls'

@@ -1,4 +1,5 @@
-// Benchmarks of the API server (specs: foundation §1.5): load from another process, over TLS, on a sqlite store with fsync.
+// Benchmarks of the API server (specs: foundation §1.5): load from another process, over TLS, on a sqlite store with
+// fsync.
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -290,7 +291,10 @@ async function writerOf(server: ServerProcess, path: string): Promise<() => Prom
   }
 }
 
-/** Ten seconds of a hundred changes a second by writers that wait for nobody; milliseconds from when each was due to its last watcher. */
+/**
+ * Ten seconds of a hundred changes a second by writers that wait for nobody; milliseconds from when each was due to its
+ * last watcher.
+ */
 async function steadyChanges(
   changes: readonly (() => Promise<void>)[],
   arrived: (count: number) => Promise<void>,
@@ -381,7 +385,8 @@ export async function run(only: readonly string[] = []): Promise<readonly Figure
   for (const [name, measure] of Object.entries(scenarios)) {
     if (!wanted(name)) continue
     const own = await measure((options) => ServerProcess.start('built', options))
-    // The load of a thousand watchers has not been got to run against the real server: connections stop being made after a hundred.
+    // The load of a thousand watchers has not been got to run against the real server: connections stop being made
+    // after a hundred.
     const other = peer === undefined || name === 'watch' ? [] : await measure(() => startPeer(peer))
     figures.push(...beside(own, other))
   }

@@ -1,4 +1,5 @@
-// The real API server beside ours, where KUBE_APISERVER and ETCD name its binaries: on an etcd of its own that waits for the disk, as ours does.
+// The real API server beside ours, where KUBE_APISERVER and ETCD name its binaries: on an etcd of its own that waits
+// for the disk, as ours does.
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'

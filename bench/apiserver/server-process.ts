@@ -39,7 +39,10 @@ export class ServerProcess implements AsyncDisposable {
     this.readyMs = readyMs
   }
 
-  /** Ours. `nodeOptions` come before the script, after those of the variable BENCH_NODE_OPTIONS (`--cpu-prof --cpu-prof-dir=DIR`). */
+  /**
+   * Ours. `nodeOptions` come before the script, after those of the variable BENCH_NODE_OPTIONS (`--cpu-prof
+   * --cpu-prof-dir=DIR`).
+   */
   static async start(form: Form, nodeOptions: readonly string[] = []): Promise<ServerProcess> {
     return ServerProcess.over(await startOurs(form, nodeOptions))
   }

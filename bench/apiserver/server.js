@@ -1,5 +1,6 @@
-// The server that is measured: `node server.js FOLDER source|built` serves a sqlite store and prints one line of JSON when its port is open.
-// Plain JavaScript, because the built form must not pay for type stripping; memory and compile cache as in the launcher.
+// The server that is measured: `node server.js FOLDER source|built` serves a sqlite store and prints one line of JSON
+// when its port is open. Plain JavaScript, because the built form must not pay for type stripping; memory and compile
+// cache as in the launcher.
 import module from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 

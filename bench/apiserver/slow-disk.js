@@ -1,4 +1,5 @@
-// Preloaded into the measured server: every commit of its journal takes FSYNC_MS longer, as on a slow disk. The journal lives in a worker.
+// Preloaded into the measured server: every commit of its journal takes FSYNC_MS longer, as on a slow disk. The journal
+// lives in a worker.
 import { DatabaseSync } from 'node:sqlite'
 import { isMainThread } from 'node:worker_threads'
 

@@ -1,4 +1,5 @@
-// `npm run bench -- controller`: the figures of specs/foundation.md §3, reached beside asked. Over HTTPS the server is a process of its own.
+// `npm run bench -- controller`: the figures of specs/foundation.md §3, reached beside asked. Over HTTPS the server is
+// a process of its own.
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { PerformanceObserver, monitorEventLoopDelay } from 'node:perf_hooks'
@@ -191,7 +192,10 @@ async function pausesOverHttps(): Promise<Figure[]> {
   return pauses(server.client(), 'HTTPS')
 }
 
-/** Measures the longest pauses of the event loop while a large cache is filled, listed again, and delivered to one more controller. */
+/**
+ * Measures the longest pauses of the event loop while a large cache is filled, listed again, and delivered to one more
+ * controller.
+ */
 async function pauses(client: Client, transport: string): Promise<Figure[]> {
   await using manager = await Manager.start({ client })
   const loop = manager.loop<string>({ name: 'one-more', id: (item) => item, run: () => {} })

@@ -1,5 +1,6 @@
-// An API server that holds many objects, to measure those who follow them: in this process, or as the process that the HTTPS figures speak to
-// (`fork` of this file with the number of objects; it answers `published` with when each change became visible).
+// An API server that holds many objects, to measure those who follow them: in this process, or as the process that the
+// HTTPS figures speak to (`fork` of this file with the number of objects; it answers `published` with when each change
+// became visible).
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { KubeObject } from '@fairlead/kube'
 

@@ -1,5 +1,5 @@
-// Hosts the documents of a folder behind an APIService of a cluster: in a pod of it, or elsewhere with a kubeconfig. With `--rights` it prints the RBAC that
-// it needs and does nothing else.
+// Hosts the documents of a folder behind an APIService of a cluster: in a pod of it, or elsewhere with a kubeconfig.
+// With `--rights` it prints the RBAC that it needs and does nothing else.
 import { connect } from '@fairlead/client'
 import { ExtensionServer, extensionServerRules } from '@fairlead/apiserver'
 import { createLogger } from '@fairlead/controller'

@@ -1,4 +1,5 @@
-// An operator in forty lines: every Memcached gets a Deployment of its size, and says how many of its replicas are ready.
+// An operator in forty lines: every Memcached gets a Deployment of its size, and says how many of its replicas are
+// ready.
 import { Deployment, kind } from '@fairlead/client'
 import type { Manager } from '@fairlead/controller'
 import { condition } from '@fairlead/kube'

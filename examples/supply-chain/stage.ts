@@ -83,8 +83,8 @@ export function manifests(example: string): KubeObject[] {
 
 /**
  * Waits until the `Ready` condition of an object has this status and reason and is about its current generation. The
- * reason distinguishes the final outcome from an earlier one with the same status: `SupplyChainNotFound`, which is False too,
- * is reported until the blueprint is in the cache.
+ * reason distinguishes the final outcome from an earlier one with the same status: `SupplyChainNotFound`, which is
+ * False too, is reported until the blueprint is in the cache.
  */
 export function waitForReady(
   client: Client,

@@ -1,5 +1,6 @@
-// The API server's tables of built-in kinds: resources, kinds, schemas and protobuf fields, as modules that carry one JSON text each and
-// are parsed when first used (about 2 ms), which costs less at start-up than evaluating half a megabyte of object literals.
+// The API server's tables of built-in kinds: resources, kinds, schemas and protobuf fields, as modules that carry one
+// JSON text each and are parsed when first used (about 2 ms), which costs less at start-up than evaluating half a
+// megabyte of object literals.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GeneratedFile } from './generated-file.ts'
@@ -38,7 +39,10 @@ export interface ProtobufFacts {
   readonly messages: Readonly<Record<string, readonly ProtobufField[]>>
 }
 
-/** The modules of `foundation/builtin-kinds/src/generated`, from the folder that holds `schemas.json` and `protobuf.json`. */
+/**
+ * The modules of `foundation/builtin-kinds/src/generated`, from the folder that holds `schemas.json` and
+ * `protobuf.json`.
+ */
 export function builtinTables(facts: string): GeneratedFile[] {
   const types = JSON.parse(readFileSync(join(facts, 'schemas.json'), 'utf8')) as SchemaFacts
   const wire = JSON.parse(readFileSync(join(facts, 'protobuf.json'), 'utf8')) as ProtobufFacts

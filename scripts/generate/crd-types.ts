@@ -1,5 +1,5 @@
-// TypeScript types of custom resources, from the structural schemas of their CRDs. Descriptions become doc comments, enums unions of literals,
-// `required` (or a default, which the server fills in) decides between `field` and `field?`.
+// TypeScript types of custom resources, from the structural schemas of their CRDs. Descriptions become doc comments,
+// enums unions of literals, `required` (or a default, which the server fills in) decides between `field` and `field?`.
 
 /** The part of a structural schema that types are made of. */
 export interface StructuralSchema {
@@ -32,8 +32,8 @@ export interface CustomResourceDefinition {
 }
 
 /**
- * Declarations for every kind: `<Kind>`, `<Kind>Spec`, `<Kind>Status`, and one interface per nested object, named after its path
- * (`<Kind>SpecInputs`). The storage version has the plain name; others carry their version (`WidgetV1alpha1`).
+ * Declarations for every kind: `<Kind>`, `<Kind>Spec`, `<Kind>Status`, and one interface per nested object, named after
+ * its path (`<Kind>SpecInputs`). The storage version has the plain name; others carry their version (`WidgetV1alpha1`).
  */
 export function crdTypes(definitions: readonly CustomResourceDefinition[]): string[] {
   return definitions.flatMap(({ spec }) =>

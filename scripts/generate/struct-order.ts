@@ -1,5 +1,6 @@
-// The order in which Go's structs list their fields, which the server's JSON shows and protobuf's numbers do not always follow. It is read off
-// recorded answers: where two fields were seen side by side, that order holds; fields never seen keep the order of their numbers.
+// The order in which Go's structs list their fields, which the server's JSON shows and protobuf's numbers do not always
+// follow. It is read off recorded answers: where two fields were seen side by side, that order holds; fields never seen
+// keep the order of their numbers.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProtobufFacts, ProtobufField } from './builtin-tables.ts'
@@ -9,7 +10,10 @@ type Json = Readonly<Record<string, unknown>>
 /** Message -> pairs [earlier, later] of field names, as answers showed them. */
 type Observed = Map<string, Map<string, Set<string>>>
 
-/** The messages with their fields in struct order. `facts` is the folder that holds the recordings and protobuf-goldens.json. */
+/**
+ * The messages with their fields in struct order. `facts` is the folder that holds the recordings and
+ * protobuf-goldens.json.
+ */
 export function inStructOrder(wire: ProtobufFacts, facts: string): Readonly<Record<string, readonly ProtobufField[]>> {
   const observed: Observed = new Map()
   for (const object of recordedObjects(facts)) {

@@ -1,4 +1,5 @@
-// docs/reference/api/*.md: what the door of each package offers, in the order and under the headings of the door's own module.
+// docs/reference/api/*.md: what the door of each package offers, in the order and under the headings of the door's own
+// module.
 import type { Symbol } from 'typescript/unstable/sync'
 import type { Node } from 'typescript/unstable/ast'
 import type { GeneratedFile } from '../generate/generated-file.ts'

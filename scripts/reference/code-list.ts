@@ -1,4 +1,5 @@
-// What the comment of an error says about each of its codes: a list of lines that begin with the code in backticks, or the whole comment for an only code.
+// What the comment of an error says about each of its codes: a list of lines that begin with the code in backticks, or
+// the whole comment for an only code.
 
 /** The meaning of each code. Throws Error for a code without one: a reader of the page has nothing else. */
 export function codeMeanings(

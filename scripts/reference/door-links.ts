@@ -44,8 +44,8 @@ export class DoorLinks {
   }
 
   /**
-   * The link from the page of a door: to the page itself, or to that of a door from which the file imports the name. Undefined for names that no page
-   * describes.
+   * The link from the page of a door: to the page itself, or to that of a door from which the file imports the name.
+   * Undefined for names that no page describes.
    */
   linkFrom(door: Door, name: string, imports: ReadonlyMap<string, string>): string | undefined {
     const target = door.anchors.has(name) ? door : this.doors.find((one) => one.name === imports.get(name))

@@ -1,6 +1,7 @@
-// docs/reference/errors.md: every typed error that somebody can meet. Codes are read off the classes' `code` (or `kind`), what they mean off the comment of
-// the class or of the type of its codes, messages off the places where the errors are made. A class marked @internal is told as another error and has no
-// rows of its own; its messages go to that of the same code.
+// docs/reference/errors.md: every typed error that somebody can meet. Codes are read off the classes' `code` (or
+// `kind`), what they mean off the comment of the class or of the type of its codes, messages off the places where the
+// errors are made. A class marked @internal is told as another error and has no rows of its own; its messages go to
+// that of the same code.
 import {
   isCallExpression,
   isClassDeclaration,

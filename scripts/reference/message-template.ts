@@ -1,4 +1,5 @@
-// Messages of errors as the sources write them: strings and templates, the expressions of templates as named placeholders.
+// Messages of errors as the sources write them: strings and templates, the expressions of templates as named
+// placeholders.
 import {
   isElementAccessExpression,
   isObjectLiteralExpression,
@@ -11,7 +12,10 @@ import type { ConstructorDeclaration, Node } from 'typescript/unstable/ast'
 
 /** A message that a class makes from the arguments of its constructor. */
 export interface OwnTemplate {
-  /** The message for a code; `given` is the string argument at one of the constructor's positions, or at the one named `message`. */
+  /**
+   * The message for a code; `given` is the string argument at one of the constructor's positions, or at the one named
+   * `message`.
+   */
   text(value: string, given: { readonly at: number; readonly message: string } | undefined): string
 }
 

@@ -1,4 +1,5 @@
-// The packages of the repository, as the pages of the reference need them: their doors and their sources, read by the compiler.
+// The packages of the repository, as the pages of the reference need them: their doors and their sources, read by the
+// compiler.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { API } from 'typescript/unstable/sync'

@@ -1,4 +1,5 @@
-// A client as a program of its own. It is told its role by arguments, tells what it sees as lines of JSON, and ends when its input does.
+// A client as a program of its own. It is told its role by arguments, tells what it sees as lines of JSON, and ends
+// when its input does.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,7 +42,10 @@ export class ClientProgram implements AsyncDisposable {
     })
   }
 
-  /** Resolves when the lines so far satisfy the condition; false when that takes longer than `ms` or the program ends before. */
+  /**
+   * Resolves when the lines so far satisfy the condition; false when that takes longer than `ms` or the program ends
+   * before.
+   */
   async until(condition: (lines: readonly ClientLine[]) => boolean, ms: number = 60_000): Promise<boolean> {
     const deadline = performance.now() + ms
     while (!condition(this.lines)) {

@@ -1,5 +1,6 @@
-// `npm run test:clients`: clients that no one here wrote against the embedded server over HTTPS, one table of expectations for all of them:
-// informers whose connections are cut, leader election whose leader is killed, server-side apply. Start with main().
+// `npm run test:clients`: clients that no one here wrote against the embedded server over HTTPS, one table of
+// expectations for all of them: informers whose connections are cut, leader election whose leader is killed,
+// server-side apply. Start with main().
 import { isDeepStrictEqual } from 'node:util'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,9 @@ const labels = { seen: 'yes' }
 const names = 25
 const writes = 400
 const cutEvery = 80
-/** From here the server cannot be reached for a while, and what happens meanwhile is compacted: clients must list anew. */
+/**
+ * From here the server cannot be reached for a while, and what happens meanwhile is compacted: clients must list anew.
+ */
 const outageAt = 240
 const checks = new Checks()
 

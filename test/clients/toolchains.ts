@@ -1,4 +1,5 @@
-// Where the clients come from: the Node one is a dependency, the Python one a venv, the Go one is built from go/. What is absent is skipped with one line.
+// Where the clients come from: the Node one is a dependency, the Python one a venv, the Go one is built from go/. What
+// is absent is skipped with one line.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'

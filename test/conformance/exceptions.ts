@@ -1,4 +1,5 @@
-// Known exceptions of a suite: one JSON file of name -> reason. One that starts to pass, or one that no case has any more, is a failure.
+// Known exceptions of a suite: one JSON file of name -> reason. One that starts to pass, or one that no case has any
+// more, is a failure.
 import { readFileSync } from 'node:fs'
 
 /** Names that are expected to fail, each with its reason. */

@@ -1,4 +1,5 @@
-// The TypeScript in READMEs, tutorials and guides: all of it compiles, and its tests and what the READMEs begin with run.
+// The TypeScript in READMEs, tutorials and guides: all of it compiles, and its tests and what the READMEs begin with
+// run.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Somebody who follows a tutorial: a folder, a shell whose variables and folder last, terminals in which things are left running.
+// Somebody who follows a tutorial: a folder, a shell whose variables and folder last, terminals in which things are
+// left running.
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,9 +1,8 @@
-// The code blocks of a tutorial, as its reader uses them. The word behind the language says what to do with a block:
-//   sh                      run it; it must succeed. Variables and folders are kept for the next one.
-//   sh terminal until="…"   leave it running in a terminal of its own; go on when it has printed the text
-//   console                 run what stands behind `$ `, and compare what it prints: `…` stands for anything; `kubectl get` may take a while
-//   LANGUAGE file=NAME      save it
-// Other blocks are only shown.
+// The code blocks of a tutorial, as its reader uses them. The word behind the language says what to do with a block: sh
+// run it; it must succeed. Variables and folders are kept for the next one. sh terminal until="…" leave it running in a
+// terminal of its own; go on when it has printed the text console run what stands behind `$ `, and compare what it
+// prints: `…` stands for anything; `kubectl get` may take a while LANGUAGE file=NAME save it Other blocks are only
+// shown.
 
 /** A block and the line that it begins on. */
 export type Step = { readonly line: number } & (
@@ -37,7 +36,10 @@ function comparisons(line: number, text: string): Step[] {
     })
 }
 
-/** Whether an output is as the page shows it: `…` stands for anything, a line of it alone for any lines, and columns may be wider. */
+/**
+ * Whether an output is as the page shows it: `…` stands for anything, a line of it alone for any lines, and columns may
+ * be wider.
+ */
 export function isAsShown(actual: string, shown: string): boolean {
   const pattern = shown
     .split('\n')

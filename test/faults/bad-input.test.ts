@@ -1,4 +1,5 @@
-// Bad input tried on the API server over HTTPS (specs: foundation §1.4): a Status of the right code or a closed connection, and the server goes on.
+// Bad input tried on the API server over HTTPS (specs: foundation §1.4): a Status of the right code or a closed
+// connection, and the server goes on.
 import { connect as connectTls } from 'node:tls'
 import { Agent, request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

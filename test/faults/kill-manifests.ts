@@ -1,4 +1,5 @@
-// The objects that the kill loop works with: a kind of parent, a map from ConfigMaps to Secrets, and the rules it needs.
+// The objects that the kill loop works with: a kind of parent, a map from ConfigMaps to Secrets, and the rules it
+// needs.
 import type { KubeObject } from '@fairlead/kube'
 
 export const namespace = 'default'

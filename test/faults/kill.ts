@@ -72,7 +72,8 @@ async function write(client: Client, ledger: Ledger, signal: AbortSignal): Promi
         ledger.acknowledge(name, value)
       }
     } catch (error) {
-      // Without an answer either state may stand; the next reading settles it. A refusal here would be a lost or doubled write.
+      // Without an answer either state may stand; the next reading settles it. A refusal here would be a lost or
+      // doubled write.
       if (isNotFound(error) || isAlreadyExists(error))
         check(ledger.isUnsettled(name), `${name}: ${(error as Error).message}`)
       if (signal.aborted) ledger.leaveUnsettled(name)

@@ -1,4 +1,5 @@
-// What a client of a server that dies may expect to find: the last acknowledged value of each name, or one that was under way.
+// What a client of a server that dies may expect to find: the last acknowledged value of each name, or one that was
+// under way.
 
 interface Account {
   /** undefined: it is not there. */

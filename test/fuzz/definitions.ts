@@ -1,4 +1,5 @@
-// Definitions of custom resources: structural schemas with rules, mostly acceptable, and objects of the fixed one that every run has.
+// Definitions of custom resources: structural schemas with rules, mostly acceptable, and objects of the fixed one that
+// every run has.
 import fc from 'fast-check'
 import type { JsonValue, SchemaNode } from '@fairlead/kube'
 import { cel } from './expressions.ts'

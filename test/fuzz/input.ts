@@ -1,4 +1,5 @@
-// What a fuzzing run tries: requests in a row on a fresh server, or a text at a pure door. Plain JSON, so that a case found can be kept.
+// What a fuzzing run tries: requests in a row on a fresh server, or a text at a pure door. Plain JSON, so that a case
+// found can be kept.
 
 /** One request. A body that is no text stands in base64. */
 export interface FuzzRequest {

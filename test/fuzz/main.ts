@@ -1,5 +1,5 @@
-// `npm run fuzz -- [--minutes N] [--seed S]`: random requests and texts against the whole server in process and the pure doors beneath it.
-// What is found is made small, printed and kept under corpus/. Start with main().
+// `npm run fuzz -- [--minutes N] [--seed S]`: random requests and texts against the whole server in process and the
+// pure doors beneath it. What is found is made small, printed and kept under corpus/. Start with main().
 import { setFlagsFromString } from 'node:v8'
 import { parseArgs } from 'node:util'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,5 @@
-// Objects after a schema: mostly of the right types, with a few fields at each level, and sometimes anything at all in a place.
+// Objects after a schema: mostly of the right types, with a few fields at each level, and sometimes anything at all in
+// a place.
 import fc from 'fast-check'
 import type { JsonValue, SchemaNode, TypeSchema } from '@fairlead/kube'
 import { json, number, ownObject, text } from './values.ts'

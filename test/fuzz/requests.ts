@@ -1,4 +1,5 @@
-// Requests to the API server: a resource written, changed, read and deleted in all encodings, definitions with objects, and paths of no sense.
+// Requests to the API server: a resource written, changed, read and deleted in all encodings, definitions with objects,
+// and paths of no sense.
 import fc from 'fast-check'
 import { encodeProtobuf } from '@fairlead/apiserver'
 import { builtinResources } from '@fairlead/builtin-kinds'

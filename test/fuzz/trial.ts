@@ -1,4 +1,5 @@
-// Tries one input and says what did not hold. Requests run on a fresh server each time, so that any input can be tried again by itself.
+// Tries one input and says what did not hold. Requests run on a fresh server each time, so that any input can be tried
+// again by itself.
 import { ApiServer, decodeProtobuf, memory } from '@fairlead/apiserver'
 import type { InjectedResponse } from '@fairlead/apiserver'
 import { isJsonObject, jsonEqual, parseJson, parseYaml } from '@fairlead/kube'
@@ -8,7 +9,9 @@ import { doors } from './doors.ts'
 import { bodyOf } from './input.ts'
 import type { DoorInput, FuzzInput, FuzzRequest, RequestInput } from './input.ts'
 
-/** CPU time that one request or call may take, in milliseconds: far beyond what is right, far below what hurts others. */
+/**
+ * CPU time that one request or call may take, in milliseconds: far beyond what is right, far below what hurts others.
+ */
 const maxCpuMs = 2_000
 /** How long a watch is read. */
 const watchMs = 5
@@ -72,7 +75,9 @@ function isTyped(error: unknown): boolean {
   )
 }
 
-/** Events come a line each; every other answer is one document, also where its path asked for a watch that there is not. */
+/**
+ * Events come a line each; every other answer is one document, also where its path asked for a watch that there is not.
+ */
 function isStreamed({ method, path }: FuzzRequest, body: string): boolean {
   return method === 'GET' && /[?&]watch=|\/watch\//.test(path) && body.startsWith('{"type":')
 }
@@ -196,7 +201,8 @@ class Trial {
     if (/dryRun|as=|protobuf|yaml/.test(`${request.path}${request.headers['accept'] ?? ''}`)) return
     if (!isJsonType(before)) return
     const first = before.json() as JsonObject
-    // Who owns nothing leaves no entry, and the next apply takes the object for one from before the first apply, as the real server does.
+    // Who owns nothing leaves no entry, and the next apply takes the object for one from before the first apply, as the
+    // real server does.
     if (!before.body.includes('"managedFields"')) return
     const again = await this.#send(request)
     if (again === undefined) return

@@ -1,4 +1,5 @@
-// JSON values and texts that are likely to hurt: names of prototypes, numbers at the edges, broken Unicode, and what real objects hold.
+// JSON values and texts that are likely to hurt: names of prototypes, numbers at the edges, broken Unicode, and what
+// real objects hold.
 import fc from 'fast-check'
 import type { JsonValue } from '@fairlead/kube'
 

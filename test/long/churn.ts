@@ -1,5 +1,6 @@
-// `node test/long/churn.ts [MINUTES] [--seed S]`: `fairlead up` under writes and 200 watchers that resume, killed with -9 every 20 seconds.
-// Holds: no acknowledged write lost, no watch event lost or doubled, memory and the data folder bounded. Start with main().
+// `node test/long/churn.ts [MINUTES] [--seed S]`: `fairlead up` under writes and 200 watchers that resume, killed with
+// -9 every 20 seconds. Holds: no acknowledged write lost, no watch event lost or doubled, memory and the data folder
+// bounded. Start with main().
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { createServer } from 'node:net'

@@ -12,7 +12,9 @@ const helmModule = 'helm.sh/helm/v3/cmd/helm@v3.20.2'
 const chart = join(import.meta.dirname, 'chart')
 const installMs = 15 * 60_000
 
-/** What HELM names, `helm` on the PATH, or one built from the Go module into a folder; undefined without all of them. */
+/**
+ * What HELM names, `helm` on the PATH, or one built from the Go module into a folder; undefined without all of them.
+ */
 function findHelm(folder: string): string | undefined {
   const named = process.env['HELM'] ?? 'helm'
   if (spawnSync(named, ['version'], { stdio: 'ignore' }).status === 0) return named

@@ -1,4 +1,5 @@
-// `npm run test:long`: everything that does not fit into `npm test`. Each part is a program of its own and says what it checked and how often.
+// `npm run test:long`: everything that does not fit into `npm test`. Each part is a program of its own and says what it
+// checked and how often.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Checks } from './checks.ts'

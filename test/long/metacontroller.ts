@@ -1,5 +1,6 @@
-// The real Metacontroller (METACONTROLLER names its binary) on the embedded server: a composite controller of ours makes, changes, restores
-// and leaves to garbage collection the children of a parent. Its definitions are written here as far as it needs them.
+// The real Metacontroller (METACONTROLLER names its binary) on the embedded server: a composite controller of ours
+// makes, changes, restores and leaves to garbage collection the children of a parent. Its definitions are written here
+// as far as it needs them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Reading the list of skipped specs and the report of the official end-to-end suite, which itself runs in `npm run test:long` only.
+// Reading the list of skipped specs and the report of the official end-to-end suite, which itself runs in `npm run
+// test:long` only.
 import { describe, expect, test } from 'vitest'
 import { readSkippedSpecs, specsOf } from './official-suite-report.ts'
 

@@ -1,7 +1,10 @@
 // Which specs of the official end-to-end suite are skipped, and what its JUnit report says of the others.
 import { readFileSync } from 'node:fs'
 
-/** A spec of a report. Anything but `passed` and `skipped` is a failure: `failed`, `timedout`, `panicked`, `interrupted`, `aborted`. */
+/**
+ * A spec of a report. Anything but `passed` and `skipped` is a failure: `failed`, `timedout`, `panicked`,
+ * `interrupted`, `aborted`.
+ */
 export interface ReportedSpec {
   readonly name: string
   readonly status: string
@@ -36,8 +39,8 @@ export interface SkippedSpecs {
 }
 
 /**
- * Reads a list of skipped specs. `specs` maps full names to reasons; `containers` maps the beginnings of names, for optional features whose
- * specs all need the same.
+ * Reads a list of skipped specs. `specs` maps full names to reasons; `containers` maps the beginnings of names, for
+ * optional features whose specs all need the same.
  */
 export function readSkippedSpecs(path: URL): SkippedSpecs {
   const { specs, containers } = JSON.parse(readFileSync(path, 'utf8')) as {

@@ -1,6 +1,7 @@
-// The official end-to-end suite of Kubernetes (E2E_TEST names its binary `e2e.test`, of 1.35) on the embedded server: every spec of API
-// machinery but those of `official-suite-skipped.json`, which need pods, controllers of others or features that a default server has off.
-// Takes about 20 minutes. `--try-skipped` runs the skipped specs instead, each of which must still fail.
+// The official end-to-end suite of Kubernetes (E2E_TEST names its binary `e2e.test`, of 1.35) on the embedded server:
+// every spec of API machinery but those of `official-suite-skipped.json`, which need pods, controllers of others or
+// features that a default server has off. Takes about 20 minutes. `--try-skipped` runs the skipped specs instead, each
+// of which must still fail.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

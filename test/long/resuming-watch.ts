@@ -24,7 +24,10 @@ interface WatchLine {
   }
 }
 
-/** Watches from a revision until the signal. `onEvent` is told every event, `onRefusal` what cannot be resumed. Bookmarks move the revision only. */
+/**
+ * Watches from a revision until the signal. `onEvent` is told every event, `onRefusal` what cannot be resumed.
+ * Bookmarks move the revision only.
+ */
 export class ResumingWatch {
   resumes = 0
   #revision: number

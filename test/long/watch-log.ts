@@ -1,4 +1,5 @@
-// What all watchers together say of a server's history: every event once, in the order of revisions, the same for everyone.
+// What all watchers together say of a server's history: every event once, in the order of revisions, the same for
+// everyone.
 
 /** One event as a watcher saw it. */
 export interface SeenEvent {

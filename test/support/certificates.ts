@@ -1,4 +1,5 @@
-// Certificates for tests only, valid for a hundred years: a CA, a server certificate for server.test and 127.0.0.1, a client certificate for alice of devs.
+// Certificates for tests only, valid for a hundred years: a CA, a server certificate for server.test and 127.0.0.1, a
+// client certificate for alice of devs.
 
 export const caCertificate: string = `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUOgAwIBAgIUbe8FdQB2TztE3gQez1oy4PWaSn4wCgYIKoZIzj0EAwIw

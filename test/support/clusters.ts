@@ -1,4 +1,5 @@
-// Where one suite runs: an embedded server over each transport, and the cluster of FAIRLEAD_TEST_KUBECONFIG. Start with describeClusters.
+// Where one suite runs: an embedded server over each transport, and the cluster of FAIRLEAD_TEST_KUBECONFIG. Start with
+// describeClusters.
 import { randomBytes } from 'node:crypto'
 import { ApiServer } from '@fairlead/apiserver'
 import type { ApiServerOptions } from '@fairlead/apiserver'

@@ -1,5 +1,6 @@
-// The conformance data that lie beside the repository (`../shared` or FAIRLEAD_SHARED), for the suites that read them. A suite is declared
-// with describeData: without data it is skipped with one line, and with fewer cases than it states it fails.
+// The conformance data that lie beside the repository (`../shared` or FAIRLEAD_SHARED), for the suites that read them.
+// A suite is declared with describeData: without data it is skipped with one line, and with fewer cases than it states
+// it fails.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -55,9 +56,10 @@ export function recordings(area: string): readonly Recording[] {
 }
 
 /**
- * Declares a suite over conformance data. `read` makes the cases; a test of the suite fails when they are fewer than `minimum`, so that
- * data which moved or was renamed cannot empty the suite unnoticed. Without the data the suite is skipped with one line of output.
- * Throws when FAIRLEAD_SHARED names a folder that does not exist, and where `read` does: a folder without the files is an error.
+ * Declares a suite over conformance data. `read` makes the cases; a test of the suite fails when they are fewer than
+ * `minimum`, so that data which moved or was renamed cannot empty the suite unnoticed. Without the data the suite is
+ * skipped with one line of output. Throws when FAIRLEAD_SHARED names a folder that does not exist, and where `read`
+ * does: a folder without the files is an error.
  */
 export function describeData<Case>(
   title: string,

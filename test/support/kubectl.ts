@@ -18,8 +18,8 @@ function isVersion(path: string, minor: string): boolean {
 }
 
 /**
- * The path of a kubectl of a minor version such as `1.33`: what `KUBECTL` names, `kubectl` on the PATH, or a `kubectl.<minor>` beside either of them;
- * undefined when there is none.
+ * The path of a kubectl of a minor version such as `1.33`: what `KUBECTL` names, `kubectl` on the PATH, or a
+ * `kubectl.<minor>` beside either of them; undefined when there is none.
  */
 export function findKubectl(minor: string): string | undefined {
   const named = process.env['KUBECTL']
@@ -82,8 +82,9 @@ export class Kubectl implements Disposable {
 }
 
 /**
- * Over HTTP/1.1 a kubectl that gives up waiting sometimes logs that its watch was short, and sometimes not: closing the connection races in the client with
- * its own decision to stop. (The recordings were made over HTTP/2, where the decision wins.)
+ * Over HTTP/1.1 a kubectl that gives up waiting sometimes logs that its watch was short, and sometimes not: closing the
+ * connection races in the client with its own decision to stop. (The recordings were made over HTTP/2, where the
+ * decision wins.)
  */
 export function withoutNoise(result: KubectlResult): KubectlResult {
   return { ...result, stderr: result.stderr.replaceAll(/^[IWE]\d{4} .*reflector\.go:.*very short watch.*\n/gm, '') }

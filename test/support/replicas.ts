@@ -1,4 +1,5 @@
-// Replicas that share work by shards: several managers on one server and one clock that only the test moves, each with its requests written down.
+// Replicas that share work by shards: several managers on one server and one clock that only the test moves, each with
+// its requests written down.
 import { Client } from '@fairlead/client'
 import type { Transport } from '@fairlead/client'
 import { Manager, shardOf } from '@fairlead/controller'

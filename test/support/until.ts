@@ -1,9 +1,10 @@
-// Waiting for a condition without sleeping: turns of the event loop, with one limit for all tests, so that a failure says what it waited for.
+// Waiting for a condition without sleeping: turns of the event loop, with one limit for all tests, so that a failure
+// says what it waited for.
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Milliseconds after which a test that waits gives up. Only a failure takes so long: it is generous, so that a machine that does much
- * else fails no test, and below vitest's own limit, which does not say what was awaited.
+ * Milliseconds after which a test that waits gives up. Only a failure takes so long: it is generous, so that a machine
+ * that does much else fails no test, and below vitest's own limit, which does not say what was awaited.
  */
 export const patience = 90_000
 

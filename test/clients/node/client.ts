@@ -1,4 +1,5 @@
-// The official Node client in the roles of client-program.ts. Arguments: informer NAMESPACE | elect NAMESPACE NAME IDENTITY | apply NAMESPACE.
+// The official Node client in the roles of client-program.ts. Arguments: informer NAMESPACE | elect NAMESPACE NAME
+// IDENTITY | apply NAMESPACE.
 import {
   ApiException,
   CoordinationV1Api,

@@ -1,5 +1,5 @@
-// A real API server to record from: the binaries that KUBE_APISERVER and ETCD name, and KUBE_CONTROLLER_MANAGER where there is one, in a temporary folder.
-// Flags and users are those of shared/kubernetes/README.md "recordings".
+// A real API server to record from: the binaries that KUBE_APISERVER and ETCD name, and KUBE_CONTROLLER_MANAGER where
+// there is one, in a temporary folder. Flags and users are those of shared/kubernetes/README.md "recordings".
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -44,7 +44,9 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Starts the processes and resolves when the server is ready. Throws with the end of its log when it is not in time. */
+/**
+ * Starts the processes and resolves when the server is ready. Throws with the end of its log when it is not in time.
+ */
 export async function startCluster(binaries: Binaries): Promise<ReplayServer> {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-record-'))
   const file = (name: string): string => join(folder, name)

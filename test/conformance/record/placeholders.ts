@@ -1,5 +1,6 @@
-// Turns answers into what a recording holds: ids, UUIDs, revisions, times and other values of one run become placeholders, equal ones the same.
-// The list of placeholders is that of shared/kubernetes/README.md "Normalisation of responses".
+// Turns answers into what a recording holds: ids, UUIDs, revisions, times and other values of one run become
+// placeholders, equal ones the same. The list of placeholders is that of shared/kubernetes/README.md "Normalisation of
+// responses".
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { comparedHeaders, normalise } from '../replay/compare.ts'
 import type { ActualResponse } from '../replay/compare.ts'

@@ -1,4 +1,5 @@
-// Plays the requests of a scenario against a real API server and writes down its answers in place of those that stood there.
+// Plays the requests of a scenario against a real API server and writes down its answers in place of those that stood
+// there.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { Kubectl, withoutNoise } from '../../support/kubectl.ts'

@@ -1,4 +1,5 @@
-// One recorded answer against one actual answer: normalisation, headers, loose texts, unordered causes, reduced OpenAPI documents.
+// One recorded answer against one actual answer: normalisation, headers, loose texts, unordered causes, reduced OpenAPI
+// documents.
 import { parseYaml } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ExpectedResponse } from './scenario.ts'

@@ -1,4 +1,5 @@
-// `npm run replay -- <folder or file> [--area a,b] [--name text] [--jobs n] [--quiet]`: plays API recordings (shared/kubernetes/README.md).
+// `npm run replay -- <folder or file> [--area a,b] [--name text] [--jobs n] [--quiet]`: plays API recordings
+// (shared/kubernetes/README.md).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -68,7 +68,9 @@ export function fillText(
   })
 }
 
-/** A value with the templates in all its texts and keys filled in; a text that is one template becomes the value itself. */
+/**
+ * A value with the templates in all its texts and keys filled in; a text that is one template becomes the value itself.
+ */
 export function fill(value: JsonValue, scope: TemplateScope): JsonValue {
   if (typeof value === 'string') {
     const only = whole.exec(value)

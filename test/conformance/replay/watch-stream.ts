@@ -39,7 +39,10 @@ export class WatchStream {
     message.on('close', end)
   }
 
-  /** The events since the last call: waits for `count` of them and a little for any surplus, or for the end of the stream. */
+  /**
+   * The events since the last call: waits for `count` of them and a little for any surplus, or for the end of the
+   * stream.
+   */
   async take(options: {
     count: number | null
     untilEnd: boolean

@@ -1,4 +1,5 @@
-// Sends recorded requests over HTTPS exactly as they stand: the listed headers, Host, Content-Length, credentials, a default Accept, nothing else.
+// Sends recorded requests over HTTPS exactly as they stand: the listed headers, Host, Content-Length, credentials, a
+// default Accept, nothing else.
 import { request as httpsRequest } from 'node:https'
 import type { Agent } from 'node:https'
 import type { IncomingMessage } from 'node:http'
@@ -18,7 +19,9 @@ export interface Target {
   readonly tokens: Readonly<Record<string, string>>
 }
 
-/** JSON with a space after each colon and comma: the bodies of the recordings were sent so, and some answers quote them. */
+/**
+ * JSON with a space after each colon and comma: the bodies of the recordings were sent so, and some answers quote them.
+ */
 function spacedJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map((item) => spacedJson(item as JsonValue)).join(', ')}]`
   if (value === null || typeof value !== 'object') return stringifyJson(value)

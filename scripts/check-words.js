@@ -226,11 +226,14 @@ function wrapped(lines) {
       const more = lines[next]
       if (!more.startsWith(prefix)) break
       const content = more.slice(prefix.length)
-      if (content.trim() === '' || /^(- |\d+\. |@|\||```|\s{4})/.test(content)) break
+      if (content.trim() === '' || /^(- |\d+\. |@|\||```|\s{2})|\S {2}/.test(content)) break
       if (content.endsWith('*/')) break
       paragraph.push(content)
     }
-    if (!lines.slice(index, next).some((each) => isTooWide(each)) || /^(\||```|\s{4}|@fairlead)/.test(start[2])) {
+    if (
+      !lines.slice(index, next).some((each) => isTooWide(each)) ||
+      /^(\||```|\s{2}|@fairlead)|\S {2}/.test(start[2])
+    ) {
       result.push(...lines.slice(index, next))
     } else {
       result.push(...refill(paragraph, prefix))

@@ -1,12 +1,12 @@
-// docs/reference/api/*.md: what the door of each package offers, in the order and under the headings of the door's own
+// docs/reference/api/*.md: what the entry point of each package offers, in the order and under the headings of the entry point's own
 // module.
 import type { Symbol } from 'typescript/unstable/sync'
 import type { Node } from 'typescript/unstable/ast'
 import type { GeneratedFile } from '../generate/generated-file.ts'
 import { commentOf, commentText, declarationText, namesIn } from './declaration.ts'
-import { declarationsOf } from './door-layout.ts'
-import { anchor } from './door-links.ts'
-import type { Door, DoorLinks } from './door-links.ts'
+import { declarationsOf } from './entry-point-layout.ts'
+import { anchor } from './entry-point-links.ts'
+import type { EntryPoint, EntryPointLinks } from './entry-point-links.ts'
 import { block, page, prose } from './markdown.ts'
 import { exportsOf } from './workspace.ts'
 
@@ -18,24 +18,27 @@ interface Entry {
   readonly types: readonly string[]
 }
 
-/** A page per door, and one that lists them. */
-export function apiPages(links: DoorLinks): GeneratedFile[] {
+/** A page per entry point, and one that lists them. */
+export function apiPages(links: EntryPointLinks): GeneratedFile[] {
   const index = page(
     'Packages',
-    "the comments of the packages' doors",
-    links.doors.map(({ owner, name, file }) => `- [${name}](${file}): ${owner.description}`).join('\n'),
+    "the comments of the packages' entry points",
+    links.entryPoints.map(({ owner, name, file }) => `- [${name}](${file}): ${owner.description}`).join('\n'),
   )
   return [
     { name: 'api/README.md', text: index },
-    ...links.doors.map((door) => ({ name: `api/${door.file}`, text: doorPage(door, links) })),
+    ...links.entryPoints.map((entryPoint) => ({
+      name: `api/${entryPoint.file}`,
+      text: entryPointPage(entryPoint, links),
+    })),
   ]
 }
 
-function doorPage(door: Door, links: DoorLinks): string {
-  const { owner, name, module, layout, anchors } = door
+function entryPointPage(entryPoint: EntryPoint, links: EntryPointLinks): string {
+  const { owner, name, module, layout, anchors } = entryPoint
   const entries = new Map(
     exportsOf(owner.project, module).flatMap((symbol) =>
-      entryOf(door, symbol, links).map((entry) => [entry.name, entry]),
+      entryOf(entryPoint, symbol, links).map((entry) => [entry.name, entry]),
     ),
   )
   const { intro, groups } = layout
@@ -65,13 +68,14 @@ function section({ name, comment, text, types }: Entry): string {
   ].join('\n\n')
 }
 
-function entryOf(door: Door, exported: Symbol, links: DoorLinks): Entry[] {
-  const { project } = door.owner
+function entryOf(entryPoint: EntryPoint, exported: Symbol, links: EntryPointLinks): Entry[] {
+  const { project } = entryPoint.owner
   const nodes = declarationsOf(project, exported)
   const [node] = nodes
   if (node === undefined) return []
   const comment = nodes.map(commentOf).find((text) => text !== '') ?? ''
-  if (comment === '') throw new Error(`${door.name} exports ${exported.name} without a comment: say what it is for`)
+  if (comment === '')
+    throw new Error(`${entryPoint.name} exports ${exported.name} without a comment: say what it is for`)
   const text = nodes.map(declarationText).join('\n')
   const imports = importsOf(node)
   return [
@@ -81,7 +85,7 @@ function entryOf(door: Door, exported: Symbol, links: DoorLinks): Entry[] {
       text,
       types: [...new Set(namesIn(text))]
         .filter((name) => name !== exported.name)
-        .flatMap((name) => links.linkFrom(door, name, imports) ?? []),
+        .flatMap((name) => links.linkFrom(entryPoint, name, imports) ?? []),
     },
   ]
 }

@@ -17,7 +17,7 @@ import type { LiteralType, Type, UnionType } from 'typescript/unstable/sync'
 import type { ClassDeclaration, Node } from 'typescript/unstable/ast'
 import type { GeneratedFile } from '../generate/generated-file.ts'
 import { commentOf, commentText } from './declaration.ts'
-import type { DoorLinks } from './door-links.ts'
+import type { EntryPointLinks } from './entry-point-links.ts'
 import { code, page, prose, table } from './markdown.ts'
 import { codeMeanings } from './code-list.ts'
 import { messageTemplate, ownTemplate } from './message-template.ts'
@@ -34,7 +34,7 @@ interface ErrorClass {
 }
 
 /** The page. Throws Error for a code about which nothing is said. */
-export function errorPage(packages: readonly Package[], links: DoorLinks): GeneratedFile {
+export function errorPage(packages: readonly Package[], links: EntryPointLinks): GeneratedFile {
   const bases = new Map(
     packages.flatMap(({ sources }) =>
       sources.flatMap((file) => classesIn(file).map((node) => [node.name!.getText(), baseOf(node)] as const)),

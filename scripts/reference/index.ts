@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { capabilities, program } from 'fairlead'
 import type { GeneratedFile } from '../generate/generated-file.ts'
 import { apiPages } from './api-pages.ts'
-import { DoorLinks } from './door-links.ts'
+import { EntryPointLinks } from './entry-point-links.ts'
 import { errorPage } from './error-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { cliPage, crdsPage } from './other-pages.ts'
@@ -12,7 +12,7 @@ import { Workspace } from './workspace.ts'
 /** All pages; names are relative to docs/reference. */
 export async function referencePages(root: string): Promise<GeneratedFile[]> {
   using workspace = new Workspace(root)
-  const links = new DoorLinks(workspace.packages)
+  const links = new EntryPointLinks(workspace.packages)
   const pages = [
     ...apiPages(links),
     errorPage(workspace.packages, links),

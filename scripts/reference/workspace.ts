@@ -1,4 +1,4 @@
-// The packages of the repository, as the pages of the reference need them: their doors and their sources, read by the
+// The packages of the repository, as the pages of the reference need them: their entry points and their sources, read by the
 // compiler.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export interface Package {
   readonly project: Project
   readonly sources: readonly SourceFile[]
   /** Specifier (`@fairlead/kube/cel`) to the module behind it. */
-  readonly doors: ReadonlyMap<string, SourceFile>
+  readonly entryPoints: ReadonlyMap<string, SourceFile>
 }
 
 interface Manifest {
@@ -59,7 +59,7 @@ function read(root: string, folder: string, project: Project): Package {
     if (file === undefined) throw new Error(`the compiler does not know ${path}`)
     return file
   }
-  const doors = Object.entries(manifest.exports ?? {}).flatMap(([path, { '@fairlead/source': file }]) =>
+  const entryPoints = Object.entries(manifest.exports ?? {}).flatMap(([path, { '@fairlead/source': file }]) =>
     file?.endsWith('.ts') ? [[join(manifest.name, path), source(join(root, folder, file))] as const] : [],
   )
   const inside = join(root, folder, 'src/')
@@ -73,7 +73,7 @@ function read(root: string, folder: string, project: Project): Package {
       .filter((name) => name.startsWith(inside) && !name.includes('/generated/'))
       .toSorted()
       .map(source),
-    doors: new Map(doors),
+    entryPoints: new Map(entryPoints),
   }
 }
 

@@ -1,8 +1,10 @@
-// The code blocks of a tutorial, as its reader uses them. The word behind the language says what to do with a block: sh
-// run it; it must succeed. Variables and folders are kept for the next one. sh terminal until="…" leave it running in a
-// terminal of its own; go on when it has printed the text console run what stands behind `$ `, and compare what it
-// prints: `…` stands for anything; `kubectl get` may take a while LANGUAGE file=NAME save it Other blocks are only
-// shown.
+// The code blocks of a tutorial, as its reader uses them. The word behind the language says what to do with a block:
+//   sh                      run it; it must succeed. Variables and folders are kept for the next one.
+//   sh terminal until="…"   leave it running in a terminal of its own; go on when it has printed the text
+//   console                 run what follows `$ `, and compare what it prints: `…` is any text; `kubectl get` is
+//                           repeated for a while
+//   LANGUAGE file=NAME      save it
+// Other blocks are only shown.
 
 /** A block and the line that it begins on. */
 export type Step = { readonly line: number } & (

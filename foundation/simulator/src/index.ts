@@ -1,4 +1,4 @@
-// The door of @fairlead/simulator: `new Simulator(parseRules(text, file)).setup(manager)`.
+// Public API of @fairlead/simulator: start with `new Simulator(parseRules(text, file)).setup(manager)`.
 export { Simulator } from './simulator.ts'
 export { RulesError, parseRules } from './rule.ts'
 export type { ConditionTemplate, Rule } from './rule.ts'

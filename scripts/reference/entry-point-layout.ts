@@ -1,4 +1,4 @@
-// The layout of a door's page: comments between the exports of its module are the headings.
+// The layout of an entry point's page: comments between the exports of its module are the headings.
 import { isExportDeclaration, isNamedExports } from 'typescript/unstable/ast/is'
 import type { SourceFile } from 'typescript/unstable/ast'
 import { SymbolFlags } from 'typescript/unstable/sync'
@@ -8,9 +8,9 @@ import { kindOf } from './declaration.ts'
 import type { DeclarationKind } from './declaration.ts'
 import { exportsOf } from './workspace.ts'
 
-/** What a door says of itself. */
-export interface DoorLayout {
-  /** Its opening comment beyond `The door of X`. */
+/** The layout that an entry point's module declares. */
+export interface EntryPointLayout {
+  /** Its opening comment after `Public API of X`. */
   readonly intro: string
   readonly groups: readonly { readonly title: string; readonly names: readonly string[] }[]
 }
@@ -18,7 +18,7 @@ export interface DoorLayout {
 const order: readonly DeclarationKind[] = ['class', 'function', 'constant', 'type']
 
 /** Exports before the first comment are what to start with. */
-export function layoutOf(project: Project, module: SourceFile): DoorLayout {
+export function layoutOf(project: Project, module: SourceFile): EntryPointLayout {
   const { checker } = project
   const kinds = new Map(exportsOf(project, module).map((symbol) => [symbol.name, kindOfSymbol(project, symbol)]))
   const groups: { title: string; names: string[] }[] = []
@@ -27,7 +27,8 @@ export function layoutOf(project: Project, module: SourceFile): DoorLayout {
   for (const statement of module.statements) {
     if (!isExportDeclaration(statement)) continue
     const before = text.slice(statement.pos, statement.getStart())
-    const heading = /(?:^|\n\n)\/\/ (?!The door)([^\n]*)\n$/.exec(before)?.[1]
+    const comment = /(?:^|\n\n)((?:\/\/ [^\n]*\n)+)$/.exec(before)?.[1]
+    const heading = comment === undefined || opening.test(comment) ? undefined : proseOf(comment)
     if (groups.length === 0 || heading !== undefined)
       groups.push({ title: capitalized(heading ?? 'Start here'), names: [] })
     const clause = statement.exportClause
@@ -42,7 +43,7 @@ export function layoutOf(project: Project, module: SourceFile): DoorLayout {
     groups.at(-1)!.names.push(...names.filter((name) => !known.has(name)))
     known = known.union(new Set(names))
   }
-  const intro = /^\/\/ The door of [^:.]+[:.] ?(.*)$/m.exec(text)?.[1] ?? ''
+  const intro = proseOf(/^(?:\/\/ [^\n]*\n)+/.exec(text)?.[0] ?? '').replace(/^Public API of [^:.]+[:.] ?/, '')
   return {
     intro: intro === '' ? '' : capitalized(intro.replace(/\.?$/, '.')),
     groups: groups.map(({ title, names }) => ({
@@ -52,6 +53,16 @@ export function layoutOf(project: Project, module: SourceFile): DoorLayout {
         .toSorted((left, right) => order.indexOf(kinds.get(left)!) - order.indexOf(kinds.get(right)!)),
     })),
   }
+}
+
+const opening = /^\/\/ Public API of /
+
+/** The text of a comment of one or more lines. */
+function proseOf(comment: string): string {
+  return comment
+    .replaceAll(/^\/\/ /gm, '')
+    .replaceAll('\n', ' ')
+    .trim()
 }
 
 function capitalized(text: string): string {

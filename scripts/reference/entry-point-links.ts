@@ -1,33 +1,33 @@
 // Where on the API pages a name is described.
 import type { SourceFile } from 'typescript/unstable/ast'
-import { layoutOf } from './door-layout.ts'
-import type { DoorLayout } from './door-layout.ts'
+import { layoutOf } from './entry-point-layout.ts'
+import type { EntryPointLayout } from './entry-point-layout.ts'
 import { code } from './markdown.ts'
 import type { Package } from './workspace.ts'
 
-/** A door with the page about it. */
-export interface Door {
+/** An entry point with the page about it. */
+export interface EntryPoint {
   readonly owner: Package
   /** `@fairlead/kube/cel` */
   readonly name: string
   readonly module: SourceFile
   /** `kube-cel.md` */
   readonly file: string
-  readonly layout: DoorLayout
+  readonly layout: EntryPointLayout
   /** Of each export on the page. */
   readonly anchors: ReadonlyMap<string, string>
 }
 
-/** The doors of the packages that others import, and links to what they offer. */
-export class DoorLinks {
-  readonly doors: readonly Door[]
+/** The entry points of the packages that others import, and links to what they offer. */
+export class EntryPointLinks {
+  readonly entryPoints: readonly EntryPoint[]
 
   constructor(packages: readonly Package[]) {
-    // The command has no door for others, and the doors of commands are for it alone: docs/reference/cli.md.
-    this.doors = packages
+    // The command has no entry point for others, and the entry points of commands are for it alone: docs/reference/cli.md.
+    this.entryPoints = packages
       .filter(({ folder }) => !folder.startsWith('apps/'))
       .flatMap((owner) =>
-        [...owner.doors]
+        [...owner.entryPoints]
           .filter(([name]) => !name.endsWith('/commands'))
           .map(([name, module]) => {
             const layout = layoutOf(owner.project, module)
@@ -39,23 +39,27 @@ export class DoorLinks {
 
   /** The link from docs/reference to what the package exports under this name; code when it does not. */
   link(name: string, owner: Package): string {
-    const door = this.doors.find((one) => one.owner === owner && one.anchors.has(name))
-    return door === undefined ? code(name) : `[${code(name)}](api/${door.file}#${door.anchors.get(name)})`
+    const entryPoint = this.entryPoints.find((one) => one.owner === owner && one.anchors.has(name))
+    return entryPoint === undefined
+      ? code(name)
+      : `[${code(name)}](api/${entryPoint.file}#${entryPoint.anchors.get(name)})`
   }
 
   /**
-   * The link from the page of a door: to the page itself, or to that of a door from which the file imports the name.
+   * The link from the page of an entry point: to the page itself, or to that of an entry point from which the file imports the name.
    * Undefined for names that no page describes.
    */
-  linkFrom(door: Door, name: string, imports: ReadonlyMap<string, string>): string | undefined {
-    const target = door.anchors.has(name) ? door : this.doors.find((one) => one.name === imports.get(name))
+  linkFrom(entryPoint: EntryPoint, name: string, imports: ReadonlyMap<string, string>): string | undefined {
+    const target = entryPoint.anchors.has(name)
+      ? entryPoint
+      : this.entryPoints.find((one) => one.name === imports.get(name))
     if (target === undefined || !target.anchors.has(name)) return undefined
-    return `[${code(name)}](${target === door ? '' : target.file}#${target.anchors.get(name)})`
+    return `[${code(name)}](${target === entryPoint ? '' : target.file}#${target.anchors.get(name)})`
   }
 }
 
 /** As GitHub makes them from headings: in small letters, and numbered where they would be the same. */
-function anchorsOf(title: string, { groups }: DoorLayout): ReadonlyMap<string, string> {
+function anchorsOf(title: string, { groups }: EntryPointLayout): ReadonlyMap<string, string> {
   const counts = new Map<string, number>()
   const take = (heading: string): string => {
     const plain = anchor(heading)

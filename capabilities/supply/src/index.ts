@@ -58,9 +58,11 @@ export type {
   Workload,
 } from './generated/crds.ts'
 
-// the decision pass and its port
+// the decision passes and their port
 export { realize } from './engine/realize.ts'
 export type { Chain } from './engine/realize.ts'
+export { realizeRunnable } from './engine/realize-runnable.ts'
+export type { RealizedRunnable, RunnableChain } from './engine/realize-runnable.ts'
 export type { RealizedResource } from './engine/realized-resource.ts'
 export type { Cluster } from './engine/cluster.ts'
 export { ApplyError } from './engine/apply-error.ts'

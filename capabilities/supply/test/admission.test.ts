@@ -1,3 +1,4 @@
+// The validators of blueprints, templates and ClusterHealthRules.
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { validators } from '@fairlead/supply'

@@ -1,3 +1,4 @@
+// `fairlead supply render|test|tree|rbac` as the command line calls them, on files and on the embedded server.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// The suites of the conformance data: the engine cases, the samples of cartotest. `npm run test:kuttl` plays the
-// clusters.
+// The conformance data: engine cases and cartotest samples. `npm run test:kuttl` runs the kuttl cases.
 import { supply } from '@fairlead/supply'
 import { expect, test } from 'vitest'
 import { runFile } from '../../../test/conformance/cases/run.ts'

@@ -1,3 +1,4 @@
+// The engine as pure functions: health rules, templates, the YAML of outputs, selection, completion of deployments.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { test as property, fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// The controller of Workloads on the embedded server: waiting, health, field managers, orphans, missing dependencies.
 import { FakeClock, controllerOf } from '@fairlead/kube'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { turns, until } from '../../../test/support/until.ts'

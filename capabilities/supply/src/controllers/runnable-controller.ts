@@ -1,32 +1,16 @@
-// The controller of Runnables (originals/cartographer.md §1.6): creates a run for each change of the stamped object,
-// takes the outputs from the newest run that succeeded, and deletes runs beyond the retention policy. Start with
-// RunnableController.
+// The controller of Runnables (originals/cartographer.md §1.6): reads template, account and selected object, realizes
+// the Runnable, and reports its conditions and outputs. Start with RunnableController.
 import { kind as kindOf } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import type { Controller, EventRecorder, Manager, Reader, ReconcileContext } from '@fairlead/controller'
-import {
-  findCondition,
-  formatKey,
-  isForbidden,
-  isTerminating,
-  jsonEqual,
-  keyOf,
-  longLabelValue,
-  selectorFrom,
-} from '@fairlead/kube'
-import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
-import type { RunTemplate, Runnable } from '../api.ts'
-import { ApplyError } from '../engine/apply-error.ts'
+import { findCondition, formatKey, isForbidden, isTerminating, jsonEqual, keyOf, selectorFrom } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
+import type { Runnable } from '../api.ts'
 import { conditionOf, verdict } from '../engine/condition.ts'
-import type { Verdict } from '../engine/condition.ts'
-import { healthOf } from '../engine/health/health.ts'
 import { withReady } from '../engine/owner-conditions.ts'
-import { reconcileRuns } from '../engine/runs/run-history.ts'
-import { newestHealthyRun } from '../engine/runs/runs.ts'
-import { ownerContext } from '../engine/templates/context.ts'
-import { StampError, ownerLabel, renderTemplate, stampLabel, stamped, withDigest } from '../engine/templates/stamp.ts'
-import { readOutputs } from '../engine/values/output.ts'
-import type { Outputs } from '../engine/values/output.ts'
+import { realizeRunnable } from '../engine/realize-runnable.ts'
+import type { RealizedRunnable } from '../engine/realize-runnable.ts'
+import { StampError, ownerLabel } from '../engine/templates/stamp.ts'
 import { accountFor, accountProblem, impersonate, requeueOnGrant } from '../runtime/account.ts'
 import type { Account } from '../runtime/account.ts'
 import { runTemplateKind, runnableKind } from '../runtime/kinds.ts'
@@ -39,18 +23,6 @@ import { StampedKinds } from '../runtime/stamped-kinds.ts'
 const concurrency = 8
 
 type Context = ReconcileContext<Runnable>
-
-/** The outcome of one pass. */
-interface Outcome {
-  /** `RunTemplateReady`. */
-  readonly template: Verdict
-  /** Health of the current run. */
-  readonly run?: Verdict
-  /** Undefined keeps the outputs in status. */
-  readonly outputs?: Outputs
-  /** The error to retry with backoff. */
-  readonly retry?: unknown
-}
 
 /** Creates and reports the runs of all Runnables. */
 export class RunnableController {
@@ -83,12 +55,12 @@ export class RunnableController {
 
   async #reconcile(context: Context): Promise<void> {
     if (isTerminating(context.object)) return
-    const outcome = await this.#run(context)
-    await this.#report(context, outcome)
-    if (outcome.retry !== undefined) throw outcome.retry
+    const realized = await this.#realize(context)
+    await this.#report(context, realized)
+    if (realized.retry !== undefined) throw realized.retry
   }
 
-  async #run(context: Context): Promise<Outcome> {
+  async #realize(context: Context): Promise<RealizedRunnable> {
     const { object: runnable, read } = context
     const { name } = runnable.spec.runTemplateRef
     const template = await read.get(runTemplateKind, { namespace: '', name })
@@ -97,50 +69,9 @@ export class RunnableController {
     const account = accountFor(runnable.metadata.namespace ?? '', runnable.spec)
     const problem = await accountProblem(account, read)
     if (problem !== undefined) return { template: verdict('False', 'ServiceAccountError', problem) }
-    try {
-      return await this.#stamp(context, template, account)
-    } catch (error) {
-      if (error instanceof StampError)
-        return { template: verdict('False', 'TemplateStampFailure', `could not stamp template: ${error.message}`) }
-      if (!(error instanceof ApplyError)) throw error
-      const isRejection = error.code === 'TemplateRejectedByAPIServer'
-      const failure = verdict('False', isRejection ? 'StampedObjectRejectedByAPIServer' : error.code, error.message)
-      return { template: failure, retry: error.retryable ? (error.cause ?? error) : undefined }
-    }
-  }
-
-  async #stamp(context: Context, template: RunTemplate, account: Account): Promise<Outcome> {
-    const { object: runnable } = context
-    const labels = {
-      [stampLabel.runnable]: runnable.metadata.name ?? '',
-      [stampLabel.runTemplate]: template.metadata.name ?? '',
-    }
-    const selected = await this.#selected(context, account)
-    const values: JsonObject = {
-      runnable: ownerContext(runnable),
-      selected: selected === undefined ? null : ownerContext(selected),
-    }
+    const selected = (): Promise<KubeObject | undefined> => this.#selected(context, account)
     const cluster = new LiveCluster(context, account, this.#cluster)
-    const desired = withDigest(stamped(renderTemplate(template.spec, values), runnable, labels))
-    const { current, runs } = await reconcileRuns(cluster, desired, {
-      labels: { [stampLabel.runnable]: longLabelValue(labels[stampLabel.runnable]!) },
-      retention: runnable.spec.retentionPolicy,
-      healthOf: succeeded,
-    })
-    const run = succeeded(current)
-    const provider = newestHealthyRun(runs)?.object
-    if (provider === undefined) return { template: verdict('True', 'Ready'), run }
-    const read = readOutputs(provider, Object.entries(template.spec.outputs ?? {}))
-    const name = `${await cluster.groupResourceOf(provider)}/${provider.metadata.name}`
-    if ('missing' in read) {
-      const message = `waiting to read value [${read.missing.path}] from object [${name}]`
-      return { template: verdict('False', 'OutputPathNotSatisfied', message), run }
-    }
-    if (Object.keys(read.outputs).length > 0 && !jsonEqual(read.outputs, runnable.status?.outputs ?? {})) {
-      const message = `Runnable [${runnable.metadata.name}] found a new output in [${name}]`
-      this.#recorder.about(runnable).normal('ResourceOutputChanged', message)
-    }
-    return { template: verdict('True', 'Ready'), run, outputs: read.outputs }
+    return realizeRunnable({ runnable, template, selected }, cluster)
   }
 
   /**
@@ -185,18 +116,19 @@ export class RunnableController {
     }
   }
 
-  async #report({ object, status }: Context, { template, run, outputs }: Outcome): Promise<void> {
+  async #report({ object: runnable, status }: Context, realized: RealizedRunnable): Promise<void> {
+    const { template, run, outputs = {}, provider } = realized
     const conditions: Condition[] = withReady([
       conditionOf('RunTemplateReady', template),
       ...(run === undefined ? [] : [conditionOf('StampedObjectCondition', run)]),
     ])
-    const kept = outputs === undefined || Object.keys(outputs).length === 0 ? object.status?.outputs : outputs
-    await status.apply({ conditions, outputs: kept })
-    this.#metrics.setReady('Runnable', formatKey(keyOf(object)), findCondition(conditions, 'Ready')?.status)
+    const before = runnable.status?.outputs
+    const hasOutputs = Object.keys(outputs).length > 0
+    if (hasOutputs && !jsonEqual(outputs, before ?? {})) {
+      const message = `Runnable [${runnable.metadata.name}] found a new output in [${provider}]`
+      this.#recorder.about(runnable).normal('ResourceOutputChanged', message)
+    }
+    await status.apply({ conditions, outputs: hasOutputs ? outputs : before })
+    this.#metrics.setReady('Runnable', formatKey(keyOf(runnable)), findCondition(conditions, 'Ready')?.status)
   }
-}
-
-function succeeded(object: KubeObject): Verdict {
-  const rule = { singleConditionType: 'Succeeded' }
-  return healthOf({ spelling: 'healthRule', rule, templateKind: 'ClusterTemplate', object })
 }

@@ -12,17 +12,17 @@ import type { UserInfo } from '@fairlead/kube'
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'
-import type { RequestScope } from './handlers/request-scope.ts'
+import { requestScope } from './handlers/request-scope.ts'
 import { handleResource } from './handlers/resource-handler.ts'
 import type { ServerDependencies } from './handlers/server-dependencies.ts'
 import type { RequestTarget, ServerRequest, ServerResponse } from './http/message.ts'
-import { maxBodyBytes } from './http/request-body.ts'
 import type { Route, UpgradeHandler } from './http/route.ts'
 import type { Upstream, UpstreamResolver } from './http/upstream.ts'
 import type { Attributes, RequestAuthorizer } from './identity/authorizer.ts'
 import type { Authenticator } from './identity/credentials.ts'
 import type { RequestMetrics } from './metrics/request-metrics.ts'
 import type { ServedResource } from './registry/registry.ts'
+import { authorizationAttributes } from './request/authorization-attributes.ts'
 import { MalformedPath, nonResourceInfo, pathSegments, requestInfo } from './request/request-info.ts'
 import type { RequestInfo, ResourceRequestInfo } from './request/request-info.ts'
 import { OutputNegotiation } from './response/output-negotiation.ts'
@@ -174,7 +174,7 @@ export class Handler {
       const resource = this.#resourceOf(info, target)
       if (resource === 'no-path') return pathNotFound()
       if (info.isWatchPath && request.method !== 'GET') throw methodNotAllowed()
-      return handleResource(this.#options.server, scopeOf(request, info, resource, user, output, warnings))
+      return handleResource(this.#options.server, requestScope(request, info, resource, user, output, warnings))
     }
     const { segments } = info
     for (const route of this.#options.routes) {
@@ -242,39 +242,6 @@ function forbid(error: StatusError, output: OutputNegotiation): ServerResponse {
   return { ...response, headers: { ...response.headers, 'x-content-type-options': 'nosniff' } }
 }
 
-function scopeOf(
-  request: ServerRequest,
-  info: ResourceRequestInfo,
-  resource: ServedResource,
-  user: UserInfo,
-  output: OutputNegotiation,
-  warnings: string[],
-): RequestScope {
-  const { version, definition } = resource
-  if (version.deprecated)
-    warnings.push(version.deprecationWarning ?? `${resource.apiVersion} ${definition.kind} is deprecated`)
-  const agent = request.headers['user-agent']
-  const contentType = request.headers['content-type']
-  return {
-    method: request.method,
-    verb: info.verb,
-    resource,
-    namespace: info.namespace,
-    // The deprecated `/watch/` paths carry their name in the field selector.
-    name: info.isWatchPath ? '' : info.name,
-    subresource: info.subresource,
-    query: info.isWatchPath ? watchQuery(request.query, info.name) : request.query,
-    user,
-    userAgent: typeof agent === 'string' ? agent : '',
-    signal: request.signal,
-    warnings,
-    body: request.body,
-    contentType: typeof contentType === 'string' ? contentType : '',
-    bodyLimit: definition.maxBodyBytes ?? maxBodyBytes,
-    output,
-  }
-}
-
 /** @throws StatusError 400 */
 function segmentsOf(path: string): string[] {
   try {
@@ -283,38 +250,6 @@ function segmentsOf(path: string): string[] {
     if (error instanceof MalformedPath) throw badRequest(error.message)
     throw error
   }
-}
-
-function authorizationAttributes(request: ServerRequest, info: RequestInfo, user: UserInfo): Attributes {
-  if (!info.isResourceRequest) return { user, verb: info.verb, path: request.path }
-  const { verb, group, version, plural, subresource, namespace } = info
-  const name = info.name === '' ? selectedName(request) : info.name
-  // A Namespace itself is authorized within itself, as the real server does.
-  const inside = plural === 'namespaces' && group === '' && namespace === '' ? info.name : namespace
-  return {
-    user,
-    verb,
-    group,
-    version,
-    resource: plural,
-    ...(subresource === '' ? {} : { subresource }),
-    ...(inside === '' ? {} : { namespace: inside }),
-    ...(name === '' ? {} : { name }),
-  }
-}
-
-/** Returns the name that a list or watch selects: it counts as a request for that name. */
-function selectedName(request: ServerRequest): string {
-  if (request.method !== 'GET') return ''
-  return /^metadata\.name==?([^,=!\\]+)$/.exec(request.query.get('fieldSelector') ?? '')?.[1] ?? ''
-}
-
-/** Returns the query of a deprecated `/watch/` path: its name becomes a field selector. */
-function watchQuery(query: URLSearchParams, name: string): URLSearchParams {
-  if (name === '') return query
-  const out = new URLSearchParams(query)
-  out.set('fieldSelector', `metadata.name=${name}`)
-  return out
 }
 
 /** @throws StatusError 400 */

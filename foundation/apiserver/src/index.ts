@@ -101,7 +101,7 @@ export { kubeconfigText, writeKubeconfig } from './auth/kubeconfig-file.ts'
 export type { KubeconfigContent } from './auth/kubeconfig-file.ts'
 
 // parts of the server: HTTP, discovery, OpenAPI
-export type { ServedEvent, ServerBody, ServerRequest, ServerResponse } from './http/message.ts'
+export type { RequestTarget, ServedEvent, ServerBody, ServerRequest, ServerResponse } from './http/message.ts'
 export { listen, ListenError } from './http/listener.ts'
 export type { Listener, ListenerTls, ListenOptions } from './http/listener.ts'
 export { readCredentials } from './http/server-request.ts'

@@ -38,9 +38,9 @@ export function acrossVersions<T>(
   const keyOf = (object: KubeObject, apiVersion: string): string => `${apiVersion} ${stringifyJson(asJson(object))}`
   const lookUp: Convert = (object, apiVersion) => {
     if (object.apiVersion === apiVersion) return object
-    const answer = known.get(keyOf(object, apiVersion))
-    if (answer === undefined) throw new Missing(object, apiVersion)
-    return answer
+    const converted = known.get(keyOf(object, apiVersion))
+    if (converted === undefined) throw new Missing(object, apiVersion)
+    return converted
   }
   const run = async (): Promise<T> => {
     for (;;) {
@@ -50,8 +50,8 @@ export function acrossVersions<T>(
         if (!(error instanceof Missing)) throw error
         // The fields of a manager may be less than an object; webhooks convert objects.
         const whole = asObject({ ...asJson(error.object), metadata: asJson(error.object)['metadata'] ?? {} })
-        const [answer] = await convert([whole], error.apiVersion)
-        known.set(keyOf(error.object, error.apiVersion), answer!)
+        const [converted] = await convert([whole], error.apiVersion)
+        known.set(keyOf(error.object, error.apiVersion), converted!)
       }
     }
   }

@@ -17,7 +17,8 @@ import { readDeleteOptions } from './request-object.ts'
 import type { RequestScope } from './request-scope.ts'
 import { unsupportedVerb } from './resource-route.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
-import { encodeJsonEvent, openWatch } from './watch.ts'
+import { encodeJsonEvent } from './watch-event.ts'
+import { openWatch } from './watch.ts'
 
 /** Handles lists and watches. @throws StatusError */
 export async function handleList(server: ServerDependencies, scope: RequestScope): Promise<ServerResponse> {

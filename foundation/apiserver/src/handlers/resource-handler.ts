@@ -10,6 +10,7 @@ import { kindOfResource } from '../request/body-decoder.ts'
 import { booleanParameter, parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
 import { deleteOptions, patchOptions, writeOptions } from '../request/write-options.ts'
 import { valueResponse } from '../response/response.ts'
+import { applyObject } from './apply.ts'
 import { handleDeleteCollection, handleList } from './collection.ts'
 import { createObject } from './create.ts'
 import { deleteObject } from './delete.ts'
@@ -127,8 +128,12 @@ async function handleUpdate(server: ServerDependencies, scope: RequestScope): Pr
 async function handlePatch(server: ServerDependencies, scope: RequestScope): Promise<ServerResponse> {
   scope.output.object(scope.resource, scope.subresource)
   const type = patchTypeOf(scope)
-  const options = patchOptions(scope.query, scope.userAgent, type === applyPatchType)
-  const written = await patchObject(server, scope, type, patchSource(scope), options)
+  const isApply = type === applyPatchType
+  const options = patchOptions(scope.query, scope.userAgent, isApply)
+  const source = patchSource(scope)
+  const written = isApply
+    ? await applyObject(server, scope, source, options)
+    : await patchObject(server, scope, type, source, options)
   return objectResponse(server, scope, written.created ? 201 : 200, written.object, written.view)
 }
 

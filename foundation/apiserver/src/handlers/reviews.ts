@@ -1,4 +1,4 @@
-// Access and authentication reviews: a POST answers with the filled-in status, and nothing is stored.
+// Access and authentication reviews: the response of a POST is the object with its status, and nothing is stored.
 import { asJson, asObject } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { accessReviews } from '../auth/access-reviews.ts'
@@ -52,7 +52,7 @@ function review(reviewer: Reviewer): ResourceHandler {
     const options = writeOptions('CreateOptions', scope.query, scope.userAgent)
     const object = readObject(server, scope, kindOfResource(scope.resource), options.fieldValidation)
     setNamespace(scope, object)
-    const answer = await reviewer(withManagedFields(server, asObject(object), options), scope, server)
-    return valueResponse(201, asJson(answer), form)
+    const reviewed = await reviewer(withManagedFields(server, asObject(object), options), scope, server)
+    return valueResponse(201, asJson(reviewed), form)
   }
 }

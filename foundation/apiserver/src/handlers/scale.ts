@@ -24,9 +24,10 @@ import { valueResponse } from '../response/response.ts'
 import { patchOptions, writeOptions } from '../request/write-options.ts'
 import type { WriteOptions } from '../request/write-options.ts'
 import type { VersionDefinition } from '@fairlead/builtin-kinds'
+import { readApplied } from './apply.ts'
 import { builtinKind, readObject } from './request-object.ts'
 import { updateObject } from './update.ts'
-import { decodePatched, patchSource, patchTypeOf, readApplied, readPatch, patchedValue } from './patch.ts'
+import { decodePatched, patchSource, patchTypeOf, readPatch, patchedValue } from './patch.ts'
 import { draftOf } from './prepare.ts'
 import { objectKey } from './request-scope.ts'
 import type { PresentedForm, RequestScope } from './request-scope.ts'
@@ -58,7 +59,7 @@ const builtinPaths: ScalePaths = {
 export async function handleScale(server: ServerDependencies, scope: RequestScope): Promise<ServerResponse> {
   const { form } = scope.output.object(scope.resource, scope.subresource)
   const { verb } = scope
-  const answer = (object: KubeObject): ServerResponse => valueResponse(200, asJson(scaleOf(object, scope)), form)
+  const respond = (object: KubeObject): ServerResponse => valueResponse(200, asJson(scaleOf(object, scope)), form)
   if (verb === 'get') {
     const entry = await server.store.get(
       resourceName(scope.resource.definition),
@@ -69,7 +70,7 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
     if (entry === undefined) throw notFound(scope.resource.definition, scope.name)
     const { object } = await server.views.of(entry, scope.resource)
     checkReplicas(object, scope)
-    return answer(object)
+    return respond(object)
   }
   const change =
     verb === 'update' ? readUpdate(server, scope) : verb === 'patch' ? readScalePatch(server, scope) : undefined
@@ -91,7 +92,7 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
       change: (current) => writeScale(scope, current!, change.to(scaleWithManagedFields(current!, scope))),
     },
   )
-  return answer(written.object)
+  return respond(written.object)
 }
 
 /** A write of a Scale: from the current Scale to the requested one, managedFields included. */

@@ -16,8 +16,8 @@ export function tokenHandler(tokens: ServiceAccountTokens): ResourceHandler {
     const object = defaultTokenRequest(asObject(readObject(server, scope, tokenRequestKind, options.fieldValidation)))
     const { store, clock } = server
     const context = { namespace, name, tokens, store, now: clock.now() }
-    const answer = await answerTokenRequest(withManagedFields(server, object, options, 'token'), context)
-    return valueResponse(201, asJson(answer), form)
+    const issued = await answerTokenRequest(withManagedFields(server, object, options, 'token'), context)
+    return valueResponse(201, asJson(issued), form)
   }
 }
 

@@ -1,0 +1,166 @@
+// PATCH with server-side apply: the configuration is merged with the current object by the fields of its managers.
+import {
+  applyServerSide,
+  asJson,
+  asObject,
+  badRequest,
+  failure,
+  isJsonObject,
+  JsonSyntaxError,
+  notFound,
+  parseJson,
+  parseYaml,
+  stringifyJson,
+  YamlSyntaxError,
+} from '@fairlead/kube'
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import { kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
+import type { PatchOptions } from '../request/write-options.ts'
+import { checkPlace, updateObject } from './update.ts'
+import type { Written } from './update.ts'
+import { acrossVersions } from './across-versions.ts'
+import { resetFields, schemaOf } from './managed-fields.ts'
+import type { RequestScope } from './request-scope.ts'
+import type { ServerDependencies } from './server-dependencies.ts'
+import { timestamp } from '../objects/timestamp.ts'
+import { decodePatched, stringOf } from './patch.ts'
+import type { PatchSource } from './patch.ts'
+
+/**
+ * Applies a configuration to the object of the request; a missing object is created.
+ * @throws StatusError
+ */
+export async function applyObject(
+  server: ServerDependencies,
+  scope: RequestScope,
+  source: PatchSource,
+  options: PatchOptions,
+): Promise<Written> {
+  const { object: applied, repeated } = readApplied(source)
+  const { apiVersion } = scope.resource
+  if (applied['apiVersion'] !== apiVersion || applied['kind'] !== scope.resource.definition.kind)
+    checkAppliedKind(scope, applied)
+  const metadata = isJsonObject(applied['metadata']) ? { ...applied['metadata'] } : {}
+  const configuration: MutableJsonObject = { ...applied, metadata }
+  if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
+    throw badRequest('metadata.managedFields must be nil')
+  checkAppliedName(scope, configuration)
+  const writing = updateObject(server, scope, {
+    dryRun: options.dryRun,
+    manager: options.fieldManager,
+    isApplied: true,
+    createsMissing: scope.subresource === '',
+    change: async (current) => {
+      if (current === undefined && typeof metadata['uid'] === 'string' && metadata['uid'] !== '')
+        throw uidWithoutObject(scope, metadata['uid'])
+      const now = timestamp(server.clock.now())
+      const merged = await acrossVersions(scope.resource, (versions) =>
+        applyServerSide({
+          live: current,
+          applied: asObject(configuration),
+          schemaFor: schemaOf(scope.resource),
+          manager: options.fieldManager,
+          force: options.force,
+          subresource: scope.subresource,
+          now,
+          resetFields: resetFields(scope.resource, scope.subresource),
+          ...versions,
+        }),
+      )
+      const json = asJson(merged)
+      if (options.fieldValidation === 'Strict' && repeated.length > 0) throw repeatedKeys(repeated)
+      const { object } = decodePatched(
+        kindOfResource(scope.resource),
+        json,
+        () => stringifyJson(json),
+        'Ignore',
+        server.registry,
+      )
+      checkPlace(scope, object)
+      return object
+    },
+  })
+  const written = await writing
+  if (options.fieldValidation === 'Warn') scope.warnings.push(...repeated)
+  return written
+}
+
+function repeatedKeys(repeated: readonly string[]): Error {
+  const texts = repeated.join('\n  ')
+  return badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${texts}`)
+}
+
+/**
+ * Parses a body that is valid JSON without repeated keys, as most clients send it; undefined for all others, which are
+ * parsed as YAML, fifty times slower, for its error messages.
+ */
+function plainJson(source: Uint8Array): JsonValue | undefined {
+  if (source[0] !== 0x7b) return undefined
+  try {
+    let hasDuplicates = false
+    const value = parseJson(source, { onDuplicate: () => void (hasDuplicates = true) })
+    return hasDuplicates ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Parses the applied configuration, YAML or JSON.
+ * @throws StatusError 400
+ */
+export function readApplied(source: PatchSource): { object: JsonObject; repeated: readonly string[] } {
+  const repeated: string[] = []
+  let value: JsonValue
+  if (!(source instanceof Uint8Array)) {
+    value = source.json
+  } else {
+    try {
+      value =
+        plainJson(source) ??
+        parseYaml(new TextDecoder().decode(source), {
+          onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
+        })
+    } catch (error) {
+      if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError)
+        throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`)
+      throw error
+    }
+  }
+  if (value !== null && !isJsonObject(value)) {
+    const what = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+    const message = `json: cannot unmarshal ${what} into Go value of type map[string]interface {}`
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${message}`)
+  }
+  return { object: value ?? {}, repeated }
+}
+
+function checkAppliedKind({ resource: { definition, apiVersion } }: RequestScope, applied: JsonObject): void {
+  const [given, kind] = [stringOf(applied['apiVersion']), stringOf(applied['kind'])]
+  if (given === apiVersion && kind === definition.kind) return
+  // Go reads no kind beside an invalid apiVersion.
+  const parts = given.split('/')
+  const shown = parts.length > 2 ? '/, Kind=' : `${parts.length === 2 ? parts[0] : ''}/${parts.at(-1)}, Kind=${kind}`
+  throw badRequest(`invalid object type: ${shown}`)
+}
+
+/** Checks the name of a configuration against the path; a missing name is taken from the path. */
+function checkAppliedName(scope: RequestScope, configuration: MutableJsonObject): void {
+  const metadata = configuration['metadata'] as MutableJsonObject
+  const name = metadata['name']
+  if (name === undefined || name === '') metadata['name'] = scope.name
+  if (metadata['name'] !== scope.name) {
+    throw badRequest(`the name of the object (${stringOf(name)}) does not match the name on the URL (${scope.name})`)
+  }
+}
+
+function uidWithoutObject(scope: RequestScope, uid: string): Error {
+  const detail = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
+  const missing = notFound(scope.resource.definition, scope.name)
+  return failure(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${missing.message.replace(/ not found$/, '')}: ${detail}`,
+    missing.status.details,
+  )
+}

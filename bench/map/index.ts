@@ -2,6 +2,7 @@
 // this one, so CPU seconds are those of both.
 import type { Figure } from '../figure.ts'
 import { MeasuredCluster } from './measured-cluster.ts'
+import { renderTime } from './render-time.ts'
 
 type Row = Figure & { readonly scenario: string }
 
@@ -10,6 +11,7 @@ const scenarios: Readonly<Record<string, () => Promise<Row[]>>> = {
   'one-change-50000': () => oneChange(50_000),
   start: startFrom5000,
   burst: burstOf100,
+  render: renderedFiles,
 }
 
 /** Runs the scenarios named, all of them without names. */
@@ -128,6 +130,23 @@ async function burstOf100(): Promise<Row[]> {
       reached: time.toFixed(0),
       asked: '150',
       holds: time <= 150,
+    },
+  ]
+}
+
+/** `fairlead map render` without reading files: its time must grow with the number of objects, not with its square. */
+async function renderedFiles(): Promise<Row[]> {
+  const scenario = 'render 20000 objects from files'
+  await renderTime(2000)
+  const [small, large] = [await renderTime(2000), await renderTime(20_000)]
+  return [
+    { scenario, figure: 'ms', reached: large.toFixed(0), asked: '5000', holds: large <= 5000 },
+    {
+      scenario,
+      figure: 'times the ms of 2000 objects',
+      reached: (large / small).toFixed(1),
+      asked: '20',
+      holds: large / small <= 20,
     },
   ]
 }

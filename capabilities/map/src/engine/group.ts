@@ -3,7 +3,7 @@
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isTerminating } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
-import { formatIdentity, identityOf } from './identity.ts'
+import { formatIdentity } from './identity.ts'
 import type { SelectedParent } from './selection.ts'
 import { tagOf } from './tag.ts'
 
@@ -37,12 +37,6 @@ export function outputRole(object: KubeObject, controllerName: string): OutputRo
 export function isOutputOf(object: KubeObject, controllerName: string, parent: KubeObject, mapKey: string): boolean {
   const role = outputRole(object, controllerName)
   return role.role === 'output' && role.parentUid === parent.metadata.uid && role.mapKey === mapKey
-}
-
-/** Returns whether this parent may adopt the object into the group `mapKey`: its tag names parent and controller. */
-export function isOrphanOf(object: KubeObject, controllerName: string, parent: KubeObject, mapKey: string): boolean {
-  const role = outputRole(object, controllerName)
-  return role.role === 'orphan' && role.parent === formatIdentity(identityOf(parent)) && role.mapKey === mapKey
 }
 
 /** The observed state that decides on the step of a group. */

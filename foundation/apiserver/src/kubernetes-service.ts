@@ -1,4 +1,5 @@
-// Service `kubernetes` in `default`: where clients inside a cluster look for the API server. Written when a port opens, as the real server does.
+// Publishes the Service `kubernetes` in `default`, through which clients in a cluster find the API server. Written when
+// a port opens, like the real server's.
 import { isIPv4 } from 'node:net'
 import { Service, kind } from '@fairlead/client'
 import type { Client, KindLike } from '@fairlead/client'
@@ -14,8 +15,8 @@ const Endpoints = kind('v1', 'Endpoints')
 const EndpointSlice = kind('discovery.k8s.io/v1', 'EndpointSlice')
 
 /**
- * Makes the Service lead to the port that was opened. Its endpoints are written where others can reach the address: loopback is none that an
- * endpoint may have. Needs a client that may do everything.
+ * Points the Service to an open port. Its endpoints are written only for a reachable IPv4 address: endpoints may not
+ * have loopback addresses. Needs a client with all permissions.
  */
 export async function publishService(client: Client, address: { host: string; port: number }): Promise<void> {
   const { host, port } = address
@@ -42,7 +43,7 @@ export async function publishService(client: Client, address: { host: string; po
   })
 }
 
-/** Brings the object of an earlier port to what it says, or creates it. */
+/** Updates the object of an earlier port, or creates it. */
 async function write(client: Client, target: KindLike<KubeObject>, object: KubeObject): Promise<void> {
   const { metadata: _, ...content } = object
   try {

@@ -1,6 +1,6 @@
-// The version that servers of ours report.
+// The version of the API server.
 
-/** The version that the server reports. */
+/** The document of `/version`. */
 export const serverVersion: Readonly<Record<string, string>> = {
   major: '1',
   minor: '35',

@@ -1,4 +1,4 @@
-// Puts an aggregated server together. Loaded when one is started.
+// Assembles an extension API server. Loaded when one starts.
 import { randomUUID } from 'node:crypto'
 import { CertificateKeeper, InformerPool, servedHosts, silentLogger } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
@@ -32,13 +32,13 @@ import { DelegatingAuthorizer } from './delegating-authorizer.ts'
 const defaultPort = 8443
 const defaultGroupPriority = 1000
 
-/** A condition of readiness: undefined = fine, else what is wrong. */
+/** A readiness check; returns undefined when ready, else the problem. */
 export interface Check {
   readonly name: string
   readonly check: () => string | undefined
 }
 
-/** What a server that listens is made of. */
+/** The parts of a running extension API server. */
 export interface ExtensionServerParts {
   readonly listener: Listener
   readonly certificates: CertificateKeeper
@@ -46,7 +46,7 @@ export interface ExtensionServerParts {
   readonly stop: () => Promise<void>
 }
 
-/** @throws ResourceStorageError, ListenError, StatusError */
+/** Starts the parts of an extension API server. @throws ResourceStorageError, ListenError, StatusError */
 export async function startParts(options: ExtensionServerOptions): Promise<ExtensionServerParts> {
   const { client, serving, log = silentLogger, shutdownDelay = 0 } = options
   const { clock, random } = client
@@ -56,7 +56,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
   const settings = resources.use(new ClusterSettings(informers, log))
   const namespaces = resources.use(new ClusterNamespaces(client, informers))
   const store = resources.use(await revisionCounter(clock).open({ clock }))
-  const onError = (error: unknown): void => log.error('Could not answer a request', { error })
+  const onError = (error: unknown): void => log.error('Could not handle a request', { error })
   const storages = new ResourceStorages(store, registry, {}, onError)
   for (const resource of options.resources) resources.use(await storages.add(resource))
   const authorizer = new DelegatingAuthorizer(client, clock)
@@ -116,7 +116,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
   const listener = resources.use(
     await listenOn(serving.host, {
       tls: tls(),
-      handle: async (request) => withoutGrudge(await handler.handle(request), request),
+      handle: async (request) => closeUntrusted(await handler.handle(request), request),
       resolve: (method, path, query) => handler.resolve(method, path, query),
       clock,
       port: serving.port ?? defaultPort,
@@ -125,7 +125,7 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
   const bundle = (): string => certificates.current.bundle
   const apiServices = resources.use(new ApiServices(registration, { client, informers, clock, log, bundle }))
   settings.onChange(() => listener.renew(tls()))
-  // What the cluster read while the port was being opened.
+  // The settings may have changed while the port was opening.
   listener.renew(tls())
   certificates.onRenewed(() => {
     listener.renew(tls())
@@ -141,15 +141,15 @@ export async function startParts(options: ExtensionServerOptions): Promise<Exten
 }
 
 /**
- * A certificate is judged when the connection begins. Who was refused because the cluster's new authority was not known
- * yet shall not come back on the same connection for ever.
+ * Closes the connection of a client with an untrusted certificate after a 401. The certificate is verified once per
+ * connection: a client whose new authority was not known yet must reconnect to be accepted.
  */
-function withoutGrudge(answer: ServerResponse, { credentials }: ServerRequest): ServerResponse {
-  if (answer.status !== 401 || credentials.untrusted !== true) return answer
-  return { ...answer, headers: { ...answer.headers, connection: 'close' } }
+function closeUntrusted(response: ServerResponse, { credentials }: ServerRequest): ServerResponse {
+  if (response.status !== 401 || credentials.untrusted !== true) return response
+  return { ...response, headers: { ...response.headers, connection: 'close' } }
 }
 
-/** On every address when none is named: of IPv6 and IPv4, or of IPv4 alone where there is nothing else. */
+/** Listens on all addresses without `host`: of IPv6 and IPv4, or of IPv4 alone where IPv6 is unavailable. */
 async function listenOn(host: string | undefined, options: ListenOptions): Promise<Listener> {
   if (host !== undefined) return listen({ ...options, host })
   try {
@@ -162,8 +162,8 @@ async function listenOn(host: string | undefined, options: ListenOptions): Promi
 }
 
 /**
- * Counts revisions and keeps nothing. It begins with the time, so that the revisions of a server that was started again
- * are above those that clients remember: they list again instead of missing changes.
+ * Returns a storage that counts revisions and stores nothing. It starts at the current time, so that revisions after a
+ * restart are above those that clients have: they list again instead of missing changes.
  */
 function revisionCounter(clock: Clock): ReturnType<typeof journaled> {
   return journaled({ ...noJournal, open: async () => ({ revision: clock.now(), compactedRevisions: new Map() }) })

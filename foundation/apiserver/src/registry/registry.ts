@@ -1,5 +1,6 @@
-// All resources that the server serves now. Built-in tables fill it at start, CRDs and delegated groups add and remove theirs while it runs.
-// Handlers look resources up by path, discovery and OpenAPI are pure functions of its content, views and caches follow its epoch.
+// The registry of served resources. Built-in kinds are registered at start, CRDs, resource storages and the aggregator
+// add and remove theirs while the server runs. Handlers look up resources by path, discovery and OpenAPI are pure
+// functions of its contents, views and caches are invalidated by its epoch.
 import { formatApiVersion } from '@fairlead/kube'
 import type { ResourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 
@@ -11,21 +12,21 @@ export interface ServedResource {
   readonly apiVersion: string
 }
 
-/** What readers of the registry need; {@link Registry} implements it. */
+/** The read interface of {@link Registry}. */
 export interface RegistryReader {
-  /** Rises with every change of content. */
+  /** Incremented with every change. */
   readonly epoch: number
-  /** Every definition, built-in ones first, in the order they were added. */
+  /** All definitions, built-in ones first, in the order of registration. */
   readonly definitions: Iterable<ResourceDefinition>
-  /** The resource behind a path; undefined when its version is not served. */
+  /** Returns the resource of a path; undefined when its version is not served. */
   find(group: string, version: string, plural: string): ServedResource | undefined
-  /** The resource of a kind; undefined when its version is not served. */
+  /** Returns the resource of a kind; undefined when its version is not served. */
   findKind(group: string, version: string, kind: string): ServedResource | undefined
-  /** The definition whatever its versions. */
+  /** Returns a definition, whatever its versions. */
   definition(group: string, plural: string): ResourceDefinition | undefined
 }
 
-/** The mutable registry. All changes happen in one turn, so no reader ever sees half a change. */
+/** The mutable registry. Changes are synchronous, so no reader sees a partial one. */
 export class Registry implements RegistryReader {
   #epoch = 1
   readonly #definitions = new Map<string, ResourceDefinition>()
@@ -57,21 +58,21 @@ export class Registry implements RegistryReader {
     return this.#definitions.get(`${plural}.${group}`)
   }
 
-  /** Adds definitions or replaces those of the same group and plural. */
+  /** Adds definitions, replacing those of the same group and plural. */
   put(...definitions: readonly ResourceDefinition[]): void {
     for (const definition of definitions) this.#put(definition)
     this.#changed()
   }
 
-  /** Takes a resource out; its stored objects are not touched. */
+  /** Removes a resource; its stored objects stay. */
   remove(group: string, plural: string): void {
     const existing = this.#definitions.get(`${plural}.${group}`)
     if (existing === undefined) return
-    this.#forget(existing)
+    this.#unregister(existing)
     this.#changed()
   }
 
-  /** Calls back after each change, in the same turn. */
+  /** Calls `listener` synchronously after each change. */
   onChange(listener: () => void): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
@@ -80,7 +81,7 @@ export class Registry implements RegistryReader {
   #put(definition: ResourceDefinition): void {
     const key = `${definition.plural}.${definition.group}`
     const existing = this.#definitions.get(key)
-    if (existing !== undefined) this.#forget(existing)
+    if (existing !== undefined) this.#unregister(existing)
     this.#definitions.set(key, definition)
     for (const version of definition.versions) {
       if (!version.served) continue
@@ -91,7 +92,7 @@ export class Registry implements RegistryReader {
     }
   }
 
-  #forget(definition: ResourceDefinition): void {
+  #unregister(definition: ResourceDefinition): void {
     this.#definitions.delete(`${definition.plural}.${definition.group}`)
     for (const version of definition.versions) {
       this.#served.delete(`${definition.plural}.${version.name}.${definition.group}`)

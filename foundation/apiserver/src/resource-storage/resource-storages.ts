@@ -1,4 +1,5 @@
-// The delegated resources of a server: adding one registers its definition, connects its storage, and puts its checks into admission.
+// The resource storages of a server: adding one registers its definition, routes its store calls, and adds its
+// validation to admission.
 import type { StorageOperation, ResourceStorage, RestStorage } from '@fairlead/controller'
 import { formatGroupResource } from '@fairlead/kube'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
@@ -7,8 +8,8 @@ import type { Registry } from '../registry/registry.ts'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { resourceName, storedApiVersion } from '@fairlead/builtin-kinds'
 import type { Store } from '../storage/store.ts'
-import { answeringResource, answeringSubresource, noDryRun } from './storage-handlers.ts'
-import { ResourceStorageError, storageDefinition, onlyAnswers } from './storage-definition.ts'
+import { reviewHandler, subresourceHandler, noDryRun } from './storage-handlers.ts'
+import { ResourceStorageError, storageDefinition, isReview } from './storage-definition.ts'
 import { StorageTable } from './storage-table.ts'
 import { RoutedStore } from './routed-store.ts'
 
@@ -18,11 +19,11 @@ const operations: Readonly<Record<string, StorageOperation>> = {
   DELETE: 'delete',
 }
 
-/** All delegated resources. */
+/** All resource storages. */
 export class ResourceStorages {
-  /** The store for endpoints. */
+  /** The store that handlers call. */
   readonly store: RoutedStore
-  readonly #own: Store
+  readonly #serverStore: Store
   readonly #registry: Registry
   readonly #storages = new Map<string, RestStorage>()
   readonly #handlers: Record<string, ResourceHandler>
@@ -31,7 +32,7 @@ export class ResourceStorages {
   /** `handlers` are those of the server; resource storages add theirs. */
   constructor(store: Store, registry: Registry, handlers: ResourceHandlers, onError: (error: unknown) => void) {
     this.store = new RoutedStore(store)
-    this.#own = store
+    this.#serverStore = store
     this.#registry = registry
     this.#handlers = { ...handlers }
     this.#onError = onError
@@ -47,7 +48,7 @@ export class ResourceStorages {
     const definition = storageDefinition(resource)
     const { group, plural } = definition
     if (this.#registry.definition(group, plural) !== undefined) {
-      const message = `${plural}.${group} is served already; take it out before delegating it`
+      const message = `${plural}.${group} is already served; remove it before adding a storage for it`
       throw new ResourceStorageError('ResourceServed', message)
     }
     const name = resourceName(definition)
@@ -57,7 +58,7 @@ export class ResourceStorages {
       apiVersion: storedApiVersion(definition),
       kind: definition.kind,
       storage,
-      store: this.#own,
+      store: this.#serverStore,
       onError: this.#onError,
     })
     const stack = new DisposableStack()
@@ -65,8 +66,8 @@ export class ResourceStorages {
     stack.use(this.store.add(table))
     this.#storages.set(name, storage)
     stack.defer(() => void this.#storages.delete(name))
-    for (const [path, endpoint] of endpointsOf(resource, definition)) {
-      this.#handlers[path] = endpoint
+    for (const [path, handler] of handlersOf(resource, definition)) {
+      this.#handlers[path] = handler
       stack.defer(() => void delete this.#handlers[path])
     }
     this.#registry.put(definition)
@@ -74,15 +75,15 @@ export class ResourceStorages {
     return stack
   }
 
-  /** Asks storages before writes of their resources. */
+  /** Returns the admission plugin that calls `validate` of storages before writes. */
   admissionPlugin(): AdmissionPlugin {
     return {
-      name: 'delegated',
+      name: 'resource-storage',
       validate: (request) => {
         const { resource, operation, object, oldObject, user, subresource, dryRun, warnings, signal } = request
         const storage = this.#storageOf(resource.definition)
         if (storage === undefined || operation === 'CONNECT') return undefined
-        // A subresource that answers for itself is not the object that the storage keeps.
+        // A subresource with handlers is not the stored object.
         if (subresource !== '' && `${formatGroupResource(resource.definition)}/${subresource}` in this.#handlers)
           return undefined
         const verb = operations[operation]!
@@ -99,13 +100,13 @@ export class ResourceStorages {
   }
 }
 
-function* endpointsOf(
+function* handlersOf(
   { storage, subresources = [] }: ResourceStorage,
   definition: ResourceDefinition,
 ): Generator<readonly [string, ResourceHandler]> {
   const name = formatGroupResource(definition)
-  if (onlyAnswers(storage)) yield [name, answeringResource(storage)]
+  if (isReview(storage)) yield [name, reviewHandler(storage)]
   for (const subresource of subresources) {
-    if (typeof subresource !== 'string') yield [`${name}/${subresource.name}`, answeringSubresource(subresource)]
+    if (typeof subresource !== 'string') yield [`${name}/${subresource.name}`, subresourceHandler(subresource)]
   }
 }

@@ -1,16 +1,16 @@
-// The store with delegated resources in it: each goes to its table, everything else to the store of the server.
+// Routes store calls: those for resource storages to their tables, all others to the server's store.
 import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
 import type { StorageTable } from './storage-table.ts'
 import type { ListOrigin, ServedPage, ServedStore, WriteOrigin } from '../storage/served-store.ts'
 
-const nobody = (): WriteOrigin => ({
+const serverOrigin = (): WriteOrigin => ({
   user: { name: 'system:apiserver', groups: ['system:masters'] },
   subresource: '',
   signal: new AbortController().signal,
   warnings: [],
 })
 
-/** A store for endpoints. Disposing it is left to whoever owns the store behind it. */
+/** The store that handlers call. Its owner disposes the server's store. */
 export class RoutedStore implements ServedStore {
   readonly #store: Store
   readonly #tables = new Map<string, StorageTable>()
@@ -19,7 +19,7 @@ export class RoutedStore implements ServedStore {
     this.#store = store
   }
 
-  /** Serves a delegated resource until the returned value is disposed. */
+  /** Adds the table of a resource storage until the returned value is disposed. */
   add(table: StorageTable): Disposable {
     this.#tables.set(table.resource, table)
     return { [Symbol.dispose]: () => void this.#tables.delete(table.resource) }
@@ -54,7 +54,7 @@ export class RoutedStore implements ServedStore {
 
   write(write: Write, origin?: WriteOrigin): Promise<Entry> {
     const table = this.#tables.get(write.resource)
-    return table === undefined ? this.#store.write(write) : table.write(write, origin ?? nobody())
+    return table === undefined ? this.#store.write(write) : table.write(write, origin ?? serverOrigin())
   }
 
   writeAll(writes: readonly Write[], above?: number): Promise<readonly Entry[]> {

@@ -1,17 +1,18 @@
-// From a delegated resource to what the registry serves: like a custom resource, with the verbs that its storage has and subresources of its own.
+// Converts resource storages to resource definitions: like custom resources, with the verbs and subresources of the
+// storage.
 import type { ResourceStorage, RestStorage, SubresourceHandlers } from '@fairlead/controller'
 import { resourceDefinitionFrom } from '../custom/index.ts'
 import { formatGroupResource } from '@fairlead/kube'
 import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
 
 /**
- * Why a resource is not served:
- * - `ResourceServed`: one of that name is served already. Take it out before delegating it.
- * - `StorageIncomplete`: the storage lacks methods that those it has cannot do without.
+ * Reasons to reject a resource storage:
+ * - `ResourceServed`: a resource of that name is already served. Remove it first.
+ * - `StorageIncomplete`: the storage lacks methods that its other methods require.
  */
 export type ResourceStorageErrorCode = 'ResourceServed' | 'StorageIncomplete'
 
-/** What `ApiServer.addStorage` throws; `code` is stable. */
+/** Error of `ApiServer.addStorage`; `code` is stable. */
 export class ResourceStorageError extends Error {
   readonly code: ResourceStorageErrorCode
 
@@ -24,7 +25,7 @@ export class ResourceStorageError extends Error {
 
 const subresourceVerbs = ['get', 'patch', 'update']
 
-/** The definition of a delegated resource. @throws ResourceStorageError `StorageIncomplete` */
+/** Returns the definition of a resource storage. @throws ResourceStorageError `StorageIncomplete` */
 export function storageDefinition(resource: ResourceStorage): ResourceDefinition {
   const { definition, storage, subresources = [], selectableFields = {}, maxObjectBytes, maxBodyBytes } = resource
   const { crd: _notInstalled, ...base } = resourceDefinitionFrom(definition)
@@ -52,8 +53,8 @@ export function storageDefinition(resource: ResourceStorage): ResourceDefinition
   }
 }
 
-/** Whether a storage only answers questions: nothing that was created can be read again. */
-export function onlyAnswers(storage: RestStorage): boolean {
+/** Returns true for reviews: created objects are answered, not stored. */
+export function isReview(storage: RestStorage): boolean {
   return storage.create !== undefined && storage.get === undefined && !canList(storage)
 }
 
@@ -65,8 +66,8 @@ function subresourceDefinition(subresource: string | SubresourceHandlers, ownKin
 }
 
 function checkStorage(definition: ResourceDefinition, storage: RestStorage): void {
-  const refuse = (what: string, lacks: string): never => {
-    const message = `the storage of ${formatGroupResource(definition)} has ${what} and lacks ${lacks}`
+  const refuse = (method: string, missing: string): never => {
+    const message = `the storage of ${formatGroupResource(definition)} has ${method} and lacks ${missing}`
     throw new ResourceStorageError('StorageIncomplete', message)
   }
   for (const method of ['update', 'delete'] as const) {
@@ -82,7 +83,7 @@ function canList(storage: RestStorage): boolean {
   return storage.list !== undefined || storage.page !== undefined
 }
 
-/** In discovery's order. */
+/** Returns the verbs in the order of discovery. */
 function verbsOf(storage: RestStorage): readonly string[] {
   const updates = storage.update !== undefined
   const lists = canList(storage)

@@ -1,4 +1,4 @@
-// What delegated resources answer without keeping it: subresources that answer for themselves, and resources that are questions.
+// Handlers of resource storages without stored objects: subresources with handlers of their own, and reviews.
 import type { SubresourceRequest, RestStorage, StreamedResponse, SubresourceHandlers } from '@fairlead/controller'
 import { asJson, asObject, badRequest, cloneJson, deepFreeze, formatGroupResource, invalid } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
@@ -16,27 +16,27 @@ import { writeContext } from '../handlers/server-dependencies.ts'
 import type { ServerDependencies } from '../handlers/server-dependencies.ts'
 import type { ResourceHandler } from '../handlers/resource-handlers.ts'
 
-/** The endpoint of a subresource that answers for itself. */
-export function answeringSubresource(subresource: SubresourceHandlers): ResourceHandler {
+/** Returns the handler of a subresource with handlers of its own. */
+export function subresourceHandler(subresource: SubresourceHandlers): ResourceHandler {
   return async (server, scope) => {
     const { output, resource, subresource: name } = scope
     if (scope.verb === 'get') {
-      const answer = await subresource.get!(subresourceRequest(scope, false))
-      return isStream(answer)
-        ? streamed(answer)
-        : valueResponse(200, asJson(answer), output.object(resource, name).form)
+      const result = await subresource.get!(subresourceRequest(scope, false))
+      return isStream(result)
+        ? streamed(result)
+        : valueResponse(200, asJson(result), output.object(resource, name).form)
     }
     const { form } = output.object(resource, name)
     const { dryRun, object } = readBody(server, scope, kindOf(scope, subresource))
     if (dryRun && subresource.canDryRun !== true) throw noDryRun(scope, 'create')
     const admitted = await admit(server, scope, object, dryRun)
-    const answer = await subresource.create!(deepFreeze(asObject(admitted)), subresourceRequest(scope, dryRun))
-    return valueResponse(201, asJson(answer), form)
+    const result = await subresource.create!(deepFreeze(asObject(admitted)), subresourceRequest(scope, dryRun))
+    return valueResponse(201, asJson(result), form)
   }
 }
 
-/** The endpoint of a resource that is a question: POST, and the answer. */
-export function answeringResource(storage: RestStorage): ResourceHandler {
+/** Returns the handler of a review: POST returns the completed object. */
+export function reviewHandler(storage: RestStorage): ResourceHandler {
   return async (server, scope) => {
     const { form } = scope.output.object(scope.resource, scope.subresource)
     const { dryRun, object } = readBody(server, scope, kindOfResource(scope.resource))
@@ -44,16 +44,16 @@ export function answeringResource(storage: RestStorage): ResourceHandler {
     const { strategy } = scope.resource.definition
     strategy.applyDefaults?.(object as Draft)
     const admitted = await admit(server, scope, object, dryRun)
-    const question = deepFreeze(asObject(admitted))
-    const errors = strategy.validate?.(question, writeContext(server, scope, dryRun)) ?? []
-    if (errors.length > 0) throw invalid(scope.resource.definition, question.metadata.name ?? '', errors)
+    const review = deepFreeze(asObject(admitted))
+    const errors = strategy.validate?.(review, writeContext(server, scope, dryRun)) ?? []
+    if (errors.length > 0) throw invalid(scope.resource.definition, review.metadata.name ?? '', errors)
     const { signal, user, subresource, warnings } = scope
-    const answer = dryRun ? question : await storage.create!(question, { signal, user, subresource, warnings })
-    return valueResponse(201, asJson(answer), form)
+    const result = dryRun ? review : await storage.create!(review, { signal, user, subresource, warnings })
+    return valueResponse(201, asJson(result), form)
   }
 }
 
-/** What is told to whoever wants to try what cannot be tried. */
+/** Returns the 400 for an unsupported dry run. */
 export function noDryRun(
   { resource, subresource }: Pick<RequestScope, 'resource' | 'subresource'>,
   verb: string,
@@ -67,8 +67,8 @@ function subresourceRequest(scope: RequestScope, dryRun: boolean): SubresourceRe
   return { key: { namespace, name }, user, subresource, signal, warnings, query, dryRun }
 }
 
-function isStream(answer: KubeObject | StreamedResponse): answer is StreamedResponse {
-  return !('kind' in answer)
+function isStream(result: KubeObject | StreamedResponse): result is StreamedResponse {
+  return !('kind' in result)
 }
 
 function streamed({ contentType = 'text/plain', chunks }: StreamedResponse): ServerResponse {

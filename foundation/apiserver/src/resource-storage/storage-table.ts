@@ -1,5 +1,5 @@
-// One delegated resource as a part of the store: reads and writes go to its storage, revisions come from the server's counter, and what the storage tells
-// becomes a log that watches resume from. There is no history before the start.
+// One resource storage as a part of the store: reads and writes call the storage, revisions come from the server's
+// store, and the storage's notifications form a log from which watches resume. There is no history before the start.
 import type { StorageChange, RestStorage } from '@fairlead/controller'
 import {
   asJson,
@@ -17,13 +17,16 @@ import { StoreError } from '../storage/store.ts'
 import type { Change, ChangeListener, Entry, Range, Store, Write } from '../storage/store.ts'
 import type { ListOrigin, ServedPage, WriteOrigin } from '../storage/served-store.ts'
 
-/** Changes that watches can go back to: so many, and so many characters of JSON. */
+/** Limits of the log: number of changes and characters of JSON. */
 const window = { changes: 1_000, characters: 32 * 1024 * 1024 }
 
-/** The store's resource whose objects stand for the changes of delegated resources: each takes a revision by writing one. */
+/**
+ * The resource in the server's store whose objects are revision counters: each change of a storage writes one to get a
+ * revision. The names are part of the stored data.
+ */
 export const revisionsResource = 'delegatedrevisions.fairlead.dev'
 
-/** The state of one delegated resource. */
+/** The state of one resource storage. */
 export class StorageTable implements Disposable {
   readonly resource: string
   readonly #storage: RestStorage
@@ -33,18 +36,18 @@ export class StorageTable implements Disposable {
   readonly #stop = new AbortController()
   readonly #subscription: Disposable | undefined
   readonly #locks = new KeyedMutex()
-  /** Where the log begins: everything at it or before has been forgotten. */
-  #oldest: number
+  /** The log has the changes after this revision. */
+  #compactedRevision: number
   readonly #log: { readonly change: Change; readonly characters: number }[] = []
   #characters = 0
   readonly #listeners = new Set<ChangeListener>()
-  /** Revisions of objects that have changed since the start; those of the rest are the start's. */
+  /** Revisions of objects that have changed since the start; all others have the revision of the start. */
   readonly #revisions = new Map<string, number>()
   readonly #start: number
   readonly #onError: (error: unknown) => void
-  /** The revision that stands in the store for this resource; 0 before the first. */
+  /** The revision of this resource's counter object; 0 before the first change. */
   #counter: number
-  #told: Promise<void> = Promise.resolve()
+  #notified: Promise<void> = Promise.resolve()
 
   private constructor(options: TableOptions, counter: number) {
     const { resource, storage, store, apiVersion, kind, onError } = options
@@ -56,8 +59,8 @@ export class StorageTable implements Disposable {
     this.#onError = onError
     this.#counter = counter
     this.#start = store.revision
-    this.#oldest = store.revision
-    this.#subscription = storage.watch?.((change) => this.#hear(change))
+    this.#compactedRevision = store.revision
+    this.#subscription = storage.watch?.((change) => this.#onChange(change))
   }
 
   static async start(options: TableOptions): Promise<StorageTable> {
@@ -71,14 +74,14 @@ export class StorageTable implements Disposable {
     this.#listeners.clear()
   }
 
-  /** Whether the storage selects and cuts pages itself. */
+  /** The storage filters and paginates itself. */
   get paginates(): boolean {
     return this.#storage.page !== undefined
   }
 
-  /** The object of a key; `revision`: only if it has not changed since. */
+  /** Returns the object of a key; with `revision` only if it has not changed since. */
   async get(key: string, revision?: number, signal?: AbortSignal): Promise<Entry | undefined> {
-    await this.#told
+    await this.#notified
     this.#checkRevision(revision)
     const slash = key.indexOf('/')
     const place = { namespace: slash < 0 ? '' : key.slice(0, slash), name: key.slice(slash + 1) }
@@ -87,7 +90,7 @@ export class StorageTable implements Disposable {
   }
 
   async list({ prefix = '', after, limit, revision }: Range = {}, origin?: ListOrigin): Promise<ServedPage> {
-    await this.#told
+    await this.#notified
     this.#checkRevision(revision)
     const at = revision ?? this.#store.revision
     if (this.paginates) return this.#page(prefix, after, at, origin)
@@ -100,7 +103,7 @@ export class StorageTable implements Disposable {
     return { entries: shown, revision: at, remaining: entries.length - shown.length }
   }
 
-  /** Hands a write to the storage, one at a time for each object. */
+  /** Passes a write to the storage, one at a time per object. */
   async write({ key, expected, object, last }: Write, origin: WriteOrigin): Promise<Entry> {
     using _lock = await this.#locks.acquire(key)
     const current = await this.get(key, undefined, origin.signal)
@@ -109,22 +112,23 @@ export class StorageTable implements Disposable {
     const write = { ...origin, signal: this.#signal(origin.signal) }
     const old = current === undefined ? undefined : asObject(current.object)
     const kept = await this.#carryOut(object === undefined ? undefined : asObject(deepFreeze(object)), old, write)
-    await this.#told
+    await this.#notified
     const final = kept ?? asObject(last ?? current!.object)
     return kept === undefined ? { ...this.#entry(final), revision: this.#store.revision } : this.#entry(final)
   }
 
   /** As {@link Store.watch}. */
   watch(since: number, listener: ChangeListener): Disposable {
-    if (since < this.#oldest || since > this.#store.revision) {
-      throw new StoreError('RevisionExpired', `${this.resource} has no history at ${since}`, { oldest: this.#oldest })
+    const oldest = this.#compactedRevision
+    if (since < oldest || since > this.#store.revision) {
+      throw new StoreError('RevisionExpired', `${this.resource} has no history at ${since}`, { oldest })
     }
     for (const { change } of this.#log) if (change.entry.revision > since) listener(change)
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
-  /** A page as the storage cuts it; all of them where nobody can ask for the next. */
+  /** Returns a page of the storage; all pages when the request has no limit. */
   async #page(prefix: string, after: string | undefined, revision: number, origin?: ListOrigin): Promise<ServedPage> {
     const { labels = everything, fields = everyField, wanted = 0 } = origin ?? {}
     const namespace = namespaceOf(prefix)
@@ -164,31 +168,31 @@ export class StorageTable implements Disposable {
     return kept
   }
 
-  /** The storage tells of a change: it gets the next revision, and becomes visible with it. */
-  #hear(change: StorageChange): void {
+  /** Assigns the next revision to a change of the storage and makes it visible. */
+  #onChange(change: StorageChange): void {
     if (this.#stop.signal.aborted) return
-    this.#told = this.#told.then(() => this.#tell(change)).catch(this.#onError)
+    this.#notified = this.#notified.then(() => this.#notify(change)).catch(this.#onError)
   }
 
-  async #tell({ type, object, previous }: StorageChange): Promise<void> {
+  async #notify({ type, object, previous }: StorageChange): Promise<void> {
     const key = keyOf(object)
     const before = previous === undefined ? undefined : this.#entry(previous)
     const revision = await this.#nextRevision()
     if (type === 'delete') this.#revisions.delete(key)
     else this.#revisions.set(key, revision)
     const change: Change = { type, entry: this.#entry(object, revision), previous: before }
-    this.#remember(change)
+    this.#append(change)
     for (const listener of this.#listeners) listener(change)
   }
 
-  #remember(change: Change): void {
+  #append(change: Change): void {
     const { length: characters } = stringifyJson(change.entry.object)
     this.#log.push({ change, characters })
     this.#characters += characters
     while (this.#log.length > window.changes || (this.#characters > window.characters && this.#log.length > 1)) {
-      const forgotten = this.#log.shift()!
-      this.#characters -= forgotten.characters
-      this.#oldest = forgotten.change.entry.revision
+      const dropped = this.#log.shift()!
+      this.#characters -= dropped.characters
+      this.#compactedRevision = dropped.change.entry.revision
     }
   }
 
@@ -211,7 +215,7 @@ export class StorageTable implements Disposable {
     return { resource: this.resource, key: keyOf(object), revision, object: this.#stored(object) }
   }
 
-  /** Who is not told of changes knows no more than that the object is like this now. */
+  /** Returns the revision of an object; without `watch` that of the moment. */
   #revisionOf(key: string): number {
     return this.#subscription === undefined ? this.#store.revision : (this.#revisions.get(key) ?? this.#start)
   }
@@ -221,7 +225,7 @@ export class StorageTable implements Disposable {
     return deepFreeze(storedCustomForm(typed)) as JsonObject
   }
 
-  /** The past cannot be read, unless nothing has changed since. */
+  /** Throws RevisionExpired for a past revision, unless nothing has changed since. */
   #checkRevision(revision: number | undefined): void {
     if (revision === undefined) return
     const newest = this.#log.at(-1)?.change.entry.revision ?? this.#start
@@ -232,11 +236,11 @@ export class StorageTable implements Disposable {
   }
 }
 
-/** What a table is made of. */
+/** Options of a {@link StorageTable}. */
 export interface TableOptions {
   /** The store's name of the resource. */
   readonly resource: string
-  /** That objects are kept with. */
+  /** The apiVersion and kind of stored objects. */
   readonly apiVersion: string
   readonly kind: string
   readonly storage: RestStorage
@@ -246,7 +250,7 @@ export interface TableOptions {
 
 const everyField = parseFieldSelector('')
 
-/** The namespace of a list's prefix; undefined: all of them. */
+/** Returns the namespace of a list's prefix; undefined for all namespaces. */
 function namespaceOf(prefix: string): string | undefined {
   return prefix === '' ? undefined : prefix.slice(0, -1)
 }

@@ -43,7 +43,7 @@ describe('the delivery example', { timeout: testTimeout }, () => {
     await ready(deliverable, 'front')
   })
 
-  test('runs anew beside the first run when an input changes', async () => {
+  test('creates a second run when an input changes', async () => {
     const first = await ready(runnable, 'check')
     expect((first.status as { outputs?: unknown }).outputs).toEqual({ result: 'checked https://example.com/first' })
     await stage.client.patch(runnable, 'default/check', {

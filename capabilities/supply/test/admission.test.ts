@@ -83,7 +83,7 @@ describe('a blueprint is rejected', () => {
         { name: 'a', templateRef: ref },
         { name: 'b', templateRef: { kind: 'ClusterTemplate', name: 't' }, images: [{ name: 'i', resource: 'a' }] },
       ]),
-      ['spec.resources[1].images: resource [a] provides a source, not a image'],
+      ['spec.resources[1].images: resource [a] provides a source, not an image'],
     ],
     [
       'for a cycle',

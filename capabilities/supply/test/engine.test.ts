@@ -43,7 +43,7 @@ describe('health', () => {
   test.each<[string, HealthRule, KubeObject | undefined, readonly string[]]>([
     ['a rule without an object', { singleConditionType: 'Ready' }, undefined, ['Unknown', 'NoStampedObject', '']],
     [
-      'an object that goes',
+      'an object that is being deleted',
       { alwaysHealthy: {} },
       object({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       ['Unknown', 'Terminating', 'the object is being deleted since 2026-01-01T00:00:00Z'],
@@ -55,13 +55,13 @@ describe('health', () => {
       ['Unknown', 'Stale', 'the status is about generation 1, the object is at generation 2'],
     ],
     [
-      'conditions of which one cannot be read',
+      'conditions of which one is malformed',
       { singleConditionType: 'Ready' },
       object({ conditions: [null, { type: 'Ready', status: 1 }, { type: 'Ready', status: 'True', message: 'ok' }] }),
       ['True', 'ReadyCondition', 'ok'],
     ],
     [
-      'a type that is no reason',
+      'a condition type that is not a valid reason',
       { singleConditionType: 'kpack.io/Ready' },
       object({ conditions: [{ type: 'kpack.io/Ready', status: 'True' }] }),
       ['True', 'kpack_io_ReadyCondition', ''],
@@ -78,7 +78,7 @@ describe('health', () => {
       ['True', 'MatchedField', 'field value: <absent>'],
     ],
     [
-      'an expression that holds',
+      'a healthy expression that is true',
       {
         expression: {
           healthy: 'object.status.done >= object.status.wanted',
@@ -89,13 +89,13 @@ describe('health', () => {
       ['True', 'MatchedExpression', '3 of 3'],
     ],
     [
-      'an expression whose opposite holds',
+      'an unhealthy expression that is true',
       { expression: { healthy: 'true', unhealthy: 'object.status.errors > 5' } },
       object({ errors: 6 }),
       ['False', 'MatchedExpression', ''],
     ],
     [
-      'an expression that misses something',
+      'an expression over a missing field',
       { expression: { healthy: 'object.status.done == 3' } },
       object({}),
       ['Unknown', 'NoMatchesFulfilled', ''],
@@ -107,7 +107,7 @@ describe('health', () => {
       ['True', 'DefaultRule', 'the claim is bound'],
     ],
     [
-      'a kind that keeps to the conventions',
+      'a kind that follows the conventions',
       { auto: {} },
       object({
         conditions: [
@@ -118,7 +118,7 @@ describe('health', () => {
       ['False', 'DefaultRule', 'stuck'],
     ],
     [
-      'a kind without a rule',
+      'a kind without a default rule',
       { auto: {} },
       object({}),
       [

@@ -155,7 +155,11 @@ function referenceProblem(
   const provided = provides(provider.templateRef.kind)
   return provided === expected
     ? undefined
-    : `resource [${name}] provides ${provided === undefined ? 'nothing' : `a ${provided}`}, not a ${expected}`
+    : `resource [${name}] provides ${provided === undefined ? 'nothing' : withArticle(provided)}, not ${withArticle(expected)}`
+}
+
+function withArticle(kind: InputKind): string {
+  return kind === 'image' ? `an ${kind}` : `a ${kind}`
 }
 
 function checkCycles(resources: readonly BlueprintResource[]): FieldError[] {

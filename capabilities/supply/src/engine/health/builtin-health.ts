@@ -94,10 +94,10 @@ function conventions(status: Fields): BuiltinHealth | undefined {
   return ready === undefined ? undefined : { status: ready.status, message: ready.message }
 }
 
-function replicas(wanted: number, updated: unknown, available: unknown): BuiltinHealth {
+function replicas(desired: number, updated: unknown, available: unknown): BuiltinHealth {
   const [isUpdated, isAvailable] = [numberOf(updated, 0), numberOf(available, 0)]
-  if (isUpdated >= wanted && isAvailable >= wanted) return healthy(`${isAvailable} of ${wanted} are available`)
-  return unknown(`${isUpdated} of ${wanted} are updated, ${isAvailable} are available`)
+  if (isUpdated >= desired && isAvailable >= desired) return healthy(`${isAvailable} of ${desired} are available`)
+  return unknown(`${isUpdated} of ${desired} are updated, ${isAvailable} are available`)
 }
 
 function conditionOf(status: Fields, type: string): Condition | undefined {

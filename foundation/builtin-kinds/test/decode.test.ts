@@ -1,4 +1,4 @@
-// Bodies of built-in kinds take the form that Go's types give them.
+// Decoding of built-in kinds, as Go's types do it.
 import type { JsonObject } from '@fairlead/kube'
 import { builtinResources, messageOfKind, typedForm } from '@fairlead/builtin-kinds'
 import * as fc from 'fast-check'
@@ -17,10 +17,10 @@ const pod = (container: JsonObject): JsonObject => ({
   spec: { containers: [container] },
 })
 
-describe('what a body becomes', () => {
+describe('typedForm', () => {
   test.each<[what: string, body: JsonObject, object: JsonObject]>([
     [
-      'required structs come in, empty optional values go out',
+      'adds required structs, drops empty optional values',
       {
         apiVersion: 'v1',
         kind: 'Service',
@@ -36,7 +36,7 @@ describe('what a body becomes', () => {
       },
     ],
     [
-      'pointers keep false, zero and the empty string',
+      'keeps false, zero and the empty string of pointers',
       {
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',
@@ -51,17 +51,17 @@ describe('what a body becomes', () => {
       },
     ],
     [
-      'a required list is null when absent and stays empty when given so',
+      'an absent required list becomes null, an empty one stays empty',
       { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: {}, rules: [] },
       { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: {}, rules: [] },
     ],
     [
-      'null in a map stands for the zero value',
+      'null in a map becomes the zero value',
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { a: null, b: 'c' } },
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { a: '', b: 'c' } },
     ],
     [
-      'quantities and durations are canonical',
+      'quantities and durations become canonical',
       pod({ name: 'c', resources: { limits: { cpu: 1.5, memory: '1024Ki' } } }),
       {
         apiVersion: 'v1',
@@ -72,12 +72,12 @@ describe('what a body becomes', () => {
       },
     ],
     [
-      'times lose their fraction and their zone',
+      'times lose their fraction and zone',
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { creationTimestamp: '2001-02-03T04:05:06.5+01:00' } },
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { creationTimestamp: '2001-02-03T03:05:06Z' } },
     ],
     [
-      'a key called __proto__ is a key as any other',
+      '__proto__ is an ordinary key',
       JSON.parse('{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{"__proto__":"x"}}') as JsonObject,
       JSON.parse('{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{"__proto__":"x"}}') as JsonObject,
     ],
@@ -85,12 +85,12 @@ describe('what a body becomes', () => {
     expect(JSON.stringify(sorted(decode(body).object))).toBe(JSON.stringify(sorted(object)))
   })
 
-  test('unknown fields are named with their paths, in the order of the body', () => {
+  test('returns the paths of unknown fields in the order of the body', () => {
     const body = { ...pod({ name: 'c', imagee: 'x', env: [{ name: 'A', valu: 'b' }] }), nope: 1 }
     expect(decode(body).unknownFields).toEqual(['spec.containers[0].imagee', 'spec.containers[0].env[0].valu', 'nope'])
   })
 
-  test('fields stand in the order of the type', () => {
+  test('orders fields as the type does', () => {
     const body = pod({ terminationMessagePolicy: 'File', image: 'i', imagePullPolicy: 'Always', name: 'c' })
     const containers = (decode(body).object['spec'] as { containers: JsonObject[] }).containers
     expect(Object.keys(containers[0] ?? {})).toEqual([
@@ -103,7 +103,7 @@ describe('what a body becomes', () => {
   })
 })
 
-describe('what does not fit', () => {
+describe('TypeMismatch of typedForm', () => {
   test.each<[message: string, body: JsonObject]>([
     [
       'json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
@@ -143,7 +143,7 @@ describe('what does not fit', () => {
   })
 })
 
-test('a schema nested without end is refused', () => {
+test('rejects a JSON schema nested beyond the limit', () => {
   let schema: JsonObject = { type: 'object' }
   for (let depth = 0; depth < 5000; depth++) schema = { not: schema }
   const versions = [{ name: 'v1', schema: { openAPIV3Schema: schema } }]
@@ -158,7 +158,7 @@ test('a schema nested without end is refused', () => {
 
 const anyJson = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonObject>
 
-test('decoding what was decoded changes nothing, whatever the body', () => {
+test('typedForm is idempotent for any body', () => {
   const kinds = builtinResources().flatMap(({ group, kind, versions }) =>
     versions.map(({ name, decode: own }) => ({ apiVersion: group === '' ? name : `${group}/${name}`, kind, own })),
   )

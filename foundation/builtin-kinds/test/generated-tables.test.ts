@@ -1,4 +1,4 @@
-// What `npm run generate` writes: the tables are up to date, and CRDs become TypeScript types.
+// The output of `npm run generate`: the tables are up to date, and CRDs become TypeScript types.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const tables = () => builtinTables(dataPath('kubernetes'))
 
 describeData('generated tables of built-in kinds', { minimum: 4, read: tables }, (generated) => {
-  test.each(generated)('$name equals what the generator makes of the data', ({ name, text }) => {
+  test.each(generated)("$name equals the generator's output", ({ name, text }) => {
     expect(readFileSync(join(root, 'foundation/builtin-kinds/src/generated', name), 'utf8') === text).toBe(true)
   })
 })
@@ -27,8 +27,8 @@ function typesOf(schema: StructuralSchema): string {
   ]).join('\n')
 }
 
-describe('types of a custom resource', () => {
-  test('carry descriptions, requiredness and nesting', () => {
+describe('generated types of a custom resource', () => {
+  test('have descriptions, required fields and nesting', () => {
     const schema: StructuralSchema = {
       type: 'object',
       description: 'Desired state.',
@@ -85,7 +85,7 @@ export interface WidgetSpec {
     expect(typesOf({ type: 'object', properties: { field: schema } })).toContain(`  readonly field?: ${type}\n`)
   })
 
-  test('of versions that are not stored are told apart by their name', () => {
+  test('of versions that are not stored have the version in their name', () => {
     const schema = { openAPIV3Schema: { type: 'object', properties: {} } }
     const versions = [
       { name: 'v1', storage: true, schema },

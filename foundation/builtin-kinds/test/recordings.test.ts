@@ -1,4 +1,4 @@
-// Every recorded creation of a built-in kind, through decoding, defaults, preparation and validation, without a server in between.
+// Every recorded creation of a built-in kind, through decoding, defaults, preparation and validation, without a server.
 import { readdirSync } from 'node:fs'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { fieldErrorBody } from '@fairlead/kube'
@@ -30,7 +30,7 @@ interface Step {
   readonly response: { readonly status: number; readonly body?: JsonObject }
 }
 
-/** Areas where the answer depends on more than the object: admission policies, rules of CRDs, the state of other objects. */
+/** Areas whose responses depend on more than the object: admission policies, CEL rules of CRDs, other objects. */
 const beyondTheKind = new Set(['admission.json', 'auth.json', 'cel.json'])
 const uid = '5f0c5f0c-0000-4000-8000-000000000000'
 
@@ -78,7 +78,7 @@ function creationOf(title: string, { kind, request, response, until }: Step): Cr
   }
 }
 
-/** What the API server's handler and the registry add to metadata. */
+/** Adds the metadata that the handlers of the API server set. */
 const systemFields = ['creationTimestamp', 'generation', 'managedFields', 'namespace', 'resourceVersion', 'uid']
 
 function comparable(object: JsonObject): JsonObject {
@@ -95,7 +95,7 @@ const creationsOfBuiltInKinds = () =>
     )
     const version = definition?.versions.find(({ name }) => name === creation.version)
     if (definition === undefined || version?.decode === undefined) return []
-    // Options of the request are checked elsewhere.
+    // Request options are validated elsewhere.
     const details = creation.answer['details'] as { kind?: string } | undefined
     return creation.status === 422 && details?.kind !== definition.kind
       ? []
@@ -128,7 +128,7 @@ describeData('recorded creations of built-in kinds', { minimum: 280, read: creat
         expect(comparable(object)).toEqual(comparable(answer))
       } else {
         const details = answer['details'] as { causes?: { field: string }[] } | undefined
-        // Names and what every kind shares of metadata are checked by the handler, CEL rules elsewhere.
+        // Names and metadata are validated by the handlers, CEL rules elsewhere.
         const causes = (details?.causes ?? []).filter(
           ({ field }) => !field.startsWith('metadata.') || field.includes('annotations['),
         )

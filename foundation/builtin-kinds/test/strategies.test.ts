@@ -1,4 +1,4 @@
-// What differs between built-in kinds when objects change: immutable fields, conversions, allocation, deletion.
+// The strategies of built-in kinds: immutable fields, conversions, allocation, deletion.
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { asObject, formatFieldError } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
@@ -59,7 +59,7 @@ const workload = (apiVersion: string, kind: string, spec: JsonObject = {}): Json
 
 const spec = (draft: Draft): Record<string, JsonValue> => draft['spec'] as Record<string, JsonValue>
 
-describe('what may not change', () => {
+describe('immutable fields', () => {
   test.each<[group: string, kind: string, body: JsonObject, change: (draft: Draft) => void, errors: string[]]>([
     [
       'apps',
@@ -144,7 +144,7 @@ describe('what may not change', () => {
     expect(updateErrors(definitionOf(group, kind), body, change)).toEqual(errors)
   })
 
-  test('a pod may get another image and further tolerations, nothing else', () => {
+  test('a pod allows changes of images and additional tolerations only', () => {
     const definition = definitionOf('', 'Pod')
     const body = {
       apiVersion: 'v1',
@@ -185,7 +185,7 @@ describe('services', () => {
     spec: { ports: [{ port: 80 }], ...fields },
   })
 
-  test('get addresses that no other service has, until the range is full', () => {
+  test('get unique cluster IPs until the range is full', () => {
     const others: KubeObject[] = []
     for (let count = 0; count < 253; count++) {
       const service = made(definition, body(), others)
@@ -197,7 +197,7 @@ describe('services', () => {
     expect(() => made(definition, body(), others)).toThrow('failed to allocate a serviceIP: range is full')
   })
 
-  test('keep what was allocated when an update leaves it out', () => {
+  test('keep allocated values that an update omits', () => {
     const old = asObject(made(definition, body({ type: 'NodePort' })))
     const next = definition.versions[0]?.decode?.(body({ type: 'NodePort' })).object as Draft
     definition.strategy.applyDefaults?.(next)
@@ -237,7 +237,7 @@ describe('services', () => {
       { type: 'NodePort', clusterIP: '10.0.0.8', ports: [{ port: 80, nodePort: 30_008 }] },
       [],
     ],
-  ])('may not choose what they cannot have: %s', (_what, fields, errors) => {
+  ])('reject invalid requested allocations: %s', (_what, fields, errors) => {
     const other = made(
       definition,
       body({ type: 'NodePort', clusterIP: '10.0.0.7', ports: [{ port: 80, nodePort: 30_007 }] }),
@@ -248,7 +248,7 @@ describe('services', () => {
     expect(found.map(formatFieldError)).toEqual(errors)
   })
 
-  test('give back what their new type does not have', () => {
+  test('release values that their new type does not have', () => {
     const old = asObject(made(definition, body({ type: 'LoadBalancer' })))
     const become = (fields: JsonObject): JsonValue | undefined => {
       const next = structuredClone(old) as unknown as Draft
@@ -271,7 +271,7 @@ describe('services', () => {
     expect(Object.keys(become({ type: 'ExternalName', externalName: 'a.b' }) as JsonObject)).not.toContain('clusterIP')
   })
 
-  test('of type NodePort get ports that differ', () => {
+  test('of type NodePort get distinct node ports', () => {
     const ports = ['a', 'b', 'c'].map((name, index) => ({ name, port: 80 + index }))
     const service = made(definition, body({ type: 'NodePort', ports }))
     const nodePorts = (spec(service)['ports'] as { nodePort: number }[]).map(({ nodePort }) => nodePort)
@@ -290,26 +290,26 @@ describe('pods', () => {
   })
 
   test.each<[what: string, resources: JsonObject, qosClass: string]>([
-    ['nothing asked', {}, 'BestEffort'],
-    ['something asked', { requests: { cpu: '1' } }, 'Burstable'],
+    ['no resources', {}, 'BestEffort'],
+    ['requests only', { requests: { cpu: '1' } }, 'Burstable'],
     ['limits of both', { limits: { cpu: '1', memory: '1Gi' } }, 'Guaranteed'],
     ['requests below limits', { requests: { cpu: '500m' }, limits: { cpu: '1', memory: '1Gi' } }, 'Burstable'],
-  ])('with %s are %s', (_what, resources, qosClass) => {
+  ])('with %s have the QoS class %s', (_what, resources, qosClass) => {
     expect(made(definition, pod({}, resources))['status']).toEqual({ phase: 'Pending', qosClass })
   })
 
   test.each<[what: string, pod: JsonObject, seconds: number]>([
-    ['no node has taken', { spec: {} }, 0],
-    ['a node has taken', { spec: { nodeName: 'n', terminationGracePeriodSeconds: 5 } }, 5],
-    ['a node has taken, without a period', { spec: { nodeName: 'n' } }, 30],
-    ['that have ended', { spec: { nodeName: 'n' }, status: { phase: 'Succeeded' } }, 0],
-  ])('%s: %j gets %d seconds to stop', (_what, fields, seconds) => {
+    ['not scheduled', { spec: {} }, 0],
+    ['scheduled', { spec: { nodeName: 'n', terminationGracePeriodSeconds: 5 } }, 5],
+    ['scheduled without a grace period', { spec: { nodeName: 'n' } }, 30],
+    ['completed', { spec: { nodeName: 'n' }, status: { phase: 'Succeeded' } }, 0],
+  ])('%s: %j has a grace period of %d s', (_what, fields, seconds) => {
     expect(
       definition.strategy.gracePeriodSeconds?.(asObject({ apiVersion: 'v1', kind: 'Pod', metadata: {}, ...fields })),
     ).toBe(seconds)
   })
 
-  test('of a priority class get its number', () => {
+  test('of a priority class get its priority', () => {
     const priorityClass = asObject({
       apiVersion: 'scheduling.k8s.io/v1',
       kind: 'PriorityClass',
@@ -325,7 +325,7 @@ describe('pods', () => {
     expect([spec(draft)['priority'], spec(draft)['preemptionPolicy']]).toEqual([7, 'Never'])
   })
 
-  test('of an unknown priority class are refused', () => {
+  test('of an unknown priority class are rejected', () => {
     expect(() => made(definition, pod({ priorityClassName: 'nope' }))).toThrow(
       'no PriorityClass with name nope was found',
     )
@@ -339,7 +339,7 @@ describe('conversion', () => {
     return converted
   }
 
-  test('of events renames fields and back again', () => {
+  test('of events round-trips between both groups', () => {
     const definition = definitionOf('', 'Event')
     const event = asObject({
       kind: 'Event',
@@ -375,7 +375,7 @@ describe('conversion', () => {
     expect(there(definition, other, 'v1')).toEqual(event)
   })
 
-  test('of autoscalers keeps in v1 what only v2 can say', () => {
+  test("of autoscalers keeps v2's values in annotations of v1", () => {
     const definition = definitionOf('autoscaling', 'HorizontalPodAutoscaler')
     const memory = {
       type: 'Resource',
@@ -419,7 +419,7 @@ test.each([
   ['5-1 * * * *', ['beginning of range (5) beyond end of range (1): 5-1']],
   ['*/0 * * * *', ['step of range should be a positive number: */0']],
   ['x * * * *', ['failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax']],
-])('the schedule %s has the problems %j', (schedule, problems) => {
+])('schedule %s has the errors %j', (schedule, problems) => {
   const definition = definitionOf('batch', 'CronJob')
   const jobTemplate = {
     spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
@@ -434,13 +434,13 @@ test.each([
   expect(errors.map(({ detail }) => detail)).toEqual(problems)
 })
 
-test('a CronJob name leaves room for the suffix of its jobs', () => {
+test('a CronJob name is limited by the suffix of its jobs', () => {
   expect(definitionOf('batch', 'CronJob').strategy.validateName?.('x'.repeat(53), false)).toEqual([
     'must be no more than 52 characters',
   ])
 })
 
-test('a workload is warned of once, when its template changes', () => {
+test('a workload has warnings only when its template changes', () => {
   const definition = definitionOf('apps', 'Deployment')
   const env: JsonObject[] = [{ name: 'A' }, { name: 'A', value: '1' }, { name: 'A', value: '$(A)2' }]
   const spec: JsonObject = {

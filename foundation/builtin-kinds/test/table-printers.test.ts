@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 const now = Date.UTC(2001, 0, 2)
 const created = '2001-01-01T00:00:00Z'
 
-/** Cells by column name. */
+/** Returns the cells by column name. */
 function row(kind: string, object: JsonObject, group = ''): JsonObject {
   const printer = builtinResources().find((definition) => definition.kind === kind && definition.group === group)
     ?.versions[0]?.printer
@@ -41,7 +41,7 @@ const terminated = (fields: JsonObject): JsonObject => ({
 })
 const running = { name: 'c', ready: true, restartCount: 0, state: { running: {} } }
 
-describe('the status of a pod', () => {
+describe('STATUS of a pod', () => {
   test.each<[shown: string, ready: string, pod: JsonObject]>([
     ['Pending', '0/1', { status: { phase: 'Pending' } }],
     ['Running', '1/1', { status: { phase: 'Running', containerStatuses: [running] } }],
@@ -101,7 +101,7 @@ describe('the status of a pod', () => {
     expect([cells['Status'], cells['Ready']]).toEqual([shown, ready])
   })
 
-  test('restarts say how long ago the last one was', () => {
+  test('RESTARTS has the age of the last restart', () => {
     const status = {
       ...running,
       restartCount: 3,
@@ -115,7 +115,7 @@ describe('the status of a pod', () => {
   })
 })
 
-describe('rows', () => {
+describe('cells of', () => {
   test.each<[kind: string, group: string, object: JsonObject, cells: JsonObject]>([
     [
       'Service',

@@ -1,4 +1,4 @@
-// What the checker says of expressions, as recorded from a real API server.
+// The errors of the checker, as recorded from a real API server.
 import { describe, expect, test } from 'vitest'
 import { CelCompileError, compile, listOf, mapOf, objectOf, types } from '@fairlead/kube/cel'
 
@@ -27,7 +27,7 @@ function problemsOf(text: string, kubernetes = true): string[] {
   }
 }
 
-describe('the checker', () => {
+describe('CEL type checker', () => {
   test.each<[string, ...string[]]>([
     [
       'zz == 1 && yy == 2',
@@ -85,11 +85,11 @@ describe('the checker', () => {
     expect(problemsOf(text)).toEqual(problems)
   })
 
-  test('literals of other users may be mixed', () => {
+  test("literals of mixed types are accepted outside of Kubernetes' environment", () => {
     expect(problemsOf('[1, "a"] == [1] && {"a": 1, "b": "c"} != {}', false)).toEqual([])
   })
 
-  test('wide characters are marked with wide marks', () => {
+  test('marks wide characters with wide marks', () => {
     expect(() => compile('"é" == zz', { variables: {} })).toThrow(' | "é" == zz\n | .．.....^')
   })
 })

@@ -18,7 +18,7 @@ import { knownDifference, knownReasons } from './support/cel-known-differences.t
 import type { Field, Message } from './support/textproto.ts'
 import { parseTextProto } from './support/textproto.ts'
 
-// The files whose subjects Kubernetes' rules have: no protobuf messages, no enums.
+// The files that apply to Kubernetes' rules: without protobuf messages and enums.
 const files = [
   'basic',
   'comparisons',
@@ -49,11 +49,11 @@ function all(message: Message, name: string): readonly Field[] {
   return message.get(name) ?? []
 }
 
-function textOf(field: Field | undefined): string {
+function stringOf(field: Field | undefined): string {
   return field === undefined || field.kind === 'message' ? '' : field.text
 }
 
-/** A value of the cases; throws for protobuf messages, which we do not have. */
+/** Converts a value of the cases; throws for protobuf messages, which are not supported. */
 function valueOf(message: Message): CelValue {
   const [entry] = [...message.entries()]
   if (entry === undefined) return null
@@ -62,19 +62,19 @@ function valueOf(message: Message): CelValue {
     case 'null_value':
       return null
     case 'bool_value':
-      return textOf(field) === 'true'
+      return stringOf(field) === 'true'
     case 'int64_value':
-      return BigInt(textOf(field))
+      return BigInt(stringOf(field))
     case 'uint64_value':
-      return new Uint(BigInt(textOf(field)))
+      return new Uint(BigInt(stringOf(field)))
     case 'double_value':
-      return doubleOf(textOf(field))
+      return doubleOf(stringOf(field))
     case 'string_value':
-      return textOf(field)
+      return stringOf(field)
     case 'bytes_value':
       return field?.kind === 'string' ? field.bytes : new Uint8Array()
     case 'type_value':
-      return new TypeValue(textOf(field))
+      return new TypeValue(stringOf(field))
     case 'list_value':
       return all(messageOf(field), 'values').map((item) => valueOf(messageOf(item)))
     case 'map_value':
@@ -105,7 +105,7 @@ function doubleOf(text: string): number {
 function wellKnown(message: Message): CelValue {
   const [entry] = [...message.entries()]
   const [type, [field]] = entry!
-  const part = (name: string): bigint => BigInt(textOf(all(messageOf(field), name)[0]) || '0')
+  const part = (name: string): bigint => BigInt(stringOf(all(messageOf(field), name)[0]) || '0')
   const nanos = part('seconds') * 1_000_000_000n + part('nanos')
   if (type.endsWith('Timestamp]')) return new Timestamp(nanos)
   if (type.endsWith('Duration]')) return new Duration(nanos)
@@ -139,24 +139,24 @@ function casesOf(file: string): Case[] {
     return all(section, 'test').flatMap((testField): Case[] => {
       const message = messageOf(testField)
       const has = (name: string): boolean => message.has(name)
-      // Partial values and expressions without macros are not a part of Kubernetes.
+      // Kubernetes has no partial values and no expressions without macros.
       if (has('unknown') || has('any_unknowns') || has('disable_macros') || has('container')) return []
       const expected = has('typed_result')
         ? messageOf(all(messageOf(all(message, 'typed_result')[0]), 'result')[0])
         : messageOf(all(message, 'value')[0])
       return [
         {
-          name: `${file}/${textOf(all(section, 'name')[0])}/${textOf(all(message, 'name')[0])}`,
-          expression: textOf(all(message, 'expr')[0]),
+          name: `${file}/${stringOf(all(section, 'name')[0])}/${stringOf(all(message, 'name')[0])}`,
+          expression: stringOf(all(message, 'expr')[0]),
           bindings: () =>
             Object.fromEntries(
               all(message, 'bindings').map((field) => {
                 const binding = messageOf(field)
                 const value = messageOf(all(messageOf(all(binding, 'value')[0]), 'value')[0])
-                return [textOf(all(binding, 'key')[0]), valueOf(value)]
+                return [stringOf(all(binding, 'key')[0]), valueOf(value)]
               }),
             ),
-          declared: all(message, 'type_env').map((field) => textOf(all(messageOf(field), 'name')[0])),
+          declared: all(message, 'type_env').map((field) => stringOf(all(messageOf(field), 'name')[0])),
           fails: has('eval_error') || has('any_eval_errors'),
           checkOnly: has('check_only'),
           unchecked: has('disable_check'),
@@ -167,7 +167,7 @@ function casesOf(file: string): Case[] {
   })
 }
 
-/** Like `==`, but of types too, and NaN is itself. */
+/** Compares like `==`, but types too, and NaN equals itself. */
 function isSame(actual: CelValue, expected: CelValue): boolean {
   if (typeof expected === 'number' && Number.isNaN(expected)) return Number.isNaN(actual)
   return typeof actual === typeof expected && celEquals(actual, expected)
@@ -192,8 +192,8 @@ function outcome({ expression, bindings, declared, fails, checkOnly, value }: Ca
 const outcomesOf = (file: string): readonly Outcome[] =>
   casesOf(file).map((item) => ({ file, item, outcome: outcome(item), reason: knownDifference(item) }))
 
-describeData('conformance cases of CEL', { minimum: 1700, read: () => files.flatMap(outcomesOf) }, (outcomes) => {
-  test.each(files)('%s agrees, but for the differences that are known', (file) => {
+describeData('CEL conformance cases', { minimum: 1700, read: () => files.flatMap(outcomesOf) }, (outcomes) => {
+  test.each(files)('%s agrees except for known differences', (file) => {
     const disagreeing = outcomes.filter(
       (entry) => entry.file === file && entry.outcome !== 'agrees' && entry.reason === undefined,
     )
@@ -202,12 +202,12 @@ describeData('conformance cases of CEL', { minimum: 1700, read: () => files.flat
     ).toEqual([])
   })
 
-  test('each known difference is one still', () => {
+  test('every known difference still differs', () => {
     const needed = new Set(outcomes.filter((entry) => entry.outcome !== 'agrees').map(({ reason }) => reason))
     expect(knownReasons.filter((reason) => !needed.has(reason))).toEqual([])
   })
 
-  test('nearly all agree', () => {
+  test('at least the known number agree', () => {
     const agreeing = outcomes.filter((entry) => entry.outcome === 'agrees').length
     console.log(`CEL conformance: ${agreeing} of ${outcomes.length} cases agree`)
     expect(agreeing / outcomes.length).toBeGreaterThan(0.93)

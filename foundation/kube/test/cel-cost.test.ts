@@ -50,8 +50,8 @@ function cost(node: SchemaNode, rule: string): number {
   )
 }
 
-// The figures that Kubernetes' own tests expect (TestCostEstimation): without a limit, and with one.
-describe('the worst cost of a rule', () => {
+// The figures of Kubernetes' own tests (TestCostEstimation): without a limit, and with one.
+describe('estimateCost of a rule', () => {
   test.each<[string, Form, string, number | 'too much', number, number]>([
     ['numbers', arrayOf(scalar('number')), 'self.all(x, true)', 4718591, 10, 32],
     ['strings', arrayOf(scalar('string')), 'self.all(x, true)', 3145727, 20, 62],
@@ -70,7 +70,7 @@ describe('the worst cost of a rule', () => {
     ['squared loop', arrayOf(scalar('number')), 'self.all(x, self.all(y, true))', 'too much', 10, 352],
     ['cubed loop', arrayOf(scalar('number')), 'self.all(x, self.all(y, self.all(z, true)))', 'too much', 10, 3552],
     ['matches', text, 'self.matches("x")', 314574, 50, 22],
-    ['matches of the empty text', text, '"".matches("(((((((((())))))))))[0-9]")', 7, 10, 7],
+    ['matches of the empty string', text, '"".matches("(((((((((())))))))))[0-9]")', 7, 10, 7],
     ['matches by the empty expression', text, 'self.matches("")', 1, 100, 1],
     ['string of length zero', text, 'self == "x"', 2, 0, 1],
     ['bytes of length zero', bytes, 'self == b"x"', 2, 0, 1],
@@ -88,7 +88,7 @@ describe('the worst cost of a rule', () => {
     ['index of objects', arrayOf(required), 'self[0] == null', 2, 422, 2],
     ['index of lists', arrayOf({ type: 'array', items: scalar('number') }), 'self[0][0] == -1.0', 3, 51, 3],
     [
-      'member of maps',
+      'field of maps',
       arrayOf({ type: 'object', additionalProperties: scalar('number') }),
       'self.all(x, x.y == 25.2)',
       6291452,
@@ -144,14 +144,14 @@ describe('the worst cost of a rule', () => {
   })
 })
 
-describe('elements of what a function gives', () => {
+describe('estimateCost of a function result', () => {
   const two: Form = (limit) => ({ type: 'object', properties: { a: text(limit), list: arrayOf(text(limit))(limit) } })
-  // A real server accepts these rules; it finds the size of `self` where the schema has no place for an element.
+  // A real server accepts these rules; it takes the size of `self` for elements without a path in the schema.
   test.each([
     "self.list.all(x, self.list.exists_one(y, x.split('/')[0] == y.split('/')[0]))",
     "self.list.all(x, x.split(',').all(s, s.contains(self.a)))",
     "self.list.all(x, x.findAll('a+')[0].contains(self.a))",
-  ])('are as large as self: %s', (rule) => {
+  ])('takes the size of self for elements: %s', (rule) => {
     expect(cost(two(100), rule)).toBeLessThan(ruleCostLimit)
   })
 })

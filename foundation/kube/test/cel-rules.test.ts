@@ -48,14 +48,14 @@ const recordedRules = () =>
       const value = before === undefined ? body : (applyMergePatch(before, body) as JsonObject)
       if (status < 300 && !request.path.includes('dryRun')) live = response.body
       const causes = causesIn(status === 422 ? response.body : undefined)
-      // What the schema refuses never gets as far as its rules.
+      // Rules are not evaluated on objects that violate the schema.
       if (causes.some(({ reason }) => reason === 'FieldValueTypeInvalid')) return []
       const definition = schema
       return [{ name: `${name} ${i}`, errors: () => validateRules(value, definition, { old: before }), causes }]
     })
   })
 
-describeData('rules as recorded', { minimum: 45, read: recordedRules }, (cases) => {
+describeData('recorded CEL rules', { minimum: 45, read: recordedRules }, (cases) => {
   test.each(cases)('$name', ({ errors, causes }) => {
     expect(causesOf(errors()).sort(byText)).toEqual([...causes].sort(byText))
   })
@@ -88,14 +88,14 @@ describe('validateRules', () => {
 
   test.each<[string, SchemaNode, JsonValue, JsonValue | undefined, string[]]>([
     [
-      'a scalar shows its value',
+      'an error of a scalar has its value',
       ruled(integer, { rule: 'self > 1', message: 'small' }),
       1,
       undefined,
       ['spec: Invalid value: 1: small'],
     ],
     [
-      'an object does not',
+      'an error of an object has no value',
       ruled({ type: 'object', properties: { a: integer } }, { rule: 'self.a > 1' }),
       { a: 1 },
       undefined,
@@ -109,14 +109,14 @@ describe('validateRules', () => {
       ['spec: Invalid value: 1: got 1'],
     ],
     [
-      'messageExpression that fails gives way to the message',
+      'message is used when messageExpression fails',
       ruled(integer, { rule: 'self > 1', message: 'small', messageExpression: "'x' + string(1 / 0)" }),
       1,
       undefined,
       ['spec: Invalid value: 1: small'],
     ],
     [
-      'messageExpression of several lines gives way too',
+      'message is used when messageExpression has several lines',
       ruled(integer, { rule: 'self > 1', messageExpression: "'a\\nb'" }),
       1,
       undefined,
@@ -140,30 +140,36 @@ describe('validateRules', () => {
       ['spec.a.b: Invalid value: m'],
     ],
     [
-      'transition rules rest on creation',
+      'transition rules are skipped on create',
       ruled(integer, { rule: 'self == oldSelf', message: 'immutable' }),
       1,
       undefined,
       [],
     ],
     [
-      'and run on update',
+      'transition rules run on update',
       ruled(integer, { rule: 'self == oldSelf', message: 'immutable' }),
       1,
       2,
       ['spec: Invalid value: 1: immutable'],
     ],
     [
-      'optionalOldSelf runs always',
+      'optionalOldSelf rules run on create',
       ruled(integer, { rule: 'oldSelf.hasValue() || self == 0', optionalOldSelf: true, message: 'm' }),
       1,
       undefined,
       ['spec: Invalid value: 1: m'],
     ],
-    ['what did not change is not held against an update', ruled(integer, { rule: 'self > 1', message: 'm' }), 1, 1, []],
-    ['but what changed is', ruled(integer, { rule: 'self > 1', message: 'm' }), 1, 0, ['spec: Invalid value: 1: m']],
+    ['an unchanged value is not an error on update', ruled(integer, { rule: 'self > 1', message: 'm' }), 1, 1, []],
     [
-      'items of map lists are told apart by key',
+      'a changed value is an error on update',
+      ruled(integer, { rule: 'self > 1', message: 'm' }),
+      1,
+      0,
+      ['spec: Invalid value: 1: m'],
+    ],
+    [
+      'items of map lists correlate by key',
       {
         type: 'array',
         'x-kubernetes-list-type': 'map',
@@ -183,9 +189,9 @@ describe('validateRules', () => {
       ],
       ['spec[1]: Invalid value: shrunk'],
     ],
-    ['null is not looked at', ruled({ ...integer, nullable: true }, { rule: 'self > 1' }), null, undefined, []],
+    ['null is not validated', ruled({ ...integer, nullable: true }, { rule: 'self > 1' }), null, undefined, []],
     [
-      'but the schema around sees it',
+      'rules of the parent can read null',
       ruled(
         { type: 'object', properties: { a: { type: 'object', nullable: true } } },
         { rule: 'self.a != null', message: 'm' },
@@ -211,7 +217,7 @@ describe('validateRules', () => {
       ['spec: Invalid value: "array": index out of bounds: 3 evaluating rule: self[3] == 1'],
     ],
     [
-      'unknown overloads say so',
+      'errors name unknown overloads',
       ruled({ 'x-kubernetes-int-or-string': true }, { rule: 'self > 1', message: 'm' }),
       'x',
       undefined,
@@ -220,7 +226,7 @@ describe('validateRules', () => {
       ],
     ],
     [
-      'names are escaped',
+      'rules escape field names',
       ruled(
         { type: 'object', properties: { 'a-b': integer, namespace: integer, 'x.y/z': integer, a__b: integer } },
         {
@@ -233,16 +239,16 @@ describe('validateRules', () => {
       ['spec: Invalid value: m'],
     ],
     [
-      'integers are exact',
+      'integers are exact in rules',
       ruled(integer, { rule: 'self == 9007199254740993', message: 'm' }),
       9007199254740993n,
       undefined,
       [],
     ],
-    ['numbers are doubles', ruled({ type: 'number' }, { rule: 'self / 2.0 == 1.5', message: 'm' }), 3, undefined, []],
+    ['a number is a double', ruled({ type: 'number' }, { rule: 'self / 2.0 == 1.5', message: 'm' }), 3, undefined, []],
     ['bytes', ruled({ type: 'string', format: 'byte' }, { rule: "self == b'abc'" }), 'YWJj', undefined, []],
     [
-      'sets have no order',
+      'sets compare without order',
       ruled(
         { type: 'array', 'x-kubernetes-list-type': 'set', items: text },
         { rule: "self + ['a'] == ['b', 'a']", message: 'm' },
@@ -255,7 +261,7 @@ describe('validateRules', () => {
     expect(problems(spec, value, old)).toEqual(expected)
   })
 
-  test('resources see their name', () => {
+  test('rules of resources can read metadata.name', () => {
     const schema = structuralSchema(
       ruled({ type: 'object', properties: {} }, { rule: "self.metadata.name == 'a'", message: 'm' }),
     )
@@ -264,7 +270,7 @@ describe('validateRules', () => {
     expect(validateRules(object('b'), schema).map(({ field, detail }) => [field, detail])).toEqual([['<nil>', 'm']])
   })
 
-  test('all rules share one budget; when it is used up nothing runs on', () => {
+  test('stops evaluating rules when their shared budget is exceeded', () => {
     const items = ruled(integer, { rule: '[1, 2, 3].all(i, i > 0) && self < 0', message: 'm' })
     const spec = { type: 'array', items } as const
     const value = { spec: Array.from({ length: 50 }, () => 1) }
@@ -275,7 +281,7 @@ describe('validateRules', () => {
     )
   })
 
-  test('a rule that takes too long is named', () => {
+  test('names the rule that exceeds its budget', () => {
     const spec = ruled(
       { type: 'array', items: integer },
       { rule: 'self.all(a, self.all(b, self.all(c, a + b + c > 0)))' },
@@ -286,12 +292,12 @@ describe('validateRules', () => {
     ])
   })
 
-  test('schemas without rules are known to have none', () => {
+  test('hasRules is false for schemas without rules', () => {
     expect([hasRules(schemaOf(integer)), hasRules(schemaOf(ruled(integer, { rule: 'true' })))]).toEqual([false, true])
   })
 })
 
-describe('ratcheting', () => {
+describe('ratcheting of CEL rules', () => {
   const bad = { rule: "self != 'bad'", message: 'bad' }
   const schema = schemaOf({
     type: 'object',
@@ -303,18 +309,18 @@ describe('ratcheting', () => {
   } as SchemaNode)
 
   test.each<[string, JsonValue, JsonValue, string[], string[]]>([
-    ['a part as it was', { text: 'bad' }, { text: 'bad' }, [], ['spec.text']],
+    ['an unchanged part', { text: 'bad' }, { text: 'bad' }, [], ['spec.text']],
     ['a part that changed', { text: 'bad' }, { text: 'ok' }, ['spec.text', 'spec.text'], []],
-    ['items of a list as it was', { list: ['bad'], text: 'a' }, { list: ['bad'], text: 'a' }, [], ['spec.list[0]']],
-    ['items of a list that changed', { list: ['ok', 'bad'] }, { list: ['bad'] }, ['spec.list[1]'], []],
+    ['items of an unchanged list', { list: ['bad'], text: 'a' }, { list: ['bad'], text: 'a' }, [], ['spec.list[0]']],
+    ['items of a changed list', { list: ['ok', 'bad'] }, { list: ['bad'] }, ['spec.list[1]'], []],
     ['rules that fail on a value', { error: 0 }, { error: 0 }, ['spec.error'], []],
   ])('%s', (_name, value, old, refused, tolerated) => {
-    const told: string[] = []
+    const ratcheted: string[] = []
     const errors = validateRules({ spec: value }, schema, {
       old: { spec: old },
-      tolerate: ({ field }) => told.push(field),
+      tolerate: ({ field }) => ratcheted.push(field),
     })
-    expect([errors.map(({ field }) => field), told]).toEqual([refused, tolerated])
+    expect([errors.map(({ field }) => field), ratcheted]).toEqual([refused, tolerated])
   })
 })
 
@@ -326,7 +332,7 @@ describe('compileRules', () => {
     return compileRules(schemaOf(spec), base).map((error) => `${error.field}: ${fieldErrorBody(error)}`)
   }
 
-  test('rules that compile are accepted', () => {
+  test('accepts rules that compile', () => {
     expect(
       problems(
         ruled(
@@ -337,7 +343,7 @@ describe('compileRules', () => {
     ).toEqual([])
   })
 
-  test('messages of unknown length are too expensive', () => {
+  test('rejects messages of unbounded length as too expensive', () => {
     const rule = { rule: 'self.a > 1', messageExpression: "'a is ' + string(self.a)" }
     const [first] = problems(ruled({ type: 'object', properties: { a: integer } }, rule))
     expect(first).toContain(
@@ -345,16 +351,16 @@ describe('compileRules', () => {
     )
   })
 
-  test('rules that do not compile are refused in the words of cel-go', () => {
+  test("rejects rules that do not compile with cel-go's messages", () => {
     expect(problems(ruled({ type: 'object', properties: { a: integer } }, { rule: 'self.b > 1' }))).toEqual([
       `${at}.rule: Invalid value: {"Rule":"self.b \\u003e 1","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^`,
     ])
   })
 
   test.each<[string, SchemaNode, string]>([
-    ['a rule that is no condition', ruled(integer, { rule: 'self + 1' }), 'cel expression must evaluate to a bool'],
+    ['a rule that is not a bool', ruled(integer, { rule: 'self + 1' }), 'cel expression must evaluate to a bool'],
     [
-      'a message that is no text',
+      'a messageExpression that is not a string',
       ruled(integer, { rule: 'self > 1', messageExpression: 'self' }),
       'messageExpression must evaluate to a string',
     ],
@@ -368,11 +374,11 @@ describe('compileRules', () => {
       { type: 'array', maxItems: 3, items: ruled(integer, { rule: 'self == oldSelf' }) },
       `oldSelf cannot be used on the uncorrelatable portion of the schema within ${base}.properties[spec]`,
     ],
-  ])('%s is refused', (_name, spec, detail) => {
+  ])('rejects %s', (_name, spec, detail) => {
     expect(compileRules(schemaOf(spec), base).map((error) => error.detail)).toEqual([detail])
   })
 
-  test('a limit makes an expensive rule cheap', () => {
+  test('accepts an expensive rule when the schema limits sizes', () => {
     const list = (maxItems?: number): SchemaNode =>
       ruled(
         { type: 'array', items: text, ...(maxItems === undefined ? {} : { maxItems }) },
@@ -382,7 +388,7 @@ describe('compileRules', () => {
     expect(problems(list())[0]).toContain('estimated rule cost exceeds budget by factor of more than 100x')
   })
 
-  test('rules that were too expensive before an update may stay', () => {
+  test('tolerates rules that exceeded the limit before the update', () => {
     const schema = schemaOf({ type: 'array', items: ruled({ type: 'string' }, { rule: "self.contains('x')" }) })
     const details = compileRules(schema, base, schema).map(({ detail }) => detail)
     expect(details.some((detail) => detail.startsWith('estimated rule cost'))).toBe(false)
@@ -396,7 +402,7 @@ describe('compileRules', () => {
     ['in', '__in__'],
     ['1a', undefined],
     ['ä', undefined],
-  ])('%s is written %s', (name, escaped) => {
+  ])('escapes field name %s as %s', (name, escaped) => {
     expect(escapeFieldName(name)).toBe(escaped)
   })
 })

@@ -26,7 +26,7 @@ function run(text: string): JsonValue {
   return toJson(compile(text, { variables, now: true }).evaluate(values, { now: Date.UTC(2026, 0, 2) }))
 }
 
-describe('evaluation', () => {
+describe('CEL evaluation', () => {
   test.each<[string, JsonValue]>([
     ['x.a + n', 8],
     ['x.big + 1', 9007199254740994n],
@@ -146,7 +146,7 @@ describe('evaluation', () => {
   })
 })
 
-describe('compilation', () => {
+describe('CEL compilation', () => {
   test.each([
     ['nope', "undeclared reference to 'nope' (in container '')", 1],
     ['o.b', "undefined field 'b'", 2],
@@ -160,19 +160,19 @@ describe('compilation', () => {
     ['x.nope()', "undeclared reference to 'nope' (in container '')", 7],
     ['[1].map(2, 3)', 'argument must be a simple name', 9],
     ['s.a', "type 'string' does not support field selection", 2],
-  ])('%s is refused: %s', (text, summary, column) => {
+  ])('rejects %s: %s', (text, summary, column) => {
     expect(() => compile(text, { variables })).toThrow(
       expect.objectContaining({ name: 'CelCompileError', summary, column }),
     )
   })
 
-  test('messages mark the place', () => {
+  test('error messages mark the position', () => {
     expect(() => compile('true &&\n  o.b == 1', { variables })).toThrow(
       "ERROR: <input>:2:4: undefined field 'b'\n |   o.b == 1\n | ...^",
     )
   })
 
-  test('the result must be of the type asked for', () => {
+  test('rejects a result of another type than requested', () => {
     expect(() => compile('1', { variables: {} }, types.bool)).toThrow(CelCompileError)
     expect(compile('[1].map(i, string(i))', { variables: {} }, listOf(types.string)).type).toEqual(listOf(types.string))
     expect(compile('{"a": 1}', { variables: {} }).type).toEqual(mapOf(types.string, types.int))
@@ -185,23 +185,23 @@ describe('compilation', () => {
     },
   )
 
-  test('long chains are fine', () => {
+  test('accepts long chains of operators', () => {
     expect(compile(`1${'+1'.repeat(900)}`, { variables: {} }).evaluate({})).toBe(901n)
   })
 
-  test('there is no time unless the environment has it', () => {
+  test('now is undeclared unless the environment declares it', () => {
     expect(() => compile('now', { variables: {} })).toThrow("undeclared reference to 'now'")
   })
 })
 
-describe('the budget', () => {
+describe('CEL cost budget', () => {
   const long = { x: { b: Array.from({ length: 300 }, (_, i) => i + 1) } }
 
   test.each([
     'x.b.all(i, x.b.all(j, x.b.all(k, i + j + k > 0)))',
     'x.b.exists(i, x.b.exists(j, x.b.exists(k, i + j + k < 0))) || true',
     'x.b.map(i, x.b.map(j, x.b.map(k, k))).size() >= 0',
-  ])('ends %s soon, and nothing can catch it', (text) => {
+  ])('ends %s, and the expression cannot catch it', (text) => {
     const program = compile(text, { variables: { x: types.dyn } })
     expect(() => program.evaluate(long)).toThrow(CelBudgetError)
   })
@@ -213,7 +213,7 @@ describe('the budget', () => {
     '"%s%s%s%s%s%s%s%s%s%s%s%s".format([s, s, s, s, s, s, s, s, s, s, s, s])',
     '"%.1000f".format([1.0])',
     'lists.range(1000000000).size()',
-  ])('no call makes what does not fit: %s', (text) => {
+  ])('fails a call whose result is too large: %s', (text) => {
     const program = compile(text, { variables: { s: types.string } })
     let failure: unknown
     try {
@@ -225,7 +225,7 @@ describe('the budget', () => {
     expect(isSmall || failure instanceof CelError || failure instanceof CelBudgetError).toBe(true)
   })
 
-  test('counts what an evaluation took', () => {
+  test('returns the cost of an evaluation', () => {
     const program = compile('x.b.all(i, i > 0)', { variables: { x: types.dyn } })
     const { cost } = program.run(long)
     expect(cost).toBeGreaterThan(300)
@@ -233,14 +233,14 @@ describe('the budget', () => {
     expect(program.evaluate(long, { budget: cost })).toBe(true)
   })
 
-  test('texts that are looked at count by their length', () => {
+  test('strings cost by their length', () => {
     const program = compile('s.contains("x") || s.matches("a+b")', { variables: { s: types.string } })
     expect(program.run({ s: 'a'.repeat(10_000) }).cost).toBeGreaterThan(1_000)
   })
 })
 
-describe('values', () => {
-  test('declared types decide what numbers and texts are', () => {
+describe('CEL values', () => {
+  test('declared types decide the conversion of numbers and strings', () => {
     const declared = { d: types.double, t: types.timestamp, l: listOf(types.duration), u: types.uint }
     const program = compile('d / 2.0 == 1.5 && t.getHours() == 5 && l[0] == duration("1h") && u == 3u', {
       variables: declared,
@@ -248,19 +248,19 @@ describe('values', () => {
     expect(program.evaluate({ d: 3, t: '2026-01-01T05:00:00Z', l: ['60m'], u: 3 })).toBe(true)
   })
 
-  test('results of one expression can be variables of another', () => {
+  test('accepts results of one expression as variables of another', () => {
     const first = compile('[1.0, 2.0]', { variables: {} }).evaluate({})
     expect(
       compile('type(x[0]) == double', { variables: { x: types.dyn } }).evaluate({}, { values: { x: first } }),
     ).toBe(true)
   })
 
-  test('JSON goes in and comes out', () => {
+  test('round-trips JSON', () => {
     const json: JsonValue = { a: [1, 2.5, 'x', null, true], big: 9007199254740993n, __proto__x: {} }
     expect(toJson(fromJson(json))).toEqual(json)
   })
 
-  test('maps hold names of inherited members as their own', () => {
+  test('maps have `constructor` and the like as ordinary keys', () => {
     const map = fromJson(JSON.parse('{"__proto__": 1}') as JsonValue) as MapValue
     expect([map.get('__proto__'), map.get('toString'), map.size]).toEqual([1n, undefined, 1])
     expect(JSON.stringify(toJson(map))).toBe('{"__proto__":1}')

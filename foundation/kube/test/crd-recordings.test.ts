@@ -1,4 +1,5 @@
-// What a real kube-apiserver answered to CustomResourceDefinitions (shared/kubernetes/recordings), held against their validation.
+// Validation of CustomResourceDefinitions against the responses of a real kube-apiserver
+// (shared/kubernetes/recordings).
 import { expect, test } from 'vitest'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import {
@@ -33,7 +34,7 @@ interface Scenario {
 }
 
 function scenarios(area: string): readonly Scenario[] {
-  // The id of a run is 8 characters that start with a letter.
+  // Run ids have 8 characters and start with a letter.
   const text = readData('kubernetes', 'recordings', `${area}.json`).replaceAll('{{id}}', 'bcdfghjk')
   return parseJson(text) as unknown as readonly Scenario[]
 }
@@ -67,7 +68,7 @@ const creations = () =>
     ),
   )
 
-/** Patches of definitions, with the definition as it was served last. */
+/** Returns the recorded patches of definitions, each with the last response of the definition. */
 const updates = () =>
   areas.flatMap((area) =>
     scenarios(area).flatMap((scenario) => {
@@ -92,7 +93,7 @@ function patched(old: KubeObject, { request }: Step): KubeObject {
   return { ...asObject(result as JsonObject), status: old['status'] }
 }
 
-describeData('creations of CustomResourceDefinitions as recorded', { minimum: 100, read: creations }, (cases) => {
+describeData('recorded creations of CustomResourceDefinitions', { minimum: 100, read: creations }, (cases) => {
   test.each(cases)('$title', ({ step, body }) => {
     const crd = defaultCustomResourceDefinition(asObject(body))
     const isRuleFailure = causesOf(step).some((cause) => cause.includes('x-kubernetes-validations[0].rule'))
@@ -102,7 +103,7 @@ describeData('creations of CustomResourceDefinitions as recorded', { minimum: 10
   })
 })
 
-describeData('updates of CustomResourceDefinitions as recorded', { minimum: 12, read: updates }, (cases) => {
+describeData('recorded updates of CustomResourceDefinitions', { minimum: 12, read: updates }, (cases) => {
   test.each(cases)('$title', ({ step, old }) => {
     const crd = patched(old, step)
     const { storedVersions = [], ...status } = crd['status'] as { storedVersions?: string[] }

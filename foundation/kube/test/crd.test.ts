@@ -1,4 +1,4 @@
-// CustomResourceDefinitions: defaults, warnings, and the rules that the recordings do not reach.
+// CustomResourceDefinitions: defaults, warnings, and the rules that the recordings do not cover.
 import { describe, expect, test } from 'vitest'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import {
@@ -38,7 +38,7 @@ function crd(spec: Fields = {}, more: Fields = {}): KubeObject {
 const errorsOf = (object: KubeObject, old?: KubeObject): string[] =>
   validateCustomResourceDefinition(object, old).map(formatFieldError)
 
-/** Errors of a property `spec` with a schema, without the path that leads there. */
+/** Returns the errors of the schema of a property `spec`, without the path of that property. */
 function schemaErrors(schema: Fields): string[] {
   const path = 'spec.validation.openAPIV3Schema.properties[spec]'
   return errorsOf(crd({ versions: [version('v1', {}, { type: 'object', properties: { spec: schema } })] })).map(
@@ -46,8 +46,8 @@ function schemaErrors(schema: Fields): string[] {
   )
 }
 
-describe('defaults', () => {
-  test('are names, conversion, the port of a webhook and stored versions', () => {
+describe('defaultCustomResourceDefinition', () => {
+  test('sets names, conversion, the port of a webhook and storedVersions', () => {
     const webhook = { clientConfig: { service: { name: 's', namespace: 'n' } }, conversionReviewVersions: ['v1'] }
     expect(crd({ conversion: { strategy: 'Webhook', webhook } })).toMatchObject({
       spec: {
@@ -59,13 +59,13 @@ describe('defaults', () => {
     expect(crd()['spec']).toMatchObject({ conversion: { strategy: 'None' } })
   })
 
-  test('leave a complete definition as it is', () => {
+  test('returns a complete definition unchanged', () => {
     const complete = crd()
     expect(defaultCustomResourceDefinition(complete)).toBe(complete)
   })
 })
 
-describe('the specification', () => {
+describe('spec of a CustomResourceDefinition', () => {
   test.each<[string, Fields, string[]]>([
     [
       'a group with a dot',
@@ -166,11 +166,11 @@ describe('the specification', () => {
         'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
       ],
     ],
-  ])('asks for %s', (_, spec, expected) => {
+  ])('requires %s', (_, spec, expected) => {
     expect(errorsOf(crd(spec))).toEqual(expected)
   })
 
-  test('names the version where versions differ, and what they share once', () => {
+  test('reports errors of shared values once, others with their version', () => {
     const bad = { type: 'object', properties: { a: {} } }
     expect(errorsOf(crd({ versions: [version('v1'), version('v2', {}, bad)] }))).toEqual([
       'spec.versions[1].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
@@ -181,7 +181,7 @@ describe('the specification', () => {
   })
 })
 
-describe('selectable fields', () => {
+describe('selectableFields of a CustomResourceDefinition', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -216,7 +216,7 @@ describe('selectable fields', () => {
   })
 })
 
-describe('a schema', () => {
+describe('structural schema', () => {
   test.each<[string, Fields, string[]]>([
     ['of a list has items', { type: 'array' }, ['.items: Required value: must be specified']],
     [
@@ -260,7 +260,7 @@ describe('a schema', () => {
       ],
     ],
     [
-      'has rules with a text',
+      'has rules with an expression',
       {
         type: 'object',
         'x-kubernetes-validations': [{ rule: ' ' }, { rule: 'a\nb' }, { rule: 'a', reason: 'Odd', fieldPath: '.nope' }],
@@ -297,7 +297,7 @@ describe('a schema', () => {
     expect(schemaErrors(schema)).toEqual(expected)
   })
 
-  test('declares what alternatives of its root restrict', () => {
+  test('must declare the fields that alternatives of its root restrict', () => {
     const schema = {
       type: 'object',
       properties: { a: { type: 'string' } },
@@ -308,7 +308,7 @@ describe('a schema', () => {
     ])
   })
 
-  test('leaves its root plain when status is a subresource', () => {
+  test('allows no keywords at its root when status is a subresource', () => {
     const schema = { type: 'object', properties: { spec: anything }, minProperties: 1 }
     const [error] = errorsOf(crd({ versions: [version('v1', { subresources: { status: {} } }, schema)] }))
     expect(error).toMatch(
@@ -317,12 +317,12 @@ describe('a schema', () => {
   })
 })
 
-describe('an update', () => {
+describe('update of a CustomResourceDefinition', () => {
   const established = {
     status: { storedVersions: ['v1'], conditions: [{ type: 'Established', status: 'True', reason: 'R', message: '' }] },
   }
 
-  test('keeps scope and kind once the definition is established', () => {
+  test('rejects changes of scope and kind of an established definition', () => {
     const changed = { scope: 'Cluster', names: { plural: 'widgets', kind: 'Gadget' } }
     expect(errorsOf(crd(changed, established), crd({}, established))).toEqual([
       'spec.scope: Invalid value: "Cluster": field is immutable',
@@ -331,7 +331,7 @@ describe('an update', () => {
     expect(errorsOf(crd(changed), crd())).toEqual([])
   })
 
-  test('says what compiled rules say, given an engine', () => {
+  test('returns the errors of the CEL engine', () => {
     const calls: JsonValue[] = []
     const compile = (_schema: unknown, path: string, old: unknown): [] => {
       calls.push(`${path} ${old === undefined ? 'new' : 'changed'}`)
@@ -344,7 +344,7 @@ describe('an update', () => {
   })
 })
 
-test('warns about formats that are not known and were not there before', () => {
+test('warns about unknown formats that the definition did not have before', () => {
   const withFormat = (format: string): KubeObject =>
     crd({
       versions: [
@@ -360,7 +360,7 @@ test('warns about formats that are not known and were not there before', () => {
   expect(customResourceDefinitionWarnings(withFormat('date-time'))).toEqual([])
 })
 
-describe('approval', () => {
+describe('api-approved.kubernetes.io annotation', () => {
   test.each([
     ['k8s.io', true],
     ['a.k8s.io', true],
@@ -376,7 +376,7 @@ describe('approval', () => {
     ['unapproved, why', 'Bypassed'],
     ['bad', 'Invalid'],
     ['', 'Missing'],
-  ])('%j reads as %s', (value, expected) => {
+  ])('%j is parsed as %s', (value, expected) => {
     expect(apiApprovalOf({ annotations: { 'api-approved.kubernetes.io': value } }).state).toBe(expected)
   })
 })

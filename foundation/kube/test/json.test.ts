@@ -95,11 +95,11 @@ describe('parseJson', () => {
     ['\u0000', "invalid character '\\x00' looking for beginning of value"],
     ['\ufeff{}', "invalid character 'ï' looking for beginning of value"],
     ['NaN', "invalid character 'N' looking for beginning of value"],
-  ])('refuses %j as Go does', (text, message) => {
+  ])('rejects %j as Go does', (text, message) => {
     expect(refusal(text)).toMatchObject({ code: 'InvalidJson', message })
   })
 
-  test('says where the mistake is', () => {
+  test('reports line and column of a syntax error', () => {
     expect(refusal('{\n  "a": [1,\n  x]}')).toEqual({
       code: 'InvalidJson',
       message: "invalid character 'x' looking for beginning of value",
@@ -109,14 +109,14 @@ describe('parseJson', () => {
     })
   })
 
-  test('refuses numbers that are no double', () => {
+  test('rejects numbers beyond a double', () => {
     expect(refusal('[1e400]')).toMatchObject({
       code: 'JsonNumberOutOfRange',
       message: 'json: cannot unmarshal number 1e400 into Go value of type float64',
     })
   })
 
-  test('refuses to nest deeper than the limit, in objects and lists alike', () => {
+  test('rejects objects and lists nested deeper than the limit', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
     expect(() => parseJson(nested(maxJsonDepth))).not.toThrow()
     expect(refusal(nested(maxJsonDepth + 1))).toMatchObject({ code: 'JsonTooDeep', message: 'exceeded max depth' })
@@ -124,7 +124,7 @@ describe('parseJson', () => {
     expect(() => parseJson('[[[]]]', { maxDepth: 2 })).toThrow(JsonSyntaxError)
   })
 
-  test('takes the names of inherited members as any others', () => {
+  test('reads `constructor` and the like as ordinary keys', () => {
     const value = parseJson('{"__proto__":{"polluted":true},"constructor":1,"toString":2}') as Record<string, JsonValue>
     expect(Object.keys(value)).toEqual(['__proto__', 'constructor', 'toString'])
     expect(ownValue(value, '__proto__')).toEqual({ polluted: true })
@@ -132,7 +132,7 @@ describe('parseJson', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  test('reports each repeated key with its path, and the last value wins', () => {
+  test('reports each duplicate key with its path; the last value wins', () => {
     const seen: string[] = []
     const value = parseJson('{"a":1,"a":2,"l":[{"x":1,"x":{"y":1,"y":2}}],"__proto__":1,"__proto__":2}', {
       onDuplicate: (path) => seen.push(path),
@@ -141,17 +141,17 @@ describe('parseJson', () => {
     expect(stringifyJson(value)).toBe('{"a":2,"l":[{"x":{"y":2}}],"__proto__":2}')
   })
 
-  test('reads bytes as UTF-8 and replaces what is not', () => {
+  test('reads bytes as UTF-8 and replaces invalid sequences', () => {
     expect(parseJson(new TextEncoder().encode('{"ä":"😀"}'))).toEqual({ ä: '😀' })
     expect(parseJson(Uint8Array.of(0x22, 0xff, 0x22))).toBe('\ufffd')
   })
 
-  propertyTest.prop([fc.jsonValue()])('gives back what JSON.stringify wrote', (value) => {
-    // As texts, because an integer that a double does not hold comes back as a BigInt.
+  propertyTest.prop([fc.jsonValue()])('parses the output of JSON.stringify', (value) => {
+    // Compared as strings, because integers beyond 2^53 are BigInts.
     expect(stringifyJson(parseJson(JSON.stringify(value)))).toBe(JSON.stringify(value))
   })
 
-  propertyTest.prop([fc.string({ unit: 'binary' })])('agrees with JSON.parse on what is JSON', (text) => {
+  propertyTest.prop([fc.string({ unit: 'binary' })])('accepts the same input as JSON.parse', (text) => {
     const accepts = (parse: (text: string) => unknown): boolean => {
       try {
         parse(text)
@@ -163,13 +163,13 @@ describe('parseJson', () => {
     expect(accepts((input) => parseJson(input))).toBe(accepts(JSON.parse))
   })
 
-  propertyTest.prop([fc.bigInt({ min: -(1n << 63n), max: (1n << 63n) - 1n })])('keeps every int64 exactly', (value) => {
+  propertyTest.prop([fc.bigInt({ min: -(1n << 63n), max: (1n << 63n) - 1n })])('reads every int64 exactly', (value) => {
     expect(stringifyJson({ value: parseJson(String(value)) })).toBe(`{"value":${value}}`)
   })
 })
 
-describe('values', () => {
-  test('writes BigInts in full beside everything else', () => {
+describe('JSON values', () => {
+  test('writes BigInts in full', () => {
     expect(stringifyJson({ a: 9007199254740993n, b: [1, '2', null, { c: undefined }] })).toBe(
       '{"a":9007199254740993,"b":[1,"2",null,{}]}',
     )
@@ -190,7 +190,7 @@ describe('values', () => {
     expect([jsonEqual(a, b), jsonEqual(b, a)]).toEqual([same, same])
   })
 
-  test('freezes to the leaves and clones to something that may change', () => {
+  test('freezes deeply and clones to mutable values', () => {
     const value = deepFreeze({ a: [{ b: 1 }], c: { d: 'e' } })
     expect([Object.isFrozen(value), Object.isFrozen(value.a[0]), Object.isFrozen(value.c)]).toEqual([true, true, true])
     const copy = cloneJson(value)
@@ -202,14 +202,14 @@ describe('values', () => {
     ])
   })
 
-  test('marshals as Go does: sorted keys, no angle brackets', () => {
+  test('marshals as Go does: sorted keys, escaped angle brackets', () => {
     expect(marshalGoJson({ b: '<a&b>', a: [{ d: 1, c: 9007199254740993n }] })).toBe(
       '{"a":[{"c":9007199254740993,"d":1}],"b":"\\u003ca\\u0026b\\u003e"}',
     )
     expect(Object.keys(sortKeys({ b: 1, a: 2 }) as object)).toEqual(['a', 'b'])
   })
 
-  test('setOwn never reaches a prototype', () => {
+  test('setOwn never changes a prototype', () => {
     const object: Record<string, JsonValue> = {}
     setOwn(object, '__proto__', { evil: true })
     expect(Object.getPrototypeOf(object)).toBe(Object.prototype)

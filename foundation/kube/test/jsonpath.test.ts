@@ -28,7 +28,7 @@ const pods: JsonValue = {
   none: null,
 }
 
-describe('templates', () => {
+describe('JSONPath templates', () => {
   test.each([
     ['plain text', 'plain text'],
     ['{.kind}', 'List'],
@@ -79,7 +79,7 @@ describe('templates', () => {
     ['{#}', "unrecognized character in action: U+0023 '#'"],
     ['{foo}', 'unrecognized identifier foo'],
     ['{end}', 'not in range, nothing to end'],
-  ])('%s is refused', (template, message) => {
+  ])('rejects %s', (template, message) => {
     expect(() => parseJsonPath(template)).toThrow(expect.objectContaining({ code: 'InvalidJsonPath', message }))
   })
 
@@ -94,11 +94,11 @@ describe('templates', () => {
     expect(() => parseJsonPath(template).execute(pods)).toThrow(expect.objectContaining({ code, message }))
   })
 
-  test('missing fields give nothing where that is allowed', () => {
+  test('prints nothing for missing fields when they are allowed', () => {
     expect(parseJsonPath('{.nope.x}|{.kind}', { allowMissingKeys: true }).execute(pods)).toBe('|List')
   })
 
-  test('find gives the values themselves', () => {
+  test('find returns the values', () => {
     expect(parseJsonPath('{.items[*].status.restarts}{"x"}').find(pods)).toEqual([[3, 0, 12], ['x']])
   })
 
@@ -108,12 +108,12 @@ describe('templates', () => {
     ['{.metadata.name}', '{.metadata.name}'],
     ['{metadata.name}', '{.metadata.name}'],
     ['[0]', '{[0]}'],
-  ])('relaxed %s is %s', (path, template) => {
+  ])('relaxedJsonPath of %s is %s', (path, template) => {
     expect(relaxedJsonPath(path)).toBe(template)
   })
 })
 
-describe('column paths', () => {
+describe('JSONPath of printer columns', () => {
   test.each<[string, JsonValue[]]>([
     ['.items[0].metadata.name', ['a']],
     ['.items[*].metadata.name', ['a', 'b', 'c']],
@@ -128,12 +128,12 @@ describe('column paths', () => {
     expect(parseColumnPath(path)(pods)).toEqual(values)
   })
 
-  test('a path that is none is refused', () => {
+  test('rejects an invalid path', () => {
     expect(() => parseColumnPath('.a[')).toThrow(JsonPathError)
   })
 })
 
-test('a path that multiplies what it finds ends in an error, a column in nothing', () => {
+test('a template over the limit of values throws, a column is empty', () => {
   const deep = { a: { a: { a: { a: { b: 1 } } } } }
   expect(() => parseJsonPath(`{${'..'.repeat(400)}}`).find(deep)).toThrowError(
     expect.objectContaining({ code: 'JsonPathTooMany' }),

@@ -1,4 +1,4 @@
-// Ownership as server-side apply and updates shape it: tables whose expectations stand in the recordings' area `apply`.
+// Ownership of fields after server-side apply and updates; the expectations are from the recordings' area `apply`.
 import { describe, expect, test } from 'vitest'
 import {
   applyServerSide,
@@ -73,7 +73,7 @@ const widget: TypeSchema = structuralSchema({
   },
 })
 
-/** A server's worth of one object: applies and updates it at ever later seconds. */
+/** One object on a server: each apply or update is a second later than the one before. */
 class Subject {
   live: KubeObject | undefined
   #second = 0
@@ -112,7 +112,7 @@ class Subject {
     return this
   }
 
-  get owners(): unknown {
+  get managers(): unknown {
     return this.live!.metadata.managedFields?.map(({ manager, operation, subresource, time, fieldsV1 }) => [
       [manager, operation, ...(subresource ? [subresource] : []), ...(time === undefined ? ['no time'] : [])].join(' '),
       fieldsV1,
@@ -145,22 +145,22 @@ function conflictsOf(run: () => unknown): unknown {
 }
 
 describe('applyServerSide', () => {
-  test('owns what it lists and takes away what it lists no more', () => {
+  test('owns the applied fields and removes those not applied any more', () => {
     const subject = new Subject().apply('m', { spec: { gmap: { k: 'v', l: 'w' } } })
-    expect(subject.owners).toEqual([['m Apply', { 'f:spec': { 'f:gmap': { 'f:k': {}, 'f:l': {} } } }]])
+    expect(subject.managers).toEqual([['m Apply', { 'f:spec': { 'f:gmap': { 'f:k': {}, 'f:l': {} } } }]])
     subject.apply('m', { spec: { gmap: { k: 'v' } } })
     expect(subject.live!.spec).toEqual({ gmap: { k: 'v' } })
     subject.apply('m', {})
     expect(subject.live).toEqual({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', uid: 'u' } })
   })
 
-  test('shares fields among managers that agree, and removes one only after the last of them', () => {
+  test('shares equal fields among managers, and removes one with its last manager', () => {
     const subject = new Subject()
       .apply('one', { spec: { gmap: { k: 'v' } } })
       .apply('two', { spec: { gmap: { k: 'v', b: '2' } } })
     subject.apply('one', { spec: { gmap: {} } })
     expect(subject.live!.spec).toEqual({ gmap: { b: '2', k: 'v' } })
-    expect(subject.owners).toEqual([
+    expect(subject.managers).toEqual([
       ['one Apply', { 'f:spec': { 'f:gmap': {} } }],
       ['two Apply', { 'f:spec': { 'f:gmap': { 'f:b': {}, 'f:k': {} } } }],
     ])
@@ -168,9 +168,9 @@ describe('applyServerSide', () => {
     expect(subject.live!.spec).toEqual({ gmap: null })
   })
 
-  test('gives an owner that changed nothing no time', () => {
+  test('a manager that changed nothing has no time', () => {
     const subject = new Subject().apply('one', { spec: { replicas: 1 } }).apply('two', { spec: { replicas: 1 } })
-    expect(subject.owners).toEqual([
+    expect(subject.managers).toEqual([
       ['two Apply no time', { 'f:spec': { 'f:replicas': {} } }],
       ['one Apply', { 'f:spec': { 'f:replicas': {} } }],
     ])
@@ -207,10 +207,10 @@ describe('applyServerSide', () => {
       { ports: [{ port: 80, protocol: 'TCP', name: 'b' }] },
       ['.spec.ports[port=80,protocol="TCP"].name'],
     ],
-    ['free-form members', { free: { a: { b: 1, c: 2 } } }, { free: { a: { b: 2, d: 1 } } }, ['.spec.free.a.b']],
+    ['free-form fields', { free: { a: { b: 1, c: 2 } } }, { free: { a: { b: 2, d: 1 } } }, ['.spec.free.a.b']],
     ['free-form lists', { free: { a: [1] } }, { free: { a: [2] } }, ['.spec.free.a']],
   ]
-  test.each(conflicts)('meets with %s: conflicts %#', (_, first, second, expected) => {
+  test.each(conflicts)('detects conflicts of %s (%#)', (_, first, second, expected) => {
     const subject = new Subject().apply('one', { spec: first })
     expect(conflictsOf(() => subject.apply('two', { spec: second }))).toEqual(
       expected.map((path) => `conflict with "one": ${path}`),
@@ -231,9 +231,9 @@ describe('applyServerSide', () => {
   const wrong: readonly (readonly [string, JsonObject, string])[] = [
     ['an unknown field', { spec: { junk: 1 } }, '.spec.junk: field not declared in schema'],
     ['unknown metadata', { metadata: { name: 'w', junk: 1 } }, '.metadata.junk: field not declared in schema'],
-    ['an item of a set twice', { spec: { set: ['a', 'a'] } }, '.spec.set: duplicate entries for key [="a"]'],
+    ['a duplicate item of a set', { spec: { set: ['a', 'a'] } }, '.spec.set: duplicate entries for key [="a"]'],
     [
-      'an item of a list map twice',
+      'a duplicate item of a list map',
       { spec: { ports: [{ port: 80 }, { port: 80, protocol: 'TCP' }] } },
       '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
     ],
@@ -260,12 +260,12 @@ describe('applyServerSide', () => {
       '.spec.ports: element 0: associative list with keys may not have non-map elements',
     ],
   ]
-  test.each(wrong)('refuses %s', (_, body, finding) => {
+  test.each(wrong)('rejects %s', (_, body, finding) => {
     const message = `failed to create typed patch object (/w; example.com/v1, Kind=Widget): ${finding}`
     expect(statusOf(() => new Subject().apply('m', body))).toEqual([500, message])
   })
 
-  test('lists several findings below each other', () => {
+  test('lists several errors on separate lines', () => {
     expect(statusOf(() => new Subject().apply('m', { spec: { replicas: 'x', set: ['a', 'a'] } }))[1]).toEqual(
       [
         'failed to create typed patch object (/w; example.com/v1, Kind=Widget): errors:',
@@ -279,11 +279,11 @@ describe('applyServerSide', () => {
     [{ metadata: { managedFields: [] } }, 400, 'metadata.managedFields must be nil'],
     [{ kind: 'Gadget' }, 400, 'invalid object type: example.com/v1, Kind=Gadget'],
     [{ apiVersion: 'example.com/v2' }, 400, 'invalid object type: example.com/v2, Kind=Widget'],
-  ])('refuses %j', (body, code, message) => {
+  ])('rejects %j', (body, code, message) => {
     expect(statusOf(() => new Subject().apply('m', {}).apply('m', body))).toEqual([code, message])
   })
 
-  test('finds an owner for what was there before the first apply', () => {
+  test('creates the manager before-first-apply for existing fields', () => {
     const subject = new Subject()
     subject.live = asObject({
       apiVersion: 'example.com/v1',
@@ -295,26 +295,26 @@ describe('applyServerSide', () => {
       'conflict with "before-first-apply" using example.com/v1: .spec.replicas',
     ])
     subject.apply('m', { spec: { replicas: 1 } })
-    expect(subject.owners).toEqual([
+    expect(subject.managers).toEqual([
       ['m Apply no time', { 'f:spec': { 'f:replicas': {} } }],
       ['before-first-apply Update', { 'f:spec': { '.': {}, 'f:gmap': { '.': {}, 'f:a': {} }, 'f:replicas': {} } }],
     ])
   })
 
-  test('keeps what the endpoint resets out of ownership', () => {
+  test('does not own the reset fields of the endpoint', () => {
     const subject = new Subject().apply(
       's',
       { status: { phase: 'P' } },
       { subresource: 'status', resetFields: resetFieldsOf('status', true) },
     )
     subject.apply('m', { spec: { replicas: 1 }, status: { phase: 'Q' } }, { resetFields: resetFieldsOf('', true) })
-    expect(subject.owners).toEqual([
+    expect(subject.managers).toEqual([
       ['s Apply status', { 'f:status': { 'f:phase': {} } }],
       ['m Apply', { 'f:spec': { 'f:replicas': {} } }],
     ])
   })
 
-  test('takes an item of a list map away with its defaults, but not what others hold in it', () => {
+  test('removes an item of a list map with its defaults, except fields of other managers', () => {
     const subject = new Subject().apply('one', { spec: { ports: [{ port: 80 }, { port: 81 }] } })
     subject.live = {
       ...subject.live!,
@@ -330,7 +330,7 @@ describe('applyServerSide', () => {
     expect(subject.live!.spec).toEqual({ ports: [{ port: 81, protocol: 'TCP', name: 'n' }] })
   })
 
-  test('puts new items where the applied list has them and keeps the live order otherwise', () => {
+  test('inserts new items in the applied order and keeps the live order otherwise', () => {
     const subject = new Subject().apply('one', { spec: { set: ['a', 'b', 'c', 'd'] } })
     expect(subject.apply('two', { spec: { set: ['x', 'c', 'y', 'a', 'z'] } }).live!.spec).toEqual({
       set: ['b', 'x', 'c', 'd', 'y', 'a', 'z'],
@@ -347,7 +347,7 @@ describe('kubectl apply --server-side over client-side objects', () => {
   }
   const created = { ...sent, metadata: { name: 'w', annotations: { [lastAppliedAnnotation]: JSON.stringify(sent) } } }
 
-  test('takes over what client-side apply had set, and keeps the annotation up to date', () => {
+  test('takes ownership of fields of client-side apply, and updates the annotation', () => {
     const subject = new Subject().update('kubectl-client-side-apply', created)
     subject.apply('kubectl', { spec: { gmap: { k: '<w>' } } })
     expect(subject.live!.metadata.annotations).toEqual({
@@ -357,7 +357,7 @@ describe('kubectl apply --server-side over client-side objects', () => {
     expect(subject.live!.spec).toEqual({ gmap: { k: '<w>' }, replicas: 1 })
   })
 
-  test('still conflicts with what someone else has changed since', () => {
+  test('conflicts with fields that another manager changed since', () => {
     const subject = new Subject()
       .update('kubectl-client-side-apply', created)
       .update('scaler', { spec: { gmap: { k: 'v' }, replicas: 5 } })
@@ -366,23 +366,23 @@ describe('kubectl apply --server-side over client-side objects', () => {
     ])
   })
 
-  test('does nothing of it for other managers', () => {
+  test('other managers than kubectl conflict with client-side apply', () => {
     const subject = new Subject().update('kubectl-client-side-apply', created)
     expect(conflictsOf(() => subject.apply('helm', { spec: { gmap: { k: 'w' } } }))).toHaveLength(1)
   })
 })
 
 describe('trackUpdate', () => {
-  test('gives changed and new fields to the updater and drops removed ones from everyone', () => {
+  test('the updating manager owns changed and new fields; removed ones have no manager', () => {
     const subject = new Subject().apply('a', { spec: { gmap: { k: 'v', l: 'w' }, replicas: 1 } })
     subject.update('u', { spec: { gmap: { k: 'changed' }, replicas: 1, set: ['x'] } })
-    expect(subject.owners).toEqual([
+    expect(subject.managers).toEqual([
       ['a Apply', { 'f:spec': { 'f:replicas': {} } }],
       ['u Update', { 'f:spec': { 'f:gmap': { 'f:k': {} }, 'f:set': { '.': {}, 'v:"x"': {} } } }],
     ])
   })
 
-  test('moves the time of its entry only when it took something', () => {
+  test('updates the time of an entry only when its fields change', () => {
     const subject = new Subject().update('u', { spec: { replicas: 1 } })
     const before = subject.live!.metadata.managedFields
     subject.update('u', { spec: { replicas: 1 } })
@@ -392,12 +392,12 @@ describe('trackUpdate', () => {
   test.each([
     ['an empty list', []],
     ['a list with an empty entry', [{}]],
-  ])('forgets all owners when %s is sent', (_, managedFields) => {
+  ])('removes all managers when the body has %s as managedFields', (_, managedFields) => {
     const subject = new Subject().update('u', { spec: { replicas: 1 } })
     subject.update('u', { metadata: { name: 'w', uid: 'u', managedFields } as JsonObject })
-    expect(subject.owners).toEqual(undefined)
+    expect(subject.managers).toEqual(undefined)
     subject.update('u', { spec: { replicas: 2 } })
-    expect(subject.owners).toEqual(undefined)
+    expect(subject.managers).toEqual(undefined)
   })
 
   const entry = {
@@ -408,34 +408,36 @@ describe('trackUpdate', () => {
     fieldsV1: { 'f:spec': { 'f:replicas': {} } },
   }
   test.each([
-    ['owners that a client sends replace the known ones', entry, [['x Update no time', entry.fieldsV1]]],
+    ['managers in the body replace the stored ones', entry, [['x Update no time', entry.fieldsV1]]],
     ['an unknown operation is ignored', { ...entry, operation: 'Bad' }, 'as before'],
     ['a missing apiVersion is ignored', { ...entry, apiVersion: '' }, 'as before'],
     ['an unknown fieldsType is ignored', { ...entry, fieldsType: 'FieldsV2' }, 'as before'],
     ['a broken path element is ignored', { ...entry, fieldsV1: { 'k:{': {} } }, 'as before'],
   ])('%s', (_, sent, expected) => {
     const subject = new Subject().update('u', { spec: { replicas: 1 } })
-    const before = subject.owners
+    const before = subject.managers
     subject.update('u', { metadata: { name: 'w', uid: 'u', managedFields: [sent] } as JsonObject })
-    expect(subject.owners).toEqual(expected === 'as before' ? before : expected)
+    expect(subject.managers).toEqual(expected === 'as before' ? before : expected)
   })
 
-  test('folds the oldest of more than ten updaters into one', () => {
+  test('merges the oldest of more than ten update managers into ancient-changes', () => {
     const subject = new Subject()
     for (let index = 0; index < 12; index++) {
       subject.update(`u${index}`, {
         spec: { free: Object.fromEntries(Array.from({ length: index + 1 }, (_, n) => [`f${n}`, n])) },
       })
     }
-    const owners = subject.owners as readonly (readonly [string, JsonObject])[]
-    expect(owners.map(([name]) => name)).toEqual([
+    const managers = subject.managers as readonly (readonly [string, JsonObject])[]
+    expect(managers.map(([name]) => name)).toEqual([
       'ancient-changes Update',
       ...Array.from({ length: 9 }, (_, n) => `u${n + 3} Update`),
     ])
-    expect(owners[0]![1]).toEqual({ 'f:spec': { '.': {}, 'f:free': { '.': {}, 'f:f0': {}, 'f:f1': {}, 'f:f2': {} } } })
+    expect(managers[0]![1]).toEqual({
+      'f:spec': { '.': {}, 'f:free': { '.': {}, 'f:f0': {}, 'f:f1': {}, 'f:f2': {} } },
+    })
   })
 
-  test('drops owners of versions that are gone, and compares others in their own', () => {
+  test('drops managers of versions that are not served, and compares others in their version', () => {
     const old = { ...entry, apiVersion: 'example.com/v0' }
     const other = { ...entry, manager: 'y', apiVersion: 'example.com/v1beta1' }
     const subject = new Subject()
@@ -448,11 +450,11 @@ describe('trackUpdate', () => {
       { spec: { gmap: { a: 'b' }, set: ['x'] } },
       { schemaFor: (version) => (version === 'example.com/v0' ? undefined : widget) },
     )
-    expect((subject.owners as [string][]).map(([name]) => name)).toEqual(['y Update no time', 'u Update'])
+    expect((subject.managers as [string][]).map(([name]) => name)).toEqual(['y Update no time', 'u Update'])
   })
 })
 
-describe('a schema that changed', () => {
+describe('managers after a schema change', () => {
   const withMap = (more: SchemaNode): TypeSchema =>
     structuralSchema({
       type: 'object',
@@ -463,7 +465,7 @@ describe('a schema that changed', () => {
   const granular = withMap({})
   const atomic = withMap({ 'x-kubernetes-map-type': 'atomic' })
 
-  test('makes owners of parts of a map that became atomic owners of the whole', () => {
+  test('own a map that became atomic as a whole', () => {
     const subject = new Subject(granular)
       .apply('one', { spec: { map: { a: '1' } } })
       .apply('two', { spec: { map: { b: '2' } } })
@@ -473,11 +475,11 @@ describe('a schema that changed', () => {
     ])
     subject.apply('one', { spec: { map: { a: '3' } } }, { schemaFor, force: true })
     expect(subject.live!.spec).toEqual({ map: { a: '3' } })
-    expect(subject.owners).toEqual([['one Apply', { 'f:spec': { 'f:map': {} } }]])
+    expect(subject.managers).toEqual([['one Apply', { 'f:spec': { 'f:map': {} } }]])
   })
 })
 
-describe('a schema that refers to itself', () => {
+describe('apply with a recursive schema', () => {
   test('merges at every depth', () => {
     const tree: SchemaNode = { type: 'object', additionalProperties: { $ref: 'tree' } }
     const schema: TypeSchema = {
@@ -492,7 +494,7 @@ describe('a schema that refers to itself', () => {
 })
 
 describe('keepUnchangedTimes', () => {
-  test('undoes a write that would only move times', () => {
+  test('reverts a write that changes only times', () => {
     const subject = new Subject().apply('m', { spec: { replicas: 1 } })
     const old = subject.live!
     const moved = {
@@ -508,9 +510,9 @@ describe('keepUnchangedTimes', () => {
   })
 })
 
-describe('scale and its parent', () => {
+describe('managedFields of scale and its parent', () => {
   const paths = { 'apps/v1': ['spec', 'replicas'] }
-  const owner = (manager: string, fields: JsonObject, more: object = {}): ManagedFieldsEntry => ({
+  const entryOf = (manager: string, fields: JsonObject, more: object = {}): ManagedFieldsEntry => ({
     manager,
     operation: 'Apply',
     apiVersion: 'apps/v1',
@@ -520,42 +522,42 @@ describe('scale and its parent', () => {
     ...more,
   })
   const parent = [
-    owner('a', { 'f:spec': { 'f:paused': {}, 'f:replicas': {} } }),
-    owner('b', { 'f:spec': { 'f:paused': {} } }),
+    entryOf('a', { 'f:spec': { 'f:paused': {}, 'f:replicas': {} } }),
+    entryOf('b', { 'f:spec': { 'f:paused': {} } }),
   ]
   const replicas = { 'f:spec': { 'f:replicas': {} } }
 
-  test('shows the owners of the replicas only', () => {
-    expect(managedFieldsOfScale(parent, paths)).toEqual([owner('a', replicas, { apiVersion: 'autoscaling/v1' })])
+  test('scale has only the managers of the replicas', () => {
+    expect(managedFieldsOfScale(parent, paths)).toEqual([entryOf('a', replicas, { apiVersion: 'autoscaling/v1' })])
   })
 
-  test('takes the replicas away from who lost them, and gives the new owner no time', () => {
-    const scale = [owner('s', replicas, { apiVersion: 'autoscaling/v1', subresource: 'scale' })]
-    const { time: _, ...untimed } = owner('s', replicas, { subresource: 'scale' })
+  test('removes the replicas from managers that lost them; the new manager has no time', () => {
+    const scale = [entryOf('s', replicas, { apiVersion: 'autoscaling/v1', subresource: 'scale' })]
+    const { time: _, ...untimed } = entryOf('s', replicas, { subresource: 'scale' })
     expect(managedFieldsOfParent(parent, scale, 'apps/v1', paths)).toEqual([
       untimed,
-      owner('a', { 'f:spec': { 'f:paused': {} } }),
-      owner('b', { 'f:spec': { 'f:paused': {} } }),
+      entryOf('a', { 'f:spec': { 'f:paused': {} } }),
+      entryOf('b', { 'f:spec': { 'f:paused': {} } }),
     ])
   })
 
-  test('changes nothing when the scale changed no owner', () => {
+  test("does not change when the scale's managers are unchanged", () => {
     expect(managedFieldsOfParent(parent, managedFieldsOfScale(parent, paths), 'apps/v1', paths)).toEqual(parent)
   })
 })
 
-describe('names of field managers', () => {
+describe('field manager names', () => {
   test.each([
     ['m', 'kubectl/v1.33', 'm'],
     [undefined, 'kubectl/v1.33 (linux)', 'kubectl'],
     ['', 'a\u0007b', 'ab'],
     [undefined, undefined, ''],
     [undefined, 'x'.repeat(200), 'x'.repeat(128)],
-  ])('%j and %j make %j', (manager, agent, expected) => {
+  ])('fieldManager %j and User-Agent %j give %j', (manager, agent, expected) => {
     expect(fieldManagerOf(manager, agent)).toEqual(expected)
   })
 
-  test('are short and printable', () => {
+  test('must be printable and at most 128 bytes', () => {
     expect(validateFieldManager('x'.repeat(129), 'fieldManager').map(formatFieldError)).toEqual([
       'fieldManager: Too long: may not be more than 128 bytes',
     ])
@@ -564,7 +566,7 @@ describe('names of field managers', () => {
     ])
   })
 
-  test('are checked in entries too', () => {
+  test('are validated in managedFields entries too', () => {
     const entries = [
       { manager: 'x'.repeat(129), operation: 'Bad' as 'Apply', fieldsType: 'FieldsV2', subresource: 's'.repeat(257) },
     ]

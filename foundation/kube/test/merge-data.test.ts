@@ -1,4 +1,5 @@
-// The data files of structured-merge-diff (shared third-party/kubernetes-merge): field sets, merges, comparison and validation by its schemas.
+// The data files of structured-merge-diff (shared third-party/kubernetes-merge): field sets, merges, comparison and
+// validation by its schemas.
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import {
@@ -25,7 +26,7 @@ function yaml(file: string): JsonValue {
   return parseYaml(data(file))
 }
 
-/** A type of the library's own schema form. */
+/** A type in the library's own schema form. */
 interface LibraryType {
   readonly namedType?: string
   readonly scalar?: string
@@ -49,7 +50,7 @@ const scalarTypes: Readonly<Record<string, SchemaNode>> = {
   untyped: { type: 'string', format: 'any' },
 }
 
-/** The library's form as OpenAPI says the same. */
+/** Converts the library's form to OpenAPI. */
 function asNode(type: LibraryType): SchemaNode {
   if (type.namedType !== undefined) return { $ref: type.namedType }
   if (type.list !== undefined) {
@@ -76,7 +77,7 @@ function asNode(type: LibraryType): SchemaNode {
   return type.scalar === undefined ? { 'x-kubernetes-preserve-unknown-fields': true } : scalarTypes[type.scalar]!
 }
 
-/** A named type of one of the schema files, without the metadata that every Kubernetes object gets. */
+/** Returns a named type of a schema file, without the metadata of Kubernetes objects. */
 function typeOf(file: string, name: string): MergeType {
   const { types } = yaml(file) as unknown as { types: readonly (LibraryType & { name: string })[] }
   const nodes = new Map(types.map((type) => [type.name, asNode(type)]))
@@ -84,7 +85,7 @@ function typeOf(file: string, name: string): MergeType {
   return objectTypeOf({ root: wrapper, resolve: (ref) => nodes.get(ref) }).map!.field('it')!
 }
 
-describeData('data of structured-merge-diff', { minimum: 20, read: () => readdirSync(dataPath(folder)) }, () => {
+describeData('structured-merge-diff data files', { minimum: 20, read: () => readdirSync(dataPath(folder)) }, () => {
   test.each([
     ['pod.yaml', 'podset.json', 'io.k8s.api.core.v1.Pod'],
     ['node.yaml', 'nodeset.json', 'io.k8s.api.core.v1.Node'],
@@ -112,7 +113,7 @@ describeData('data of structured-merge-diff', { minimum: 20, read: () => readdir
     expect(merged.types).toEqual([...types('struct.yaml'), ...types('list.yaml')])
   })
 
-  test('compares as the library prints it', () => {
+  test('compares like the library', () => {
     const { added, removed, modified } = compareValues(
       yaml('bad-scalar.yaml'),
       yaml('scalar.yaml'),
@@ -123,7 +124,7 @@ describeData('data of structured-merge-diff', { minimum: 20, read: () => readdir
     expect(`- Modified Fields:\n${lines.join('\n')}\n`).toEqual(data('scalar-compare-output.txt'))
   })
 
-  test('finds the schema of schemas valid and the bad one not', () => {
+  test('accepts the schema of schemas and rejects the invalid one', () => {
     const type = typeOf('schema.yaml', 'schema')
     expect(checkValue(yaml('schema.yaml'), type)).toEqual([])
     expect(checkValue(yaml('bad-schema.yaml'), type)[0]).toEqual(

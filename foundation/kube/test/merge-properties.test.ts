@@ -1,4 +1,4 @@
-// Laws of field sets, merging and server-side apply, over random values of a schema that has every kind of list and map.
+// Laws of field sets, merging and server-side apply, over random values of a schema with every type of list and map.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -66,7 +66,7 @@ const free: fc.Arbitrary<JsonValue> = fc.letrec<{ tree: JsonValue }>((tie) => ({
   ),
 })).tree
 
-/** Specs without the fields that `fields` leaves out. */
+/** Generates specs with some of the `fields`. */
 function specs(
   fields: readonly string[] = ['number', 'map', 'set', 'list', 'whole', 'free'],
 ): fc.Arbitrary<JsonObject> {
@@ -116,20 +116,20 @@ function ownedBy(object: KubeObject, manager: string): FieldSet {
   )
 }
 
-/** Lists merge without regard to order, and null, {} and [] say "nothing" alike where ownership is concerned. */
+/** Normalizes values: lists merge regardless of order, and null, {} and [] are equal for ownership. */
 function content(value: unknown): JsonValue {
   if (Array.isArray(value))
     return value.map(content).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
   if (typeof value !== 'object' || value === null) return value as JsonValue
-  const members = Object.entries(value).map(([key, member]) => [key, content(member)] as const)
+  const entries = Object.entries(value).map(([key, field]) => [key, content(field)] as const)
   return Object.fromEntries(
-    members
-      .filter(([, member]) => member !== null && JSON.stringify(member) !== '{}' && JSON.stringify(member) !== '[]')
+    entries
+      .filter(([, field]) => field !== null && JSON.stringify(field) !== '{}' && JSON.stringify(field) !== '[]')
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
 }
 
-/** Every field that an object has, structs and maps included. */
+/** Returns every field of an object, structs and maps included. */
 function existing(object: JsonValue): FieldSet {
   return unionOf(fieldsOfValue(object, type), compareValues({}, object, type).added)
 }
@@ -145,7 +145,7 @@ function pathsOf(set: FieldSet): readonly string[] {
 }
 
 describe('field sets', () => {
-  test('are sets of paths', () => {
+  test('behave like sets of paths', () => {
     fc.assert(
       fc.property(fieldSets, fieldSets, (a, b) => {
         const left = new Set(pathsOf(a))
@@ -164,7 +164,7 @@ describe('field sets', () => {
     )
   })
 
-  test('survive fieldsV1', () => {
+  test('round-trip through fieldsV1', () => {
     fc.assert(
       fc.property(fieldSets, (set) => {
         const thawed = JSON.parse(JSON.stringify(encodeFieldSet(set))) as JsonObject
@@ -186,10 +186,10 @@ describe('field sets', () => {
   })
 })
 
-describe('values', () => {
+describe('merge values', () => {
   const objects = specs().map((spec) => deepFreeze(asJson(configuration(spec))))
 
-  test('fit their schema', () => {
+  test('are valid by their schema', () => {
     fc.assert(
       fc.property(objects, (object) => {
         expect(checkValue(object, type)).toEqual([])
@@ -197,7 +197,7 @@ describe('values', () => {
     )
   })
 
-  test('merge to something that holds all that was applied, and twice is once', () => {
+  test('merging contains all applied values and is idempotent', () => {
     fc.assert(
       fc.property(objects, objects, (live, applied) => {
         const merged = mergeValues(live, applied, type)!
@@ -208,7 +208,7 @@ describe('values', () => {
     )
   })
 
-  test('differ from themselves in nothing, and the other way round in the opposite', () => {
+  test('comparing is empty for equal values and symmetric otherwise', () => {
     fc.assert(
       fc.property(objects, objects, (a, b) => {
         const there = compareValues(a, b, type)
@@ -224,7 +224,7 @@ describe('values', () => {
 })
 
 describe('server-side apply', () => {
-  test('changes nothing the second time', () => {
+  test('is idempotent', () => {
     fc.assert(
       fc.property(specs(), specs(), (before, spec) => {
         const once = apply(apply(undefined, 'other', before), 'm', spec)
@@ -233,7 +233,7 @@ describe('server-side apply', () => {
     )
   })
 
-  test('takes back what was applied when nothing is applied any more', () => {
+  test('removes its fields when an empty configuration is applied', () => {
     fc.assert(
       fc.property(specs(), specs(), (before, spec) => {
         const base = update(undefined, 'creator', before)
@@ -245,7 +245,7 @@ describe('server-side apply', () => {
     )
   })
 
-  test('of disjoint configurations comes to the same in either order', () => {
+  test('commutes for disjoint configurations', () => {
     fc.assert(
       fc.property(specs(['number', 'set', 'free']), specs(['map', 'list', 'whole']), (left, right) => {
         const one = apply(apply(undefined, 'l', left, false), 'r', right, false)
@@ -256,7 +256,7 @@ describe('server-side apply', () => {
     )
   })
 
-  test('owns exactly what it lists, and shows it', () => {
+  test('owns exactly the applied fields', () => {
     fc.assert(
       fc.property(specs(), specs(), (before, spec) => {
         const live = apply(update(undefined, 'u', before), 'm', spec)
@@ -267,7 +267,7 @@ describe('server-side apply', () => {
     )
   })
 
-  test('leaves no owner of a field that is not there', () => {
+  test('leaves no manager of a missing field', () => {
     const act = fc.record({ manager: fc.constantFrom('x', 'y', 'z'), spec: specs(), isApply: fc.boolean() })
     fc.assert(
       fc.property(fc.array(act, { minLength: 1, maxLength: 6 }), (acts) => {
@@ -275,8 +275,8 @@ describe('server-side apply', () => {
         for (const { manager, spec, isApply } of acts)
           live = isApply ? apply(live, manager, spec) : update(live, manager, spec)
         const all = existing(asJson(live!))
-        for (const owner of decodeManagers(live!.metadata.managedFields).values()) {
-          expect(pathsOf(differenceOf(owner.fields, all))).toEqual([])
+        for (const manager of decodeManagers(live!.metadata.managedFields).values()) {
+          expect(pathsOf(differenceOf(manager.fields, all))).toEqual([])
         }
       }),
     )

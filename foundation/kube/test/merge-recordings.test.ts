@@ -1,5 +1,5 @@
-// Every write that the recordings show, as far as ownership goes: the object before, the request and the object answered must give the
-// managedFields that were recorded, and refused applies the very Status.
+// Ownership after every recorded write: the object before, the request and the object of the response must give the
+// recorded managedFields, and rejected applies the recorded Status.
 import { expect, test } from 'vitest'
 import {
   applyMergePatch,
@@ -24,7 +24,7 @@ import { builtInSchema } from './support/built-in-schema.ts'
 
 const areas = ['admission', 'apply', 'auth', 'cel', 'crd', 'crud', 'list', 'patch', 'table', 'validation', 'watch']
 
-/** Fields of new objects that the server fills in, or writes differently, after it has noted who owns what. */
+/** Fields of new objects that the server sets or changes after it has determined ownership. */
 const filledLater: Readonly<Record<string, readonly (readonly string[])[]>> = {
   Pod: [
     ['spec', 'preemptionPolicy'],
@@ -47,10 +47,10 @@ const filledLater: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ClusterRole: [['rules']],
 }
 
-/** Requests whose changes the server noted as owned and then took back, so that the answer does not tell what was asked. */
+/** Requests whose changes the server recorded as owned and then reverted, so that the response does not show them. */
 const takenBack = ['crd/status-subresource 9', 'validation/lease 8', 'validation/namespace-protected 4']
 
-/** Applies over a scale that this test did not see. */
+/** Applies to a scale that this test has not read. */
 const unseen = ['apply/scale-subresource 2']
 
 const skipped = new Set([...takenBack, ...unseen])
@@ -61,7 +61,7 @@ interface Case {
   readonly run: () => KubeObject
 }
 
-/** Follows the objects of one scenario from answer to answer. */
+/** Tracks the objects of one scenario through its responses. */
 class Scenario {
   readonly cases: Case[] = []
   readonly #name: string
@@ -93,7 +93,7 @@ class Scenario {
     const isApply = request.headers?.['Content-Type']?.startsWith('application/apply-patch+yaml') === true
     const force = searchParams.get('force') === 'true'
     if (['scale', 'token', 'finalize'].includes(subresource) || skipped.has(`${this.#name} ${index}`)) {
-      // another object than the one at the path, or one that is not known
+      // another object than the one at the path, or an unknown one
     } else if (isApply && manager !== '') {
       const applied = (request.body ?? parseYaml(request.rawBody ?? '')) as JsonObject
       const expected = answered ?? (response.status === 409 || response.status === 500 ? body : undefined)
@@ -117,7 +117,7 @@ class Scenario {
       this.cases.push({ name, expected: answered, run: () => trackUpdate({ ...common, ...resource, updated }) })
     }
     if (answered === undefined || searchParams.has('dryRun')) return
-    // what others change in the meantime is not seen here
+    // concurrent changes are not visible here
     if (
       subresource === 'scale' ||
       answered.metadata.deletionTimestamp !== undefined ||
@@ -160,7 +160,7 @@ function isWrite(method: string): boolean {
   return method === 'POST' || method === 'PUT' || method === 'PATCH'
 }
 
-/** The object as the request wanted it: the answer without what the server filled in on its own. */
+/** Returns the object as requested: the response without the fields that the server set. */
 function requested(
   answered: KubeObject,
   body: JsonValue | undefined,
@@ -189,7 +189,7 @@ function without(object: JsonObject, [first, ...rest]: readonly string[]): JsonO
   return rest.length === 0 || !isJsonObject(member) ? others : { ...others, [first!]: without(member, rest) }
 }
 
-/** Owners without an order and with a mark for the time; a Status as it is, causes without an order. */
+/** Normalizes managers (sorted, times replaced by a placeholder) and the causes of a Status (sorted). */
 function comparable(value: unknown): unknown {
   const object = value as KubeObject
   if (object.kind === 'Status') {
@@ -197,13 +197,13 @@ function comparable(value: unknown): unknown {
     status.details?.causes?.sort((a, b) => (a.field + a.message < b.field + b.message ? -1 : 1))
     return status
   }
-  const owners = (object.metadata.managedFields ?? []).map(({ time, ...entry }) => ({
+  const managers = (object.metadata.managedFields ?? []).map(({ time, ...entry }) => ({
     ...entry,
     isTimed: time !== undefined,
   }))
-  const id = ({ manager, operation, apiVersion, subresource }: (typeof owners)[number]) =>
+  const id = ({ manager, operation, apiVersion, subresource }: (typeof managers)[number]) =>
     stringifyJson([manager, operation, apiVersion, subresource ?? ''])
-  return owners.toSorted((a, b) => (id(a) < id(b) ? -1 : 1))
+  return managers.toSorted((a, b) => (id(a) < id(b) ? -1 : 1))
 }
 
 function outcome(run: () => KubeObject): unknown {
@@ -215,7 +215,7 @@ function outcome(run: () => KubeObject): unknown {
   }
 }
 
-/** Placeholders in keys of owners would be escaped as HTML. */
+/** Placeholders in managers' keys would be escaped as HTML. */
 function withoutBrackets(step: RecordedStep): RecordedStep {
   return parseJson(stringifyJson(step).replaceAll(/<(uid-\d+)>/g, '$1')) as unknown as RecordedStep
 }

@@ -18,7 +18,7 @@ import { describeData, recordings } from '../../../test/support/conformance-data
 const subdomain =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 
-describe('names', () => {
+describe('name validation', () => {
   test.each<[string, (name: string) => string[], string[]]>([
     ['a-b', dns1123Label, []],
     ['a.b', dns1123Label, ['must not contain dots']],
@@ -57,14 +57,14 @@ describe('names', () => {
     expect(check(name)).toEqual(messages)
   })
 
-  test('a value that is too long for a label keeps its beginning and becomes unique', () => {
+  test('longLabelValue keeps the beginning of a long value and appends a hash', () => {
     expect(longLabelValue('short')).toBe('short')
     const long = longLabelValue('x'.repeat(64))
     expect(long).toMatch(/^x{52}-[0-9a-f]{10}$/)
     expect(long).not.toBe(longLabelValue('x'.repeat(65)))
   })
 
-  test('names that are made up fit 63 characters and take all from the given randomness', () => {
+  test('generated names fit 63 characters and are determined by the given randomness', () => {
     expect(nameSuffix(() => 0)).toBe('bbbbb')
     expect(nameSuffix(() => 0.999999)).toBe('99999')
     expect(generatedName('job-', () => 0.5)).toBe('job-rrrrr'.replace(/r/g, nameSuffix(() => 0.5)[0]!))
@@ -96,7 +96,7 @@ const recordedNames = () => {
   })
 }
 
-describeData('names that the recordings refuse', { minimum: 25, read: recordedNames }, (cases) => {
+describeData('recorded invalid names', { minimum: 25, read: recordedNames }, (cases) => {
   test.each(cases)('$text', ({ check, text, detail }) => {
     expect(check(text)).toContain(detail)
   })

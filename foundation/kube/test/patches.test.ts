@@ -32,7 +32,7 @@ const json = fc.letrec<{ value: JsonValue }>((tie) => ({
 const object = fc.dictionary(fc.constantFrom('a', 'b', 'c', '__proto__'), json)
 
 describe('JSON patch', () => {
-  // Where the API server's library departs from the RFC, by the suite's comments, and what happens instead.
+  // Deviations of the API server's library from the RFC, by the suite's comments, with the actual result.
   const departures = new Map<string, JsonValue>([
     // The root can be replaced and tested, not added.
     ['replace object document with array document?', 'refused'],
@@ -42,9 +42,9 @@ describe('JSON patch', () => {
     ["missing 'value' parameter to add", [1, null]],
     ["missing 'value' parameter to replace", [null]],
     ["missing 'value' parameter to test", [null]],
-    // A missing member reads as null.
+    // A missing field is read as null.
     ['missing from location to copy', { foo: null }],
-    // Indices are read as integers, whatever their form.
+    // Indices are parsed as integers in any form.
     ['test with bad array number that has leading zeros', ['foo', 'bar']],
     ['Out of bounds (lower)', { bar: [1, 2, '5'] }],
   ])
@@ -59,7 +59,7 @@ describe('JSON patch', () => {
         })),
     )
 
-  describeData('cases of json-patch-tests', { minimum: 100, read: suiteCases }, (cases) => {
+  describeData('json-patch-tests', { minimum: 100, read: suiteCases }, (cases) => {
     test.each(cases)('$name', ({ record }) => {
       const doc = deepFreeze(record['doc'] as JsonValue)
       const apply = (): JsonValue => applyJsonPatch(doc, record['patch'] as JsonValue)
@@ -89,14 +89,14 @@ describe('JSON patch', () => {
   }
 
   test.each<[string, JsonValue, JsonValue, JsonValue]>([
-    ['replace of a missing member sets it', {}, [{ op: 'replace', path: '/a', value: 1 }], { a: 1 }],
+    ['replace of a missing field sets it', {}, [{ op: 'replace', path: '/a', value: 1 }], { a: 1 }],
     ['negative indices count from the end', [1, 2, 3], [{ op: 'replace', path: '/-1', value: 9 }], [1, 2, 9]],
     ['add at the end by a negative index', [1, 2], [{ op: 'add', path: '/-1', value: 9 }], [1, 2, 9]],
     ['leading zeros are no harm', [1, 2], [{ op: 'remove', path: '/00' }], [2]],
-    ['test of a missing member passes against null', {}, [{ op: 'test', path: '/a', value: null }], {}],
+    ['test of a missing field passes against null', {}, [{ op: 'test', path: '/a', value: null }], {}],
     ['test of the root', { a: 1 }, [{ op: 'test', path: '', value: { a: 1 } }], { a: 1 }],
     ['replace of the root', { a: 1 }, [{ op: 'replace', path: '', value: { b: 2 } }], { b: 2 }],
-    ['copy of a missing member adds null', {}, [{ op: 'copy', from: '/a', path: '/b' }], { b: null }],
+    ['copy of a missing field adds null', {}, [{ op: 'copy', from: '/a', path: '/b' }], { b: null }],
     ['escapes', { 'a/b': { '~': 1 } }, [{ op: 'replace', path: '/a~1b/~0', value: 2 }], { 'a/b': { '~': 2 } }],
     ['the part before the first slash is ignored', {}, [{ op: 'add', path: 'odd/a', value: 1 }], { a: 1 }],
     ['no operations', { a: 1 }, [], { a: 1 }],
@@ -107,7 +107,7 @@ describe('JSON patch', () => {
 
   test.each<[string, JsonValue, JsonValue, string, string]>([
     [
-      'remove of a missing member',
+      'remove of a missing field',
       {},
       [{ op: 'remove', path: '/a' }],
       'JsonPatchNotApplicable',
@@ -150,18 +150,18 @@ describe('JSON patch', () => {
       'TooManyOperations',
       'The allowed maximum operations in a JSON patch is 10000, got 10001',
     ],
-  ])('refuses %s', (_name, document, patch, code, message) => {
+  ])('rejects %s', (_name, document, patch, code, message) => {
     expect(() => applyJsonPatch(document, patch)).toThrow(expect.objectContaining({ code, message }))
   })
 
-  test('copies cannot double a document without end', () => {
+  test('limits the bytes that copies add', () => {
     const patch = Array<JsonValue>(10_000).fill({ op: 'copy', from: '/a', path: '/a/-' })
     expect(() => applyJsonPatch({ a: ['x'.repeat(1000)] }, patch)).toThrow(
       expect.objectContaining({ code: 'JsonPatchNotApplicable' }),
     )
   })
 
-  test('never reaches a prototype', () => {
+  test('never changes a prototype', () => {
     const out = applyJsonPatch({}, [
       { op: 'add', path: '/__proto__', value: { a: 1 } },
       { op: 'add', path: '/__proto__/polluted', value: true },
@@ -171,7 +171,7 @@ describe('JSON patch', () => {
     expect(() => applyJsonPatch({}, [{ op: 'add', path: '/constructor/x', value: 1 }])).toThrow(JsonPatchError)
   })
 
-  propertyTest.prop([object, json])('what an add put in, a test finds and a remove takes out', (document, value) => {
+  propertyTest.prop([object, json])('test passes after add, and remove reverts it', (document, value) => {
     const added = applyJsonPatch(document, [
       { op: 'add', path: '/new', value },
       { op: 'test', path: '/new', value },
@@ -203,11 +203,11 @@ describe('merge patch', () => {
     [[], 'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}'],
     ['x', 'error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}'],
     [null, 'Invalid JSON Patch'],
-  ])('must be an object: %j', (patch, message) => {
+  ])('rejects a patch that is not an object: %j', (patch, message) => {
     expect(() => mergePatchObject(patch)).toThrow(new MergePatchError(message))
   })
 
-  test('never reaches a prototype', () => {
+  test('never changes a prototype', () => {
     const out = applyMergePatch({}, parseJson('{"__proto__":{"polluted":true},"constructor":{"x":1}}'))
     expect(JSON.stringify(out)).toBe('{"__proto__":{"polluted":true},"constructor":{"x":1}}')
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
@@ -263,7 +263,7 @@ describe('strategic merge', () => {
   test.each<[string, JsonObject, JsonValue, JsonObject]>([
     ['merges maps', { map: { a: '1', b: '2' } }, { map: { a: null, c: '3' } }, { map: { b: '2', c: '3' } }],
     [
-      'elements of the patch keep its order, the others their neighbours',
+      'elements of the patch keep its order, the others their neighbors',
       { list: [{ name: 'a', v: 1 }, { name: 'b' }] },
       { list: [{ name: 'c' }, { name: 'b', v: 2 }] },
       { list: [{ name: 'c' }, { name: 'a', v: 1 }, { name: 'b', v: 2 }] },
@@ -275,7 +275,7 @@ describe('strategic merge', () => {
       { list: [{ name: 'b' }] },
     ],
     [
-      'deleting what is not there changes nothing',
+      'deleting a missing element changes nothing',
       { list: [{ name: 'a' }] },
       { list: [{ name: 'x', $patch: 'delete' }] },
       { list: [{ name: 'a' }] },
@@ -295,7 +295,7 @@ describe('strategic merge', () => {
       { atomic: [{ name: 'b' }] },
     ],
     [
-      'maps of strategy replace are replaced',
+      'maps with strategy replace are replaced',
       { whole: { name: 'a', x: 1 } },
       { whole: { name: 'b' } },
       { whole: { name: 'b' } },
@@ -303,20 +303,20 @@ describe('strategic merge', () => {
     ['lists of scalars unite', { set: ['a', 'b'] }, { set: ['c', 'a'] }, { set: ['c', 'a', 'b'] }],
     ['and lose what is listed', { set: ['a', 'b'] }, { '$deleteFromPrimitiveList/set': ['a', 'x'] }, { set: ['b'] }],
     [
-      'orders by the directive',
+      'sorts by $setElementOrder',
       { list: [{ name: 'a' }, { name: 'b' }, { name: 's' }] },
       { '$setElementOrder/list': [{ name: 'b' }, { name: 'a' }] },
       { list: [{ name: 'b' }, { name: 'a' }, { name: 's' }] },
     ],
     [
-      'server-only elements keep their neighbours',
+      'server-only elements keep their neighbors',
       { list: [{ name: 's' }, { name: 'a' }, { name: 't' }] },
       { '$setElementOrder/list': [{ name: 'a' }, { name: 'n' }], list: [{ name: 'n' }] },
       { list: [{ name: 's' }, { name: 'a' }, { name: 'n' }, { name: 't' }] },
     ],
     ['orders scalars', { set: ['a', 'b', 'c'] }, { '$setElementOrder/set': ['c', 'a'] }, { set: ['b', 'c', 'a'] }],
     [
-      'retains only the keys listed',
+      '$retainKeys removes other keys',
       { union: { a: 1, b: 2, name: 'n' } },
       { union: { $retainKeys: ['name', 'c'], c: 3 } },
       { union: { name: 'n', c: 3 } },
@@ -328,7 +328,7 @@ describe('strategic merge', () => {
       { list: [{ name: 'a', inner: [{ name: 'x', v: 1, w: 2 }] }] },
     ],
     [
-      'nulls and directives do not stay behind',
+      'removes nulls and directives from new values',
       {},
       {
         map: { a: null, b: '1' },
@@ -356,21 +356,21 @@ describe('strategic merge', () => {
       'map: map[image:x] does not contain declared merge key: name',
     ],
     [
-      'a bad order',
+      'an invalid order',
       { list: [{ name: 'a' }] },
       { '$setElementOrder/list': [{ name: 'a' }], list: [{ name: 'z' }] },
       'StrategicMergeNotApplicable',
       "The order in patch list:\n[map[name:z]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
     ],
     [
-      'retainKeys that forgets a key',
+      'retainKeys without a key that the patch sets',
       { union: { a: 1 } },
       { union: { $retainKeys: ['a'], b: 1 } },
       'InvalidStrategicMerge',
       'invalid patch format of retainKeys',
     ],
     [
-      'retainKeys that is no list',
+      'retainKeys that is not a list',
       { union: { a: 1 } },
       { union: { $retainKeys: 'a' } },
       'InvalidStrategicMerge',
@@ -392,47 +392,48 @@ describe('strategic merge', () => {
       'json: cannot unmarshal string into Go value of type map[string]interface {}',
     ],
     [
-      'an order that is no list',
+      'an order that is not a list',
       { list: [] },
       { '$setElementOrder/list': 'x' },
       'StrategicMergeNotApplicable',
       'expected a []interface {}, but received a string',
     ],
-  ])('refuses %s', (_name, document, patch, code, message) => {
+  ])('rejects %s', (_name, document, patch, code, message) => {
     expect(() => applyStrategicMerge(document, patch, schema)).toThrow(expect.objectContaining({ code, message }))
   })
 
-  test('never reaches a prototype', () => {
+  test('never changes a prototype', () => {
     const out = applyStrategicMerge({}, parseJson('{"__proto__":{"polluted":true}}'), schema)
     expect(JSON.stringify(out)).toBe('{"__proto__":{"polluted":true}}')
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
   const withoutNulls = object.filter((value) => !JSON.stringify(value).includes('null'))
-  propertyTest.prop([object, withoutNulls])(
-    'applying a patch of plain members twice changes nothing more',
-    (document, patch) => {
-      const empty: TypeSchema = { root: {}, resolve: () => undefined }
-      const once = applyStrategicMerge(document, patch, empty)
-      expect(jsonEqual(applyStrategicMerge(once, patch, empty), once)).toBe(true)
-    },
-  )
+  propertyTest.prop([object, withoutNulls])('applying a patch of plain fields is idempotent', (document, patch) => {
+    const empty: TypeSchema = { root: {}, resolve: () => undefined }
+    const once = applyStrategicMerge(document, patch, empty)
+    expect(jsonEqual(applyStrategicMerge(once, patch, empty), once)).toBe(true)
+  })
 })
 
-/** Everything in `part` is in `whole`; lists have the same elements in the same order. The server adds defaults and metadata. */
+/**
+ * Reports whether `whole` contains `part`; lists have the same elements in the same order. The server adds defaults and
+ * metadata.
+ */
 function isPartOf(part: JsonValue | undefined, whole: JsonValue | undefined): boolean {
   if (isJsonArray(part)) {
     return isJsonArray(whole) && part.length === whole.length && part.every((item, i) => isPartOf(item, whole[i]))
   }
   if (isJsonObject(part)) {
-    // A directive in a list that is replaced stays in the value; the typed decoder of the kind drops it.
+    // A directive in a replaced list stays in the value; the decoder of the kind drops it.
     const keys = Object.keys(part).filter((key) => !key.startsWith('$'))
     return isJsonObject(whole) && keys.every((key) => isPartOf(part[key], whole[key]))
   }
   return jsonEqual(part, whole)
 }
 
-// Annotations: the replies of kubectl's data were written by hand, and those of kubectl itself do not follow from the patches.
+// Annotations: the responses in kubectl's data were written by hand, and its own annotations do not follow from the
+// patches.
 const serverFields = [
   'annotations',
   'resourceVersion',
@@ -463,7 +464,7 @@ const recordedStrategicMerges = () =>
     })
   })
 
-describeData('strategic merge as recorded', { minimum: 30, read: recordedStrategicMerges }, (cases) => {
+describeData('recorded strategic merge patches', { minimum: 30, read: recordedStrategicMerges }, (cases) => {
   test.each(cases)('$name', ({ before, patch, status, body }) => {
     const schema = builtInSchema(String(before['apiVersion']), String(before['kind']))
     const apply = (): JsonObject => applyStrategicMerge(deepFreeze(before), deepFreeze(patch), schema)
@@ -471,7 +472,7 @@ describeData('strategic merge as recorded', { minimum: 30, read: recordedStrateg
       const merged = comparable(apply())
       expect(isPartOf(merged, comparable(body)), JSON.stringify({ merged, body }, null, 1)).toBe(true)
     } else if (status === 422) {
-      // Merged, then refused by the rules of the kind.
+      // Merged, then rejected by the validation of the kind.
       expect(apply).not.toThrow()
     } else {
       expect(apply).toThrow(String(body['message']))
@@ -498,7 +499,7 @@ const patchesOfKubectlEdit = () => {
       if (step['expectedMethod'] === 'GET' && reply !== undefined) live.set(path, reply)
       if (step['expectedMethod'] !== 'PATCH' || reply === undefined || patch === undefined || before === undefined)
         return []
-      // Kinds of versions that no server has, with replies that do not follow from the patches.
+      // Kinds of unknown versions, with responses that do not follow from the patches.
       if (reply['kind'] === 'Status' || name.startsWith('testcase-unknown-')) return []
       live.set(path, reply)
       return [
@@ -514,7 +515,7 @@ const patchesOfKubectlEdit = () => {
   })
 }
 
-describeData('patches that kubectl edit sends', { minimum: 18, read: patchesOfKubectlEdit }, (cases) => {
+describeData('patches of kubectl edit', { minimum: 18, read: patchesOfKubectlEdit }, (cases) => {
   test('include strategic merge patches and merge patches', () => {
     expect(cases.filter(({ strategic }) => strategic).length).toBeGreaterThan(10)
     expect(cases.filter(({ strategic }) => !strategic).length).toBeGreaterThan(4)

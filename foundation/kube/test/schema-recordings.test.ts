@@ -1,4 +1,5 @@
-// What a real kube-apiserver answered to custom resources (shared/kubernetes/recordings), held against the schema walkers alone.
+// Pruning, defaults and validation of custom resources against the responses of a real kube-apiserver
+// (shared/kubernetes/recordings).
 import { expect, test } from 'vitest'
 import type {
   EmbeddedObjectError,
@@ -42,7 +43,7 @@ function scenarios(area: string): readonly Scenario[] {
   return recordings(area) as unknown as readonly Scenario[]
 }
 
-/** Posts of instances whose CRD has the schema that the scenario's first request declares. */
+/** Returns the recorded creations of custom resources, with the schema of the scenario's first request. */
 function creations(): { title: string; schema: TypeSchema; step: Step }[] {
   return ['crd', 'cel', 'apply', 'list', 'table'].flatMap(scenarios).flatMap((scenario) => {
     const crd = scenario.steps[0]?.request?.body
@@ -84,7 +85,7 @@ function admit(body: JsonObject, schema: TypeSchema): Outcome {
   return { object, warnings: [...pruned, ...coerced.unknown].map(unknownFieldText), errors }
 }
 
-/** Why a body cannot be read at all. */
+/** Returns the error of a body that cannot be decoded. */
 function refusal(body: JsonObject, schema: TypeSchema): string {
   try {
     decodeObjectMeta(body['metadata'] ?? null)
@@ -109,14 +110,14 @@ interface Cause {
 
 const sorted = (causes: readonly Cause[]): string[] => causes.map(({ field, message }) => `${field}: ${message}`).sort()
 
-/** Causes that other parts of the server find: metadata, CEL, scale. */
+/** Causes of other parts of the server: metadata, CEL, scale. */
 function isForeign({ field, message }: Cause): boolean {
   return (
     field.startsWith('metadata') || field.startsWith('.') || message.includes('some validation rules were not checked')
   )
 }
 
-describeData('custom resources against their schemas as recorded', { minimum: 130, read: creations }, (cases) => {
+describeData('recorded creations of custom resources', { minimum: 130, read: creations }, (cases) => {
   test.each(cases)('$title', ({ title, schema, step }) => {
     const body = step.request!.body!
     if (step.response.status === 400) {

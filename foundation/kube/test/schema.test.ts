@@ -29,37 +29,37 @@ const object = (properties: Record<string, SchemaNode>, more: Partial<SchemaNode
 const list = (items: SchemaNode, more: Partial<SchemaNode> = {}): SchemaNode => ({ type: 'array', items, ...more })
 const keep = { 'x-kubernetes-preserve-unknown-fields': true } as const
 
-/** Errors as texts, of a value that is a whole object. */
+/** Formats the errors of a value that is a whole object. */
 function errorsOf(value: JsonValue, schema: SchemaNode, old?: JsonValue): string[] {
   return validateValue(value, structuralSchema(schema), old === undefined ? {} : { old }).map(formatFieldError)
 }
 
 describe('prune', () => {
   test.each<[string, SchemaNode, JsonValue, JsonValue, string[]]>([
-    ['drops what is not specified', object({ a: text }), { a: 'x', b: 1 }, { a: 'x' }, ['b']],
+    ['drops unspecified fields', object({ a: text }), { a: 'x', b: 1 }, { a: 'x' }, ['b']],
     [
-      'names fields in lists',
+      'reports paths in lists',
       object({ l: list(object({ a: text })) }),
       { l: [{ a: 'x' }, { b: 1 }] },
       { l: [{ a: 'x' }, {}] },
       ['l[1].b'],
     ],
     [
-      'keeps the root’s own identity',
+      'keeps apiVersion, kind and metadata of the root',
       object({}),
       { apiVersion: 'v1', kind: 'K', metadata: { x: 1 } },
       { apiVersion: 'v1', kind: 'K', metadata: { x: 1 } },
       [],
     ],
     [
-      'keeps unknown fields where told, prunes known ones below',
+      'preserves unknown fields with x-kubernetes-preserve-unknown-fields, prunes specified ones below',
       object({ s: object({ t: object({ a: text }) }, keep) }),
       { s: { u: { v: 1 }, t: { a: 'x', b: 1 } } },
       { s: { u: { v: 1 }, t: { a: 'x' } } },
       ['s.t.b'],
     ],
     [
-      'passes the licence on to items of a preserving list',
+      'passes preservation on to items of a list',
       object({ l: list(object({ a: text }), keep) }),
       { l: [{ a: 'x', b: 1 }] },
       { l: [{ a: 'x', b: 1 }] },
@@ -80,7 +80,7 @@ describe('prune', () => {
       ['m.k.a'],
     ],
     [
-      'keeps the identity of embedded objects',
+      'keeps apiVersion, kind and metadata of embedded objects',
       object({ e: object({}, { 'x-kubernetes-embedded-resource': true }) }),
       { e: { kind: 'K', metadata: {}, spec: 1 } },
       { e: { kind: 'K', metadata: {} } },
@@ -91,12 +91,12 @@ describe('prune', () => {
     expect(prune(deepFreeze(value), structuralSchema(schema))).toEqual({ value: expected, pruned })
   })
 
-  test('gives back the very value that has nothing to lose', () => {
+  test('returns the same value when nothing is pruned', () => {
     const value = deepFreeze({ a: 'x', l: [{ b: 'y' }] })
     expect(prune(value, structuralSchema(object({ a: text, l: list(object({ b: text })) }))).value).toBe(value)
   })
 
-  property.prop([fc.jsonValue()])('is idempotent and never touches its input', (value) => {
+  property.prop([fc.jsonValue()])('is idempotent and never changes its input', (value) => {
     const schema = structuralSchema(object({ a: object({ b: text }, keep), c: list(object({ a: text })) }))
     const once = prune(deepFreeze(value as JsonValue), schema).value
     expect(prune(once, schema)).toEqual({ value: once, pruned: [] })
@@ -105,32 +105,32 @@ describe('prune', () => {
 
 describe('applySchemaDefaults', () => {
   test.each<[string, SchemaNode, JsonValue, JsonValue]>([
-    ['fills missing members', object({ a: { ...text, default: 'd' } }), {}, { a: 'd' }],
+    ['sets missing fields', object({ a: { ...text, default: 'd' } }), {}, { a: 'd' }],
     [
-      'fills below defaults',
+      'sets defaults below defaults',
       object({ o: object({ a: { ...text, default: 'd' } }, { default: {} }) }),
       {},
       { o: { a: 'd' } },
     ],
-    ['does not make parents', object({ o: object({ a: { ...text, default: 'd' } }) }), {}, {}],
+    ['does not create parents', object({ o: object({ a: { ...text, default: 'd' } }) }), {}, {}],
     [
-      'reaches into lists',
+      'sets defaults in lists',
       object({ l: list(object({ a: { ...text, default: 'd' } })) }),
       { l: [{}, { a: 'x' }] },
       { l: [{ a: 'd' }, { a: 'x' }] },
     ],
     [
-      'reaches into maps',
+      'sets defaults in maps',
       object({ m: { type: 'object', additionalProperties: object({ a: { ...text, default: 'd' } }) } }),
       { m: { k: {} } },
       { m: { k: { a: 'd' } } },
     ],
-    ['replaces a null that may not be', object({ a: { ...text, default: 'd' } }), { a: null }, { a: 'd' }],
-    ['leaves a null that may be', object({ a: { ...text, nullable: true, default: 'd' } }), { a: null }, { a: null }],
-    ['drops a null that may not be and has no default', object({ a: text }), { a: null }, {}],
-    ['leaves a null of a list to validation', object({ l: list(text) }), { l: [null] }, { l: [null] }],
+    ['replaces a null that is not nullable', object({ a: { ...text, default: 'd' } }), { a: null }, { a: 'd' }],
+    ['keeps a nullable null', object({ a: { ...text, nullable: true, default: 'd' } }), { a: null }, { a: null }],
+    ['drops a null that is neither nullable nor defaulted', object({ a: text }), { a: null }, {}],
+    ['keeps a null in a list', object({ l: list(text) }), { l: [null] }, { l: [null] }],
     [
-      'takes the default of items for a null',
+      'replaces a null item by the default of items',
       object({ l: list({ ...text, default: 'd' }) }),
       { l: [null] },
       { l: ['d'] },
@@ -161,7 +161,7 @@ describe('validateValue', () => {
       { a: 1.5 },
       ['a: Invalid value: "number": a in body must be of type integer: "number"'],
     ],
-    ['integers are numbers', object({ a: { type: 'number' } }), { a: 1 }, []],
+    ['an integer is a number', object({ a: { type: 'number' } }), { a: 1 }, []],
     [
       'integers beyond 2^53',
       object({ a: { type: 'integer', maximum: 5 } }),
@@ -169,7 +169,7 @@ describe('validateValue', () => {
       ['a: Invalid value: 9223372036854775807: a in body should be less than or equal to 5'],
     ],
     [
-      'doubles beyond int64 are no integers',
+      'a double beyond int64 is not an integer',
       object({ a: { type: 'integer' } }),
       { a: 1e30 },
       ['a: Invalid value: "number": a in body must be of type integer: "number"'],
@@ -194,7 +194,7 @@ describe('validateValue', () => {
       ['a: Invalid value: "b": a in body should match \'^a+$\''],
     ],
     [
-      'only the first of length and pattern',
+      'reports only the first of length and pattern',
       object({ a: { ...text, minLength: 3, pattern: '^a' } }),
       { a: 'b' },
       ['a: Invalid value: "b": a in body should be at least 3 chars long'],
@@ -212,7 +212,7 @@ describe('validateValue', () => {
       ['a: Invalid value: 0.7: a in body should be a multiple of 0.5'],
     ],
     [
-      'multiples of nothing',
+      'rejects multipleOf zero',
       object({ a: { type: 'number', multipleOf: 0 } }),
       { a: 1 },
       ['a: Invalid value: 0: factor MultipleOf declared for a must be positive: 0'],
@@ -224,7 +224,7 @@ describe('validateValue', () => {
       ['a: Unsupported value: "y": supported values: "x", "1", "null"'],
     ],
     [
-      'null is in no enum',
+      'null is not in an enum',
       object({ a: { ...text, nullable: true, enum: ['x', null] } }),
       { a: null },
       ['a: Unsupported value: null: supported values: "x", "null"'],
@@ -247,7 +247,7 @@ describe('validateValue', () => {
       ],
     ],
     [
-      'the closest alternative',
+      'reports the best matching alternative',
       object({
         a: object(
           { x: text, y: text },
@@ -261,7 +261,7 @@ describe('validateValue', () => {
     expect(errorsOf(value, schema)).toEqual(expected)
   })
 
-  test('puts errors where the value stands, and words them relative to it', () => {
+  test('prefixes fields with the path of the value, and keeps messages relative to it', () => {
     const errors = validateValue({ a: 1 }, structuralSchema(object({ a: text })), { path: 'spec.default' })
     expect(errors.map(formatFieldError)).toEqual([
       'spec.default.a: Invalid value: "integer": a in body must be of type string: "integer"',
@@ -269,17 +269,23 @@ describe('validateValue', () => {
   })
 })
 
-describe('ratcheting', () => {
+describe('ratcheting of schema validation', () => {
   const short = { ...text, maxLength: 1 }
   const map = object({
     l: list(object({ k: text, v: short }), { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] }),
   })
 
   test.each<[string, SchemaNode, JsonValue, JsonValue, number]>([
-    ['tolerates what has not changed', object({ a: short, b: text }), { a: 'long', b: 'x' }, { a: 'long', b: 'y' }, 0],
-    ['refuses what has', object({ a: short }), { a: 'long' }, { a: 'other' }, 1],
     [
-      'follows items of a map list by key',
+      'tolerates unchanged invalid values',
+      object({ a: short, b: text }),
+      { a: 'long', b: 'x' },
+      { a: 'long', b: 'y' },
+      0,
+    ],
+    ['rejects changed invalid values', object({ a: short }), { a: 'long' }, { a: 'other' }, 1],
+    [
+      'correlates items of a map list by key',
       map,
       { l: [{ k: 'a', v: 'long' }] },
       {
@@ -290,24 +296,30 @@ describe('ratcheting', () => {
       },
       0,
     ],
-    ['refuses a new item of a map list', map, { l: [{ k: 'a', v: 'long' }] }, { l: [{ k: 'b', v: 'long' }] }, 1],
     [
-      'does not follow items of other lists',
+      'rejects a new invalid item of a map list',
+      map,
+      { l: [{ k: 'a', v: 'long' }] },
+      { l: [{ k: 'b', v: 'long' }] },
+      1,
+    ],
+    [
+      'does not correlate items of other lists',
       object({ l: list(short), b: text }),
       { l: ['long'], b: 'x' },
       { l: ['long', 'x'], b: 'x' },
       1,
     ],
     [
-      'tolerates a whole list that has not changed',
+      'tolerates an unchanged list',
       object({ l: list(short), b: text }),
       { l: ['long'], b: 'x' },
       { l: ['long'], b: 'y' },
       0,
     ],
-    ['refuses an invalid value that was not there', object({ a: short }), {}, { a: 'long' }, 1],
+    ['rejects a new invalid value', object({ a: short }), {}, { a: 'long' }, 1],
     [
-      'does not forgive the type of the object',
+      'does not ratchet apiVersion and kind',
       object({ kind: { ...text, enum: ['A'] }, a: text }),
       { kind: 'B', a: 'x' },
       { kind: 'B', a: 'y' },
@@ -317,13 +329,13 @@ describe('ratcheting', () => {
     expect(errorsOf(value, schema, old)).toHaveLength(count)
   })
 
-  property.prop([fc.jsonValue()])('an unchanged object is never refused', (value) => {
+  property.prop([fc.jsonValue()])('accepts every unchanged object', (value) => {
     const schema = object({ a: short, b: list(short, { maxItems: 1 }) }, { required: ['a'], minProperties: 1 })
     expect(errorsOf(value as JsonValue, schema, value as JsonValue)).toEqual([])
   })
 })
 
-describe('list types', () => {
+describe('validateListTypes', () => {
   const set = structuralSchema(object({ s: list(text, { 'x-kubernetes-list-type': 'set' }) }))
   const map = structuralSchema(
     object({
@@ -334,14 +346,14 @@ describe('list types', () => {
     }),
   )
 
-  test('reports each repeated item once', () => {
+  test('reports each duplicate item once', () => {
     expect(validateListTypes({ s: ['a', 'b', 'a', 'a', 'b'] }, set).map(formatFieldError)).toEqual([
       's[2]: Duplicate value: "a"',
       's[4]: Duplicate value: "b"',
     ])
   })
 
-  test('compares items of maps by all their keys', () => {
+  test('compares items of list maps by all keys', () => {
     const value: JsonValue = { m: [{ k: 'a', n: 1 }, { k: 'a', n: 2 }, { k: 'a', n: 1 }, {}, {}] }
     expect(validateListTypes(value, map).map(formatFieldError)).toEqual([
       'm[2]: Duplicate value: {"k":"a","n":1}',
@@ -349,7 +361,7 @@ describe('list types', () => {
     ])
   })
 
-  test('tolerates repetition where there was some before', () => {
+  test('tolerates duplicates in lists that had some before', () => {
     expect(validateListTypesOnUpdate({ s: ['b', 'b'] }, { s: ['a', 'a'] }, set)).toEqual([])
     expect(validateListTypesOnUpdate({ s: ['b', 'b'] }, { s: ['a'] }, set)).toHaveLength(1)
   })
@@ -358,7 +370,7 @@ describe('list types', () => {
 describe('embedded objects', () => {
   const schema = structuralSchema(object({ e: object({}, { 'x-kubernetes-embedded-resource': true, ...keep }) }))
 
-  test('lose what no metadata has', () => {
+  test('lose unknown metadata', () => {
     const value = { e: { apiVersion: 'v1', kind: 'K', metadata: { name: 'n', odd: 1, creationTimestamp: null } } }
     expect(coerceEmbeddedMetadata(value, schema)).toEqual({
       value: { e: { apiVersion: 'v1', kind: 'K', metadata: { name: 'n' } } },
@@ -366,11 +378,11 @@ describe('embedded objects', () => {
     })
   })
 
-  test('cannot be read with metadata of another type', () => {
+  test('are rejected with metadata of a wrong type', () => {
     expect(() => coerceEmbeddedMetadata({ e: { metadata: 'x' } }, schema)).toThrow(EmbeddedObjectError)
   })
 
-  test('need a type and metadata that could be anyone’s', () => {
+  test('require a type and valid metadata', () => {
     const value = { e: { apiVersion: 'a/b/c', kind: 'No_', metadata: { labels: { 'bad key': 'x' } } } }
     expect(validateEmbedded(value, schema).map((error) => error.field)).toEqual([
       'e.apiVersion',
@@ -385,7 +397,7 @@ describe('embedded objects', () => {
 })
 
 describe('decodeObjectMeta', () => {
-  test('drops empty values and what it does not know, and writes times in UTC', () => {
+  test('drops empty values and unknown fields, and formats times in UTC', () => {
     const value = {
       name: 'n',
       labels: {},
@@ -412,12 +424,12 @@ describe('decodeObjectMeta', () => {
       'json: cannot unmarshal string into Go struct field OwnerReference.ownerReferences.controller of type bool',
     ],
     [{ generation: 1.5 }, 'json: cannot unmarshal number 1.5 into Go struct field ObjectMeta.generation of type int64'],
-  ])('refuses %j', (value, message) => {
+  ])('rejects %j', (value, message) => {
     expect(() => decodeObjectMeta(value)).toThrow(new ObjectMetaError(message))
   })
 })
 
-test('unknownFields follows references and leaves free-form objects alone', () => {
+test('unknownFields follows references and ignores free-form objects', () => {
   const nodes: Record<string, SchemaNode> = { Meta: object({ name: text }), Free: { type: 'object' } }
   const schema = {
     root: object({ m: { $ref: 'Meta' }, f: { $ref: 'Free' }, l: list({ $ref: 'Meta' }) }),
@@ -474,7 +486,7 @@ describe('formats', () => {
     expect(bad.filter((value) => check(value))).toEqual([])
   })
 
-  test('are ignored when they are not known', () => {
+  test('are ignored when unknown', () => {
     expect([formatCheck('int32'), formatCheck('unheard-of')]).toEqual([undefined, undefined])
   })
 })

@@ -45,7 +45,7 @@ describe('parseLabelSelector', () => {
     ['notin in (in, notin)', { notin: 'in' }, true],
     ['constructor', {}, false],
     ['example.com/a=b', { 'example.com/a': 'b' }, true],
-  ])('%j on %o: %s', (text, labels, expected) => {
+  ])('%j matches %o: %s', (text, labels, expected) => {
     expect(parseLabelSelector(text).matches(labels)).toBe(expected)
   })
 
@@ -56,7 +56,7 @@ describe('parseLabelSelector', () => {
     ['x in (b,a,b)', 'x in (a,b)'],
     ['x in (a,,b)', 'x in (,a,b)'],
     ['x in (,)', 'x in ()'],
-  ])('%j prints as %j, and what it prints parses to the same', (text, printed) => {
+  ])('%j prints as %j, which parses to an equal selector', (text, printed) => {
     expect(parseLabelSelector(text).toString()).toBe(printed)
     expect(parseLabelSelector(printed.replace('in ()', 'in (,)')).toString()).toBe(printed)
   })
@@ -78,7 +78,7 @@ describe('parseLabelSelector', () => {
     ],
     ['a=/x', `unable to parse requirement: values[0][a]: Invalid value: "/x": ${labelValueText}`],
     ['-a', `unable to parse requirement: <nil>: Invalid value: "-a": ${namePartText}`],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseLabelSelector(text)).toThrow(expect.objectContaining({ code: 'InvalidSelector', message }))
   })
 })
@@ -98,7 +98,7 @@ const recordedSelectors = () => {
   })
 }
 
-describeData('selectors of the recordings', { minimum: 25, read: recordedSelectors }, (cases) => {
+describeData('recorded selectors', { minimum: 25, read: recordedSelectors }, (cases) => {
   test.each(cases)('$text', ({ text, parse, status, message }) => {
     if (status === 200 || String(message).includes('is not a known field selector')) {
       expect(() => parse(text)).not.toThrow()
@@ -109,7 +109,7 @@ describeData('selectors of the recordings', { minimum: 25, read: recordedSelecto
 })
 
 describe('selectorFrom', () => {
-  test('joins labels and expressions', () => {
+  test('combines matchLabels and matchExpressions', () => {
     const selector = selectorFrom({
       matchLabels: { app: 'x' },
       matchExpressions: [
@@ -124,7 +124,7 @@ describe('selectorFrom', () => {
     expect(selector.matches({ app: 'x', new: '', tier: 'a', old: '' })).toBe(false)
   })
 
-  test('nothing at all selects nothing, an empty one everything', () => {
+  test('undefined selects nothing, an empty selector everything', () => {
     expect([selectorFrom(undefined), selectorFrom(null), selectorFrom({})]).toEqual([nothing, nothing, everything])
     expect([nothing.matches({}), everything.matches(undefined), nothing.isEmpty, everything.isEmpty]).toEqual([
       false,
@@ -146,7 +146,7 @@ describe('selectorFrom', () => {
       { key: '', operator: 'Exists' },
       `[key: Invalid value: "": name part must be non-empty; ${namePartText}]`.slice(1, -1),
     ],
-  ])('refuses %o', (expression, message) => {
+  ])('rejects %o', (expression, message) => {
     expect(() => selectorFrom({ matchExpressions: [expression] })).toThrow(
       expect.objectContaining({ code: 'InvalidSelector', message }),
     )
@@ -154,7 +154,7 @@ describe('selectorFrom', () => {
 })
 
 describe('parseFieldSelector', () => {
-  test('reads, prints and matches', () => {
+  test('parses, prints and matches', () => {
     const selector = parseFieldSelector('b==2,a!=1,,c=x\\,y\\=z\\\\')
     expect(selector.requirements).toEqual([
       { field: 'a', operator: '!=', value: '1' },
@@ -173,11 +173,11 @@ describe('parseFieldSelector', () => {
     ['a=b=c', 'invalid field selector: unescaped character in value: 61'],
     ['a=b\\c', 'invalid field selector: invalid escape sequence: \\c'],
     ['a=b\\', 'invalid field selector: invalid escape sequence: \\'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseFieldSelector(text)).toThrow(new SelectorError(message))
   })
 
-  test('an empty one holds for everything', () => {
+  test('an empty field selector matches everything', () => {
     expect(parseFieldSelector('').isEmpty).toBe(true)
     expect(fieldSelector([]).matches(() => '')).toBe(true)
     expect(escapeFieldValue('a,b')).toBe('a\\,b')

@@ -172,7 +172,7 @@ describe('Status', () => {
     expect(kube.isFailureStatus(error.status)).toBe(true)
   })
 
-  test('predicates look at the reason, and at the code only where there is none', () => {
+  test('predicates check the reason, and the code only without a reason', () => {
     const errors = {
       notFound: kube.notFound(configMaps, 'a'),
       exists: kube.alreadyExists(configMaps, 'a'),
@@ -235,7 +235,7 @@ describe('field errors', () => {
     expect(formatFieldError(error)).toBe(`f: ${body}`)
   })
 
-  test('several are one text without repetition', () => {
+  test('several errors are joined without duplicates', () => {
     const a = fieldErrors.required('a')
     const b = fieldErrors.required('b')
     expect([formatFieldErrors([]), formatFieldErrors([a]), formatFieldErrors([a, b, a])]).toEqual([
@@ -245,7 +245,7 @@ describe('field errors', () => {
     ])
   })
 
-  test('paths', () => {
+  test('fieldPath joins steps', () => {
     expect(fieldPath('spec', 'ports', 0, 'name')).toBe('spec.ports[0].name')
     expect(fieldPath('', 'metadata', 'labels', { key: 'a/b' })).toBe('metadata.labels[a/b]')
   })

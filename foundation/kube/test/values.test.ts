@@ -79,12 +79,12 @@ describe('quantities', () => {
     ['1iG', "unable to parse quantity's suffix"],
     ['1K', "unable to parse quantity's suffix"],
     ['1toString', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
-  ])('%j is none', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseQuantity(text)).toThrow(new QuantityError(message))
     expect(isQuantity(text)).toBe(false)
   })
 
-  test('compare and add exactly, in the format of the first', () => {
+  test('are compared and added exactly, in the format of the first', () => {
     expect(compareQuantities(parseQuantity('1Gi'), parseQuantity('1G'))).toBe(1)
     expect(compareQuantities(parseQuantity('0.1'), parseQuantity('100m'))).toBe(0)
     expect(formatQuantity(addQuantities(parseQuantity('1Gi'), parseQuantity('1024Mi')))).toBe('2Gi')
@@ -126,11 +126,11 @@ describe('durations', () => {
     ['3d', 'time: unknown unit "d" in duration "3d"'],
     ['-', 'time: invalid duration "-"'],
     ['9999999999h', 'time: invalid duration "9999999999h"'],
-  ])('%j is none', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseGoDuration(text)).toThrow(new DurationError(message))
   })
 
-  test('milliseconds on both sides', () => {
+  test('convert to and from milliseconds', () => {
     expect([parseGoDuration('1.5s'), formatGoDuration(1500)]).toEqual([1500, '1.5s'])
   })
 
@@ -174,7 +174,7 @@ describe('conditions', () => {
     message: '',
   }
 
-  test('the transition time moves with the status only', () => {
+  test('lastTransitionTime changes only with the status', () => {
     const kept = setCondition(
       [old],
       condition('Ready', true, { reason: 'Fine', message: 'm', observedGeneration: 2 }),
@@ -187,7 +187,7 @@ describe('conditions', () => {
     ])
   })
 
-  test('a new type goes to the end, the order of the others stays', () => {
+  test('setCondition appends a new type and keeps the order', () => {
     const list = setCondition(setCondition(undefined, condition('A', 'Unknown'), 'now'), condition('B', true), 'now')
     expect(list.map(({ type, status, reason }) => [type, status, reason])).toEqual([
       ['A', 'Unknown', 'A'],
@@ -201,7 +201,7 @@ describe('conditions', () => {
     expect(findCondition(list, 'C')).toBeUndefined()
   })
 
-  test('times', () => {
+  test('times are formatted with whole seconds or six decimals', () => {
     const time = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
     expect([formatTime(time), formatMicroTime(time)]).toEqual(['2026-01-02T03:04:05Z', '2026-01-02T03:04:05.678000Z'])
   })
@@ -210,7 +210,7 @@ describe('conditions', () => {
 describe('owner references', () => {
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', uid: 'u' } }
 
-  test('say who controls', () => {
+  test('controllerOf and isControlledBy find the controlling owner', () => {
     const reference = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -225,13 +225,13 @@ describe('owner references', () => {
     expect([isControlledBy(child, owner), isControlledBy({ metadata: {} }, owner)]).toEqual([true, false])
   })
 
-  test('an owner that was never stored is refused', () => {
+  test('an owner without a uid is rejected', () => {
     expect(() => ownerReferenceTo({ ...owner, metadata: { name: 'a' } })).toThrow(/has no uid/)
   })
 })
 
 describe('regular expressions', () => {
-  test('are those of RE2', () => {
+  test('have RE2 syntax', () => {
     const regex = compileRegex('(?i)a+b')
     expect([
       regex.test('xAAbx'),
@@ -250,17 +250,17 @@ describe('regular expressions', () => {
     ['a**', 'error parsing regexp: invalid nested repetition operator: `**`'],
     ['(?=a)', 'error parsing regexp: invalid or unsupported Perl syntax: `(?=`'],
     ['\\', 'error parsing regexp: trailing backslash at end of expression: ``'],
-  ])('%s is refused in the words of Go', (pattern, message) => {
+  ])("rejects %s with Go's message", (pattern, message) => {
     expect(regexError(pattern)).toBe(message)
     expect(() => compileRegex(pattern)).toThrow(new RegexError(message))
   })
 
-  test('take linear time on what kills backtracking', () => {
+  test('match in linear time where backtracking is exponential', () => {
     expect(compileRegex('^(a+)+$').test('a'.repeat(20_000) + 'b')).toBe(false)
   })
 })
 
-describe('texts of Go', () => {
+describe('Go formatting', () => {
   test.each([
     ['plain', '"plain"'],
     ['a"b\\c', '"a\\"b\\\\c"'],

@@ -3,7 +3,7 @@ import { formatFieldError, webhookServiceErrors, webhookUrlErrors } from '@fairl
 
 const form = '; desired format: https://host[/path]'
 
-describe('the URL of a webhook', () => {
+describe('webhook url', () => {
   test.each<[string, ...string[]]>([
     ['https://host:8443/a/b'],
     [
@@ -39,8 +39,8 @@ describe('the URL of a webhook', () => {
   })
 })
 
-describe('the service of a webhook', () => {
-  test('name and namespace are told apart as Kubernetes does', () => {
+describe('webhook service', () => {
+  test('swaps the fields of missing name and namespace as Kubernetes does', () => {
     expect(webhookServiceErrors('s', { name: 'a' }).map(formatFieldError)).toEqual(['s.name: Required value'])
   })
 

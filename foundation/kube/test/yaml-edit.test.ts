@@ -19,8 +19,8 @@ current-context: a
 `
 const config = ['users', 1, 'user', 'auth-provider', 'config']
 
-describe('putting texts into YAML', () => {
-  test('leaves everything else as it stands', () => {
+describe('setYamlStrings', () => {
+  test('leaves everything else unchanged', () => {
     const edited = setYamlStrings(source, [
       { path: [...config, 'id-token'], value: 'new: "token"' },
       { path: [...config, 'refresh-token'], value: 'yes' },
@@ -38,20 +38,20 @@ current-context: a
     ['a map in a list', 'a:\n- b: 1\n', undefined],
     ['a flow map', 'a: {b: 1}\n', 'a: {"x": "1", b: 1}\n'],
     ['JSON', '{"a": {"b": 1}}', '{"a": {"x": "1", "b": 1}}'],
-  ])('adds a key that is not there to %s', (_, before, after) => {
+  ])('adds a missing key to %s', (_, before, after) => {
     expect(setYamlStrings(before, [{ path: ['a', 'x'], value: '1' }])).toBe(after)
   })
 
   test.each([
-    ['no map on the way', 'a: 1\n'],
+    ['no map on the path', 'a: 1\n'],
     ['an empty map', 'a: {}\n'],
     ['an alias', 'b: &b {x: "0"}\na: *b\n'],
-    ['a map in the place of the text', 'a: {x: {}}\n'],
-  ])('gives up where there is %s', (_, before) => {
+    ['a map in place of the string', 'a: {x: {}}\n'],
+  ])('returns undefined for %s', (_, before) => {
     expect(setYamlStrings(before, [{ path: ['a', 'x'], value: '1' }])).toBe(undefined)
   })
 
-  test('any text comes back as it was put in', () => {
+  test('parsing returns the string that was set', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.constantFrom('id-token', 'added'), (value, key) => {
         const edited = setYamlStrings(source, [{ path: [...config, key], value }])!

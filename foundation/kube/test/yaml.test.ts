@@ -78,13 +78,13 @@ describe('parseYaml', () => {
     ['? [1, 2]\n: x', 'yaml: line 1: unsupported map key'],
     ['a: "x', 'yaml: line 1: found unexpected end of stream'],
     ['a: {b: c', "yaml: line 1: did not find expected ',' or '}'"],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseYaml(text)).toThrow(
       expect.objectContaining({ name: 'YamlSyntaxError', code: 'InvalidYaml', message }),
     )
   })
 
-  test('refuses a bomb of aliases and bottomless nesting quickly', () => {
+  test('rejects excessive aliases and nesting', () => {
     let bomb = 'a: &a [x,x,x,x,x,x,x,x,x]\n'
     for (const [name, previous] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg']) {
       bomb += `${name}: &${name} [${Array<string>(9).fill(`*${previous}`).join(',')}]\n`
@@ -96,7 +96,7 @@ describe('parseYaml', () => {
     )
   })
 
-  test('takes __proto__ as a name and reports repeated keys', () => {
+  test('reads __proto__ as an ordinary key and reports duplicate keys', () => {
     const seen: string[] = []
     const value = parseYaml('__proto__: {polluted: true}\nl:\n- a: 1\n  a: 2', {
       onDuplicate: (path) => seen.push(path),
@@ -106,7 +106,7 @@ describe('parseYaml', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  test('reads every document that says something', () => {
+  test('reads every document that is not empty', () => {
     expect(parseYamlDocuments('# head\n---\na: 1\n---\n# nothing\n---\n\n---\nb: 2\n...\n')).toEqual([
       { a: 1 },
       { b: 2 },
@@ -114,7 +114,7 @@ describe('parseYaml', () => {
   })
 })
 
-test('a body that begins with a brace is JSON first, YAML second', () => {
+test('decodeBody reads a body that begins with a brace as JSON first, then as YAML', () => {
   expect(decodeBody('{"a": "yes"}')).toEqual({ a: 'yes' })
   expect(decodeBody('{a: yes}')).toEqual({ a: true })
   expect(decodeBody('a: 1')).toEqual({ a: 1 })
@@ -122,7 +122,7 @@ test('a body that begins with a brace is JSON first, YAML second', () => {
   expect(() => decodeBody('a: [')).toThrow(YamlSyntaxError)
 })
 
-test('locateYamlDocuments names the line where the content of each document begins', () => {
+test('locateYamlDocuments returns the line where the content of each document begins', () => {
   expect(locateYamlDocuments('# head\n---\na: 1\n---\n# nothing\n---\n\n---\n# comment\nb: 2\n...\n')).toEqual([
     { value: { a: 1 }, line: 3 },
     { value: { b: 2 }, line: 10 },
@@ -221,7 +221,7 @@ spec:
         fc.constant(null),
         fc.boolean(),
         fc.integer(),
-        // Integers between 2^53 and 2^63 are BigInts wherever they are read.
+        // Integers between 2^53 and 2^63 are read as BigInts.
         fc
           .double({ noNaN: true, noDefaultInfinity: true })
           .filter((x) => !Number.isInteger(x) || Number.isSafeInteger(x) || Math.abs(x) >= 2 ** 63)
@@ -248,7 +248,7 @@ spec:
         fc.dictionary(fc.string({ unit: 'grapheme' }), tie('value')),
       ),
     })).value,
-  ])('reads back what it wrote', (value) => {
+  ])('round-trips through parseYaml', (value) => {
     const text = stringifyYaml(value)
     const back = parseYaml(text)
     expect(jsonEqual(back, value), text).toBe(true)

@@ -1,15 +1,15 @@
-// Where our CEL differs from the conformance cases, each with its reason.
+// The known differences from the CEL conformance cases, each with its reason.
 
 interface Difference {
   readonly reason: string
   readonly matches: (test: ConformanceCase) => boolean
 }
 
-/** What tells conformance cases apart. */
+/** The identity of a conformance case. */
 export interface ConformanceCase {
   readonly name: string
   readonly expression: string
-  /** The case evaluates without checking types first. */
+  /** The case evaluates without type checking. */
   readonly unchecked: boolean
 }
 
@@ -37,10 +37,10 @@ const differences: readonly Difference[] = [
   { reason: 'Kubernetes refuses IPv4 addresses inside IPv6', matches: inExpression(/::ffff:/) },
 ]
 
-/** The reason why a case may disagree; undefined when it must agree. */
+/** Returns the reason why a case differs; undefined when it must agree. */
 export function knownDifference(test: ConformanceCase): string | undefined {
   return differences.find(({ matches }) => matches(test))?.reason
 }
 
-/** All reasons; each must still be needed. */
+/** All reasons; each must still apply. */
 export const knownReasons: readonly string[] = differences.map(({ reason }) => reason)

@@ -1,9 +1,10 @@
-// Reads text protobuf, as far as the conformance cases of CEL use it: messages, repeated fields, strings, numbers, names.
+// A parser of text protobuf, as far as the CEL conformance cases use it: messages, repeated fields, strings, numbers,
+// names.
 
 /** A message: each field with all its values, in order. */
 export type Message = ReadonlyMap<string, readonly Field[]>
 
-/** A value of a field. `bytes` keeps the raw octets of strings. */
+/** A value of a field. `bytes` has the raw octets of strings. */
 export type Field =
   | { readonly kind: 'message'; readonly message: Message }
   | { readonly kind: 'string'; readonly text: string; readonly bytes: Uint8Array }

@@ -1,15 +1,15 @@
-// The capabilities that this command composes. Each is loaded when it is needed: `--help` must answer in 100 ms.
+// The capabilities that this command composes. Each is loaded on demand: `--help` must take at most 100 ms.
 import type { Capability, Command } from '@fairlead/controller'
 
 export interface CapabilityEntry {
   readonly name: string
   readonly summary: string
   load(): Promise<Capability>
-  /** Its commands, without the rest of it. */
+  /** Loads its commands only. */
   commands(): Promise<readonly Command[]>
 }
 
-/** Every capability, in the order in which they start. */
+/** All capabilities, in start order. */
 export const capabilities: readonly CapabilityEntry[] = [
   {
     name: 'map',
@@ -25,7 +25,7 @@ export const capabilities: readonly CapabilityEntry[] = [
   },
   {
     name: 'actions',
-    summary: 'actions: what people can do with a resource, merged from maps by kind, subkind and name',
+    summary: 'actions: operations on a resource, merged from maps by kind, subkind and name',
     load: async () => (await import('@fairlead/actions')).actions,
     commands: async () => (await import('@fairlead/actions/commands')).commands,
   },

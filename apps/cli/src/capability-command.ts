@@ -1,11 +1,11 @@
-// Turns the commands of capabilities into the parser's form.
+// Adds the commands of capabilities to the parser.
 import { Option } from 'commander'
 import type { Command as Parser } from 'commander'
 import type { Command, CommandContext, CommandOption } from '@fairlead/controller'
 import { capabilities } from './capabilities.ts'
 import type { CapabilityEntry } from './capabilities.ts'
 
-/** Adds one group per capability; only the group that was asked for is loaded, or `all` of them. */
+/** Adds one group per capability; loads only the commands of the `wanted` group, or of `all`. */
 export async function addCapabilityCommands(root: Parser, wanted: string | undefined): Promise<void> {
   await Promise.all(
     capabilities.map((entry) => addGroup(root.command(entry.name).description(entry.summary), entry, wanted)),

@@ -1,4 +1,4 @@
-// The tree of subcommands as the parser sees it; what they do loads when one of them runs.
+// Declares the tree of commands; their implementations load when one of them runs.
 import { readFileSync } from 'node:fs'
 import { Command, Help } from 'commander'
 import type { Option } from 'commander'
@@ -7,7 +7,7 @@ import { capabilities } from './capabilities.ts'
 import { addCapabilityCommands } from './capability-command.ts'
 import { addCompletionCommands } from './completion/commands.ts'
 
-/** The version that package.json carries. */
+/** Returns the version in package.json. */
 export function version(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
   return (JSON.parse(text) as { version: string }).version
@@ -15,7 +15,7 @@ export function version(): string {
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value]
 
-/** The whole command. Of the capabilities' groups only `wanted` has its commands, `all` has all of them. */
+/** Returns the program. Only the `wanted` capability's group has its commands; `all` loads those of all groups. */
 export async function program(wanted?: string): Promise<Command> {
   const root = new Command('fairlead')
     .description('Keeps derived things true on Kubernetes, with a cluster or without one.')
@@ -31,22 +31,24 @@ export async function program(wanted?: string): Promise<Command> {
   root
     .command('up')
     .description('run a Kubernetes API server with every controller, on this machine')
-    .option('--data <folder>', 'where everything is kept; .fairlead when left out')
-    .option(
-      '--in-memory',
-      'keep nothing: all is gone when it stops; with --data, that folder holds the kubeconfig alone',
-    )
-    .option('--port <number>', 'port of the API server; without it 6443 or the next free one')
+    .option('--data <folder>', 'folder of the store and the kubeconfig; .fairlead when left out')
+    .option('--in-memory', 'store objects in memory only; with --data, that folder holds only the kubeconfig')
+    .option('--port <number>', 'port of the API server; 6443 or the next free one when left out')
     .option('--only <names>', `capabilities to run, of: ${capabilities.map((entry) => entry.name).join(', ')}`)
     .option('--simulate <file>', 'simulator rules (repeatable)', collect, [])
-    .option('--resolve <name=host:port>', 'where an address of the cluster leads (repeatable)', collect, [])
-    .option('--example <name>', 'load an example, once per data folder')
+    .option(
+      '--resolve <name=host:port>',
+      'address of a host name that resolves only in a cluster (repeatable)',
+      collect,
+      [],
+    )
+    .option('--example <name>', 'load an example; once per data folder')
     .option(
       '--run-jobs <how>',
-      'who runs Jobs: process (a child process with your rights), podman, docker or off',
+      'how to run Jobs: process (a child process with your rights), podman, docker or off',
       'off',
     )
-    .option('--tour', 'load the tour example and say what to try')
+    .option('--tour', 'load the tour example and print commands to try')
     .addHelpText(
       'before',
       'Examples:\n  fairlead up\n  fairlead up --example snapshot-schedule --data ./demo\n  fairlead up --in-memory --port 7443\n',
@@ -62,13 +64,13 @@ export async function program(wanted?: string): Promise<Command> {
   return root
 }
 
-/** A mistake ends with where to read on. */
+/** Makes usage errors point to the help of the command. */
 function pointToHelp(command: Command, path: string): void {
   command.exitOverride().showHelpAfterError(`See ${path} --help.`)
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`)
 }
 
-/** That a repeatable flag is given no time by default need not be said. */
+/** Returns the description of an option without an empty list as its default. */
 function optionDescription(option: Option): string {
   const isEmpty = Array.isArray(option.defaultValue) && option.defaultValue.length === 0
   return isEmpty ? option.description : new Help().optionDescription(option)

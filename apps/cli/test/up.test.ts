@@ -116,7 +116,7 @@ test('a simulate file that is wrong is named with the line, and what belongs the
       return fairlead(['up', '--in-memory', '--port', '0', '--simulate', file])
     }
     expect(await message('apiVersion: v1\n')).toEqual(
-      failed(2, `${file}:1: rules are a list; begin each rule with "- "`),
+      failed(2, `${file}:1: rules must be a list; begin each rule with "- "`),
     )
     const rule = '- apiVersion: v1\n  kind: Pod\n  status: {phase: Running}\n'
     expect(await message(`${rule}- apiVersion: v1\n  kind: Pod\n  delay: soon\n  status: {}\n`)).toEqual(

@@ -59,7 +59,7 @@ export class KindCatalog {
   }
 
   /**
-   * Returns the kind that a name stands for in kubectl: `po`, `pods`, `pod`, `Pod`, `deployments.apps`,
+   * Returns the kind that kubectl finds by a name: `po`, `pods`, `pod`, `Pod`, `deployments.apps`,
    * `deployments.v1.apps`. The core group comes first, then groups by name; within a group the preferred version.
    * @throws UnknownKindError
    */

@@ -13,7 +13,7 @@ export interface Manifest {
   readonly object: KubeObject
 }
 
-/** How to read manifests. */
+/** Options of {@link readManifests}. */
 export interface ReadOptions {
   /** Reads standard input, for the path `-`; called at most once. */
   readonly stdin: () => Promise<string>

@@ -1,4 +1,4 @@
-// Rules of the simulator: what a rules file says, read once into a precise form. Start with parseRules.
+// Parses the rules of the simulator. Start with parseRules.
 import {
   SelectorError,
   YamlSyntaxError,
@@ -14,21 +14,21 @@ import type { CelProgram } from '@fairlead/kube/cel'
 import { parseTemplate } from './template.ts'
 import type { Template } from './template.ts'
 
-/** One rule: objects of a kind that fit get a status, some time after they first fit. */
+/** One rule: matching objects of a kind get a status, some time after they first match. */
 export interface Rule {
-  /** For messages and events; `<kind> #<n>` when the file gives none. */
+  /** For messages and events; `<kind> #<n>` when left out. */
   readonly name: string
   readonly apiVersion: string
   readonly kind: string
   readonly namespace: string | undefined
   readonly selector: Selector
-  /** CEL over `self`, the object; undefined means always. A field that is not there makes it false. */
+  /** CEL over `self`, the object; undefined means always. A missing field makes it false. */
   readonly when: CelProgram | undefined
-  /** Milliseconds between the moment an object first fits and the change. */
+  /** Milliseconds from the first match of an object to the change. */
   readonly delay: number
   /** Merged into `status`. */
   readonly status: Template | undefined
-  /** Set by type, with transition times kept as the conventions ask. */
+  /** Set by type, with transition times as the API conventions define. */
   readonly conditions: readonly ConditionTemplate[]
 }
 
@@ -40,7 +40,7 @@ export interface ConditionTemplate {
   readonly message: Template
 }
 
-/** A rules file makes no sense. `message` begins with `file:line:`. */
+/** A rules file is invalid. `message` begins with `file:line:`. */
 export class RulesError extends Error {
   readonly code = 'InvalidRules'
   readonly file: string
@@ -70,7 +70,7 @@ export function parseRules(text: string, file: string = 'rules.yaml'): readonly 
     throw error
   }
   if (value === null) return []
-  if (!Array.isArray(value)) throw new RulesError(file, 1, 'rules are a list; begin each rule with "- "')
+  if (!Array.isArray(value)) throw new RulesError(file, 1, 'rules must be a list; begin each rule with "- "')
   const lines = new RuleLines(text)
   return (value as readonly JsonValue[]).map((item, index) => {
     const fail = (message: string, field?: string): never => {
@@ -83,19 +83,19 @@ export function parseRules(text: string, file: string = 'rules.yaml'): readonly 
 type Fail = (message: string, field?: string) => never
 
 function readRule(item: JsonValue, index: number, fail: Fail): Rule {
-  if (!isObject(item)) return fail('a rule is a mapping with apiVersion and kind')
+  if (!isObject(item)) return fail('a rule must be a map with apiVersion and kind')
   for (const field in item) {
     if (!(fields as readonly string[]).includes(field))
       fail(`a rule has no field "${field}"; it has ${fields.join(', ')}`, field)
   }
-  const apiVersion = requiredText(item, 'apiVersion', fail)
-  const kind = requiredText(item, 'kind', fail)
+  const apiVersion = requiredString(item, 'apiVersion', fail)
+  const kind = requiredString(item, 'kind', fail)
   if (item.status === undefined && item.conditions === undefined) fail('a rule needs status or conditions to set')
   return {
-    name: optionalText(item, 'name', fail) ?? `${kind} #${index + 1}`,
+    name: optionalString(item, 'name', fail) ?? `${kind} #${index + 1}`,
     apiVersion,
     kind,
-    namespace: optionalText(item, 'namespace', fail),
+    namespace: optionalString(item, 'namespace', fail),
     selector: readSelector(item.selector, fail),
     when: readGuard(item.when, fail),
     delay: readDelay(item.delay, fail),
@@ -104,16 +104,16 @@ function readRule(item: JsonValue, index: number, fail: Fail): Rule {
   }
 }
 
-function requiredText(item: JsonObject, field: Field, fail: Fail): string {
-  return optionalText(item, field, fail) ?? fail(`a rule needs ${field}`)
+function requiredString(item: JsonObject, field: Field, fail: Fail): string {
+  return optionalString(item, field, fail) ?? fail(`a rule needs ${field}`)
 }
 
-function optionalText(item: JsonObject, field: Field, fail: Fail): string | undefined {
+function optionalString(item: JsonObject, field: Field, fail: Fail): string | undefined {
   const value = item[field]
   if (value === undefined || value === null) return undefined
   return typeof value === 'string' && value !== ''
     ? value
-    : fail(`${field} is a text, not ${JSON.stringify(value)}`, field)
+    : fail(`${field} must be a string, not ${JSON.stringify(value)}`, field)
 }
 
 function readSelector(value: JsonValue | undefined, fail: Fail): Selector {
@@ -125,12 +125,13 @@ function readSelector(value: JsonValue | undefined, fail: Fail): Selector {
     if (error instanceof SelectorError) return fail(`selector: ${error.message}`, 'selector')
     throw error
   }
-  return fail('selector is a text (app=web) or has matchLabels and matchExpressions', 'selector')
+  return fail('selector must be a string (app=web) or have matchLabels and matchExpressions', 'selector')
 }
 
 function readGuard(value: JsonValue | undefined, fail: Fail): CelProgram | undefined {
   if (value === undefined || value === null) return undefined
-  if (typeof value !== 'string') return fail(`when is a CEL expression over self, not ${JSON.stringify(value)}`, 'when')
+  if (typeof value !== 'string')
+    return fail(`when must be a CEL expression over self, not ${JSON.stringify(value)}`, 'when')
   try {
     return compile(value, { variables: { self: types.dyn } }, types.bool)
   } catch (error) {
@@ -143,35 +144,35 @@ function readGuard(value: JsonValue | undefined, fail: Fail): CelProgram | undef
 function readDelay(value: JsonValue | undefined, fail: Fail): number {
   if (value === undefined || value === null) return 0
   if (typeof value !== 'string')
-    return fail(`delay is a duration such as 500ms, 2s or 1m30s, not ${JSON.stringify(value)}`, 'delay')
+    return fail(`delay must be a duration such as 500ms, 2s or 1m30s, not ${JSON.stringify(value)}`, 'delay')
   let delay: number
   try {
     delay = parseGoDuration(value)
   } catch {
-    return fail(`delay is a duration such as 500ms, 2s or 1m30s, not "${value}"`, 'delay')
+    return fail(`delay must be a duration such as 500ms, 2s or 1m30s, not "${value}"`, 'delay')
   }
   return delay >= 0 ? delay : fail('delay cannot be negative', 'delay')
 }
 
 function readStatus(value: JsonValue | undefined, fail: Fail): Template | undefined {
   if (value === undefined) return undefined
-  return isObject(value) ? readTemplate(value, 'status', fail) : fail('status is a mapping', 'status')
+  return isObject(value) ? readTemplate(value, 'status', fail) : fail('status must be a map', 'status')
 }
 
 function readConditions(value: JsonValue | undefined, fail: Fail): readonly ConditionTemplate[] {
   if (value === undefined) return []
-  if (!Array.isArray(value)) return fail('conditions is a list', 'conditions')
+  if (!Array.isArray(value)) return fail('conditions must be a list', 'conditions')
   return (value as readonly JsonValue[]).map((item) => {
-    if (!isObject(item)) return fail('a condition is a mapping with type and status', 'conditions')
+    if (!isObject(item)) return fail('a condition must be a map with type and status', 'conditions')
     const { type, status, reason = type, message = '' } = item
     if (typeof type !== 'string' || type === '') return fail('a condition needs a type', 'conditions')
     const text = typeof status === 'boolean' ? (status ? 'True' : 'False') : status
     if (text !== 'True' && text !== 'False' && text !== 'Unknown')
       return fail(
-        `the status of condition ${type} is True, False or Unknown, not ${JSON.stringify(status ?? null)}`,
+        `the status of condition ${type} must be True, False or Unknown, not ${JSON.stringify(status ?? null)}`,
         'conditions',
       )
-    if (typeof reason !== 'string') return fail(`the reason of condition ${type} is a text`, 'conditions')
+    if (typeof reason !== 'string') return fail(`the reason of condition ${type} must be a string`, 'conditions')
     return { type, status: text, reason, message: readTemplate(message, 'conditions', fail) }
   })
 }
@@ -188,7 +189,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Where rules and their fields stand in the text; for block style exactly, for flow style the line of the rule. */
+/** Finds the lines of rules and their fields: exact for block style, the line of the rule for flow style. */
 class RuleLines {
   readonly #lines: readonly string[]
   readonly #starts: readonly number[]
@@ -202,7 +203,7 @@ class RuleLines {
     )
   }
 
-  /** Line (from 1) of a rule, or of a field of it. */
+  /** Returns the line (from 1) of a rule, or of a field of it. */
   lineOf(rule: number, field?: string): number {
     const start = this.#starts[rule] ?? 0
     const end = this.#starts[rule + 1] ?? this.#lines.length

@@ -1,4 +1,4 @@
-// The simulator: a controller per kind that gives objects the status which rules say, so that examples and tests live
+// The simulator: a controller per kind that sets the status of objects by rules, so that examples and tests work
 // without a kubelet or a cloud.
 import { kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
@@ -10,19 +10,19 @@ import { CelError } from '@fairlead/kube/cel'
 import type { CelProgram } from '@fairlead/kube/cel'
 import type { Rule } from './rule.ts'
 
-/** How many objects of a kind are worked on at a time. */
+/** Objects of a kind that are reconciled at a time. */
 const concurrency = 8
-/** Changes of one object without any time passing; more means that rules undo each other. */
+/** Limit of changes of one object at one time; more means that rules undo each other. */
 const mostChanges = 20
 
-/** Moves status by rules. `new Simulator(parseRules(text)).setup(manager)`. */
+/** Sets status by rules. `new Simulator(parseRules(text)).setup(manager)`. */
 export class Simulator {
   readonly rules: readonly Rule[]
-  /** When objects began to fit a rule, by key and uid. Milliseconds. */
+  /** When objects first matched a rule, by key and uid. Milliseconds. */
   readonly #since = new Map<Rule, Map<string, number>>()
   readonly #subresource = new Map<string, 'status' | undefined>()
 
-  /** A simulator that moves nothing until it is set up. */
+  /** Creates a simulator; it changes nothing until it is set up. */
   constructor(rules: readonly Rule[]) {
     this.rules = rules
     for (const rule of rules) this.#since.set(rule, new Map())
@@ -43,15 +43,14 @@ export class Simulator {
         .for(kind(of.apiVersion, of.kind))
         .withOptions({ concurrency, keepReady: false, manager: 'fairlead-simulator' })
         .onDeleted(({ key }) => this.#forget(formatKey(key)))
-        .reconcile((context) => this.#move(of.rules, context)),
+        .reconcile((context) => this.#applyRules(of.rules, context)),
     )
   }
 
   /**
-   * Applies the rules that are due, each to what the one before has left, until none is; asks to come back for the
-   * next.
+   * Applies the rules that are due, each to the result of the one before, until none is due; requeues for the next.
    */
-  async #move(rules: readonly Rule[], context: ReconcileContext<KubeObject>): Promise<Result> {
+  async #applyRules(rules: readonly Rule[], context: ReconcileContext<KubeObject>): Promise<Result> {
     let object = context.object
     for (let changes = 0; changes <= mostChanges; changes++) {
       const waits = rules.map((rule) => this.#wait(rule, object, context.clock.now()))
@@ -68,7 +67,9 @@ export class Simulator {
     })
   }
 
-  /** Milliseconds until the rule is due; undefined when it does not concern the object, or would change nothing. */
+  /**
+   * Returns milliseconds until the rule is due; undefined when it does not match the object, or would change nothing.
+   */
   #wait(rule: Rule, object: KubeObject, now: number): number | undefined {
     const fitting = this.#since.get(rule)!
     const id = identityOf(object)
@@ -92,11 +93,11 @@ export class Simulator {
     const merge = asJson({ metadata: { uid, resourceVersion }, status: patchBetween(statusOf(object), status) })
     const subresource = await this.#subresourceOf(client, object)
     const changed = await client.patch(kind(object.apiVersion, object.kind), keyOf(object), { merge }, { subresource })
-    log.debug('Moved status', { rule: rule.name })
+    log.debug('Set status', { rule: rule.name })
     return changed
   }
 
-  /** Status has its own endpoint for most kinds, not for all. */
+  /** Returns the subresource of the status; most kinds have one, not all. */
   async #subresourceOf(client: Client, object: KubeObject): Promise<'status' | undefined> {
     const id = `${object.apiVersion}/${object.kind}`
     if (!this.#subresource.has(id)) {
@@ -118,7 +119,7 @@ function fits(rule: Rule, object: KubeObject): boolean {
   return rule.selector.matches(labels) && (rule.when === undefined || holds(rule.when, object))
 }
 
-/** Guards speak of status that is not there yet; then they do not hold. */
+/** Evaluates a guard; it is false where it reads status that does not exist yet. */
 function holds(guard: CelProgram, object: KubeObject): boolean {
   try {
     return guard.evaluate({ self: asJson(object) }) === true
@@ -128,12 +129,12 @@ function holds(guard: CelProgram, object: KubeObject): boolean {
   }
 }
 
-/** A rule whose outcome is there already, times aside, has nothing to do. */
+/** Reports whether a rule would change the status, times aside. */
 function changes(rule: Rule, object: KubeObject, now: number): boolean {
   return !jsonEqual(statusFor(rule, object, now, true), statusOf(object))
 }
 
-/** The status that the rule makes of the object's. With `keepTimes`, times that are there count as right. */
+/** Returns the status after the rule. With `keepTimes`, existing times are kept. */
 function statusFor(rule: Rule, object: KubeObject, now: number, keepTimes: boolean): JsonObject {
   const before = statusOf(object)
   const values = { object: asJson(object), now: formatTime(now) }
@@ -158,7 +159,7 @@ function statusOf(object: KubeObject): JsonObject {
   return (object.status ?? {}) as JsonObject
 }
 
-/** The merge patch that makes `after` of `before`; fields that are gone become null. */
+/** Returns the merge patch from `before` to `after`; removed fields become null. */
 function patchBetween(before: JsonObject, next: JsonObject): JsonObject {
   const patch: { [field: string]: JsonValue } = {}
   for (const field in before) if (!Object.hasOwn(next, field)) patch[field] = null

@@ -1,9 +1,9 @@
-// Values with references in them: `$(now)` is the time, `$(.metadata.name)` a field of the object. A text that is one
-// reference takes the field's own type.
+// Values with references: `$(now)` is the time, `$(.metadata.name)` a field of the object. A string that is one
+// reference takes the type of the field.
 import { parseColumnPath } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 
-/** What a template is filled in with. */
+/** The values of references. */
 export interface TemplateValues {
   readonly object: JsonObject
   /** RFC 3339. */
@@ -11,16 +11,16 @@ export interface TemplateValues {
 }
 
 /**
- * Fills in. `kept` is what stands in the same place already: with it, `$(now)` leaves a text that is there as it is, so
- * that a time alone is never a reason for a change.
+ * Evaluates a template. `kept` is the existing value of the field: with it, `$(now)` keeps an existing string, so that
+ * a time alone never causes a change.
  */
 export type Template = (values: TemplateValues, kept?: JsonValue) => JsonValue
 
 const reference = /\$\(([^)]*)\)/g
 
-/** Reads a value with references. Throws Error for a reference that is neither `now` nor a path. */
+/** Parses a value with references. Throws Error for a reference that is neither `now` nor a path. */
 export function parseTemplate(value: JsonValue): Template {
-  if (typeof value === 'string') return parseText(value)
+  if (typeof value === 'string') return parseString(value)
   if (Array.isArray(value)) {
     const items = (value as readonly JsonValue[]).map((item) => parseTemplate(item))
     return (values, kept) =>
@@ -31,9 +31,9 @@ export function parseTemplate(value: JsonValue): Template {
     return (values, kept) => {
       const filled: MutableJsonObject = {}
       for (const [name, field] of fields) {
-        const standing = isObject(kept) && Object.hasOwn(kept, name) ? kept[name] : undefined
+        const existing = isObject(kept) && Object.hasOwn(kept, name) ? kept[name] : undefined
         Object.defineProperty(filled, name, {
-          value: field(values, standing),
+          value: field(values, existing),
           enumerable: true,
           configurable: true,
           writable: true,
@@ -45,7 +45,7 @@ export function parseTemplate(value: JsonValue): Template {
   return () => value
 }
 
-function parseText(text: string): Template {
+function parseString(text: string): Template {
   const parts: (string | Template)[] = []
   let from = 0
   for (const match of text.matchAll(reference)) {
@@ -57,7 +57,7 @@ function parseText(text: string): Template {
   const [first] = parts
   if (parts.length === 1 && typeof first === 'function') return first
   if (parts.every((part) => typeof part === 'string')) return () => text
-  return (values) => parts.map((part) => (typeof part === 'string' ? part : asText(part(values)))).join('')
+  return (values) => parts.map((part) => (typeof part === 'string' ? part : stringOf(part(values)))).join('')
 }
 
 function parseReference(name: string): Template {
@@ -67,7 +67,7 @@ function parseReference(name: string): Template {
   return (values) => path(values.object)[0] ?? null
 }
 
-function asText(value: JsonValue): string {
+function stringOf(value: JsonValue): string {
   return typeof value === 'string'
     ? value
     : typeof value === 'object' && value !== null

@@ -241,18 +241,18 @@ describe('reading rules', () => {
   })
 
   test.each<[string, string]>([
-    ['kind: Pod', 'rules.yaml:1: rules are a list; begin each rule with "- "'],
+    ['kind: Pod', 'rules.yaml:1: rules must be a list; begin each rule with "- "'],
     ['- a: [', 'rules.yaml:1: yaml: '],
-    ['- just text', 'rules.yaml:1: a rule is a mapping with apiVersion and kind'],
+    ['- just text', 'rules.yaml:1: a rule must be a map with apiVersion and kind'],
     ['\n- apiVersion: v1\n  status: {}', 'rules.yaml:2: a rule needs kind'],
     ['- apiVersion: v1\n  kind: Pod', 'rules.yaml:1: a rule needs status or conditions to set'],
     [
       '- apiVersion: v1\n  kind: Pod\n  status: {}\n- apiVersion: v1\n  kind: Pod\n  delay: soon\n  status: {}',
-      'rules.yaml:6: delay is a duration such as 500ms, 2s or 1m30s, not "soon"',
+      'rules.yaml:6: delay must be a duration such as 500ms, 2s or 1m30s, not "soon"',
     ],
     [
       '- apiVersion: v1\n  kind: Pod\n  delay: 5\n  status: {}',
-      'rules.yaml:3: delay is a duration such as 500ms, 2s or 1m30s, not 5',
+      'rules.yaml:3: delay must be a duration such as 500ms, 2s or 1m30s, not 5',
     ],
     ['- apiVersion: v1\n  kind: Pod\n  delay: -5s\n  status: {}', 'rules.yaml:3: delay cannot be negative'],
     [
@@ -260,21 +260,21 @@ describe('reading rules', () => {
       'rules.yaml:3: a rule has no field "selektor"; it has name, apiVersion, kind, namespace, selector, when, delay, status, conditions',
     ],
     ['- apiVersion: v1\n  kind: Pod\n  selector: "!!"\n  status: {}', 'rules.yaml:3: selector: '],
-    ['- apiVersion: v1\n  kind: Pod\n  status: ready', 'rules.yaml:3: status is a mapping'],
+    ['- apiVersion: v1\n  kind: Pod\n  status: ready', 'rules.yaml:3: status must be a map'],
     [
       '- apiVersion: v1\n  kind: Pod\n  status: {a: $(later)}',
       'rules.yaml:3: status: $(later) is unknown; use $(now) or a path such as $(.metadata.name)',
     ],
     [
       '- apiVersion: v1\n  kind: Pod\n  conditions: [{type: Ready, status: maybe}]',
-      'rules.yaml:3: the status of condition Ready is True, False or Unknown, not "maybe"',
+      'rules.yaml:3: the status of condition Ready must be True, False or Unknown, not "maybe"',
     ],
     ['- apiVersion: v1\n  kind: Pod\n  when: self.x ==\n  status: {}', 'rules.yaml:3: when: '],
     [
       '- apiVersion: v1\n  kind: Pod\n  when: 1 + 1\n  status: {}',
       "rules.yaml:3: when: expected type 'bool' but found 'int' (column 3 of the expression)",
     ],
-    ['- {apiVersion: v1, kind: 7, status: {}}', 'rules.yaml:1: kind is a text, not 7'],
+    ['- {apiVersion: v1, kind: 7, status: {}}', 'rules.yaml:1: kind must be a string, not 7'],
   ])('%j', (text, message) => {
     const failure = ((): unknown => {
       try {

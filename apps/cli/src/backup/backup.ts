@@ -1,5 +1,4 @@
-// `fairlead backup`: the bytes go beside the file that was asked for, are read again, and take its name when they are
-// sound.
+// `fairlead backup`: writes a partial file, reads it again to verify it, and renames it to the requested name.
 import { createReadStream, existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { backupPath, readBackup, serverVersion, writeBackup } from '@fairlead/apiserver'
@@ -10,7 +9,7 @@ import type { Place } from './place.ts'
 import { counted, sizeText } from './progress.ts'
 import { refusalOf } from './refusal.ts'
 
-/** Writes a backup. Throws CommandError; then the file is what it was before. */
+/** Writes a backup. Throws CommandError and leaves an existing file unchanged. */
 export async function backup(file: string, options: Readonly<Record<string, unknown>>): Promise<void> {
   if (existsSync(file) && options['force'] !== true)
     throw usageError(`${file} exists already: name another file, or replace it with --force`)
@@ -45,7 +44,7 @@ async function bytesOf(place: Place, signal: AbortSignal): Promise<AsyncIterable
   return answer.body
 }
 
-/** On the disk when it resolves; answers how many bytes. */
+/** Writes and syncs the file; returns the number of bytes. */
 async function write(file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
   await using handle = await open(file, 'w', 0o600).catch((error: unknown) => {
     throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)

@@ -1,13 +1,11 @@
-// `fairlead backup` and `fairlead restore` as the parser sees them; what they do loads when one of them runs.
+// Declares `fairlead backup` and `fairlead restore`; their implementations load when one of them runs.
 import type { Command } from 'commander'
 
 /** Adds both commands. */
 export function addBackupCommands(root: Command): void {
-  withPlace(
-    root.command('backup').description('write everything that a server holds into one file, also while it runs'),
-  )
-    .argument('<file>', 'where the backup goes; it holds every Secret, so only you can read it')
-    .option('--force', 'replace the file when it is there already')
+  withPlace(root.command('backup').description('back up all objects of a server, running or not, into one file'))
+    .argument('<file>', 'the backup file; it contains every Secret, so only you can read it')
+    .option('--force', 'overwrite an existing file')
     .addHelpText(
       'before',
       'Examples:\n  fairlead backup monday.backup\n  fairlead backup demo.backup --data ./demo\n  fairlead backup ci.backup --kubeconfig ./kubeconfig\n',
@@ -16,13 +14,10 @@ export function addBackupCommands(root: Command): void {
       const { backup } = await import('./backup.ts')
       await backup(file, options)
     })
-  withPlace(root.command('restore').description('bring a server, running or not, to what a backup holds'))
-    .argument('<file>', 'what `fairlead backup` has written')
-    .option(
-      '--force',
-      'also when objects are there already: they are replaced, and deleted where the backup lacks them',
-    )
-    .option('--dry-run', 'say what would be done and do nothing')
+  withPlace(root.command('restore').description('restore a server, running or not, from a backup'))
+    .argument('<file>', 'a file written by `fairlead backup`')
+    .option('--force', 'restore although the server has objects: replace them, and delete those that the backup lacks')
+    .option('--dry-run', 'print the changes without making them')
     .addHelpText(
       'before',
       'Examples:\n  fairlead restore monday.backup --data ./fresh\n  fairlead restore monday.backup --dry-run --force\n  fairlead restore monday.backup --force\n',
@@ -35,7 +30,7 @@ export function addBackupCommands(root: Command): void {
 
 function withPlace(command: Command): Command {
   return command
-    .option('--data <folder>', 'the data folder of `fairlead up`, whether it runs or not', '.fairlead')
-    .option('--kubeconfig <file>', 'a running server of Fairlead instead')
+    .option('--data <folder>', 'data folder of `fairlead up`, running or not', '.fairlead')
+    .option('--kubeconfig <file>', 'kubeconfig of a running Fairlead server, in place of --data')
     .option('--context <name>', 'the context of the kubeconfig')
 }

@@ -1,4 +1,4 @@
-// What is backed up, or restored into: a server that answers, else the store in a data folder.
+// The source of a backup or target of a restore: a running server, else the store in a data folder.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlite, StoreError } from '@fairlead/apiserver'
@@ -7,18 +7,18 @@ import { findConnection, HttpsTransport, isClientError } from '@fairlead/client'
 import { CommandError } from '@fairlead/offline/command-error'
 import { openDataFolder } from '../up/data-folder.ts'
 
-/** A running server, or a store that nobody else holds. */
+/** A running server, or a store that no other process has open. */
 export type Place = { readonly name: string } & (
   | { readonly server: HttpsTransport; readonly store?: undefined }
   | { readonly store: Store; readonly server?: undefined }
 )
 
-/** A server beside us answers faster than this. Milliseconds. */
-const answerTime = 3_000
+/** Time limit for a response of a server on this machine. Milliseconds. */
+const responseTimeout = 3_000
 
 /**
- * Finds the place that the flags `--kubeconfig`, `--context` and `--data` name; it is closed with `resources`. A folder
- * without data is only made when `create` is set. Throws CommandError.
+ * Opens the place that `--kubeconfig`, `--context` and `--data` name; `resources` closes it. A missing folder is
+ * created only when `create` is set. Throws CommandError.
  */
 export async function openPlace(
   options: Readonly<Record<string, unknown>>,
@@ -34,7 +34,7 @@ export async function openPlace(
   if (!create && !existsSync(path)) throw nothingThere(path)
   const data = openDataFolder(path)
   const running = existsSync(data.kubeconfig) ? resources.use(await transport(data.kubeconfig)) : undefined
-  if (running !== undefined && (await answers(running))) return { name: running.address, server: running }
+  if (running !== undefined && (await responds(running))) return { name: running.address, server: running }
   if (!create && !existsSync(join(data.store, 'objects.sqlite'))) throw nothingThere(data.path)
   try {
     return { name: data.path, store: resources.use(await sqlite(data.store).open()) }
@@ -46,11 +46,11 @@ export async function openPlace(
 
 async function transport(file: string | undefined, context?: string): Promise<HttpsTransport> {
   const connection = await findConnection({ ...(file && { file }), ...(context && { context }) })
-  return new HttpsTransport(connection, { timeout: answerTime })
+  return new HttpsTransport(connection, { timeout: responseTimeout })
 }
 
-/** Another server that has taken the port since shows another certificate, and does not count. */
-async function answers(server: HttpsTransport): Promise<boolean> {
+/** Reports whether the server responds. Another server that listens on the port now has another certificate. */
+async function responds(server: HttpsTransport): Promise<boolean> {
   try {
     return (await server.request({ method: 'GET', path: '/version' })).status === 200
   } catch (error) {

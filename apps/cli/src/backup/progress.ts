@@ -1,8 +1,8 @@
-// How far something is, on standard error when that is a terminal.
+// Prints progress on standard error when that is a terminal.
 
 const step = 256 * 1024
 
-/** The same bytes, counted aloud: `Reading 12.5 MiB`. */
+/** Passes bytes through and prints their number: `Reading 12.5 MiB`. */
 export async function* counted(chunks: AsyncIterable<Uint8Array>, verb: string): AsyncGenerator<Uint8Array> {
   let bytes = 0
   let said = -step
@@ -17,7 +17,7 @@ export async function* counted(chunks: AsyncIterable<Uint8Array>, verb: string):
       yield chunk
     }
   } finally {
-    // The line is wiped: what follows says how it ended.
+    // Clear the line: the result is printed next.
     if (isTTY) process.stderr.write('\r\u001B[2K')
   }
 }

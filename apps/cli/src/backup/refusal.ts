@@ -1,8 +1,8 @@
-// What a server says when it does not want to.
+// Errors of a server's backup endpoint.
 import type { ByteResponse } from '@fairlead/client'
 import { CommandError } from '@fairlead/offline/command-error'
 
-/** The Status of an answer as an error of the command. */
+/** Returns the Status of a response as a CommandError. */
 export async function refusalOf(
   place: { readonly name: string },
   { status, body }: ByteResponse,
@@ -10,7 +10,7 @@ export async function refusalOf(
   const chunks: Uint8Array[] = []
   for await (const chunk of body) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString('utf8')
-  if (status === 404) return new CommandError(`${place.name} is no server of Fairlead: it knows no backups`)
+  if (status === 404) return new CommandError(`${place.name} is not a Fairlead server: it has no backup endpoint`)
   return new CommandError(`${place.name}: ${messageOf(text) ?? `status ${status}`}`)
 }
 

@@ -1,4 +1,4 @@
-// `fairlead restore`: the file is read and checked here, then again by the server that takes it.
+// `fairlead restore`: reads and checks the file; the server checks it again.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -16,10 +16,10 @@ interface Wishes {
   readonly dryRun: boolean
 }
 
-/** A line of the server's answer. */
+/** A line of the server's response. */
 type Progress = { readonly plan: RestoreCounts } | { readonly failed: string } | { readonly restored: object }
 
-/** Restores a backup. Throws CommandError; then nothing was changed. */
+/** Restores a backup. Throws CommandError and then has changed nothing. */
 export async function restore(file: string, options: Readonly<Record<string, unknown>>): Promise<void> {
   const wishes: Wishes = { force: options['force'] === true, dryRun: options['dryRun'] === true }
   const backup = await read(file)
@@ -77,15 +77,15 @@ async function intoServer(server: HttpsTransport, file: string, { force, dryRun 
     if ('failed' in last) throw new CommandError(last.failed)
   }
   if (last === undefined || (!dryRun && !('restored' in last)))
-    throw new CommandError(`${server.address} broke off; see its log, and compare with --dry-run --force`)
+    throw new CommandError(`${server.address} stopped responding; see its log, and compare with --dry-run --force`)
 }
 
 function say(name: string, counts: RestoreCounts): void {
   process.stderr.write(
-    `Restoring into ${name}: ${counts.create} objects to create, ${counts.replace} to replace, ${counts.delete} to delete, ${counts.keep} stay as they are\n`,
+    `Restoring into ${name}: ${counts.create} objects to create, ${counts.replace} to replace, ${counts.delete} to delete, ${counts.keep} unchanged\n`,
   )
 }
 
 function refused(message: string): CommandError {
-  return new CommandError(`${message} (fairlead restore --force; --dry-run --force says it without doing it)`)
+  return new CommandError(`${message} (fairlead restore --force; --dry-run --force only prints the changes)`)
 }

@@ -1,4 +1,4 @@
-// Names from the cluster for completion. What cannot be had quickly is left out: completion never complains.
+// Names from the cluster for completion. Names that cannot be fetched quickly are left out: completion never fails.
 import { loadKubeconfig } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { isJsonObject } from '@fairlead/kube'
@@ -7,7 +7,7 @@ import { clientFromKubeconfig } from '../connect.ts'
 
 type Given = Readonly<Record<string, string | undefined>>
 
-/** Someone waits at the keyboard. Milliseconds. */
+/** Time limit: a user waits at the keyboard. Milliseconds. */
 const patience = 2_000
 
 interface Resource {
@@ -18,20 +18,20 @@ interface Resource {
   readonly namespaced: boolean
 }
 
-/** Contexts of the kubeconfig. */
+/** Returns the contexts of the kubeconfig. */
 export function contextNames({ kubeconfig }: Given): Promise<readonly string[]> {
   return quietly(async () => [
     ...(await loadKubeconfig(kubeconfig === undefined ? {} : { file: kubeconfig })).contexts.keys(),
   ])
 }
 
-/** Namespaces of the cluster. */
+/** Returns the namespaces of the cluster. */
 export function namespaceNames(given: Given): Promise<readonly string[]> {
   return withClient(given, (client) => namesOf(client, { apiVersion: 'v1', kind: 'Namespace' }, undefined))
 }
 
 /**
- * `type/name` for a word: types until there is a slash, then the names of that type. TYPE and KIND stand for every
+ * Returns `type/name` candidates for a word: types up to the slash, then names of that type. TYPE and KIND match every
  * type.
  */
 export function resourceNames(kinds: readonly string[], word: string, given: Given): Promise<readonly string[]> {
@@ -64,7 +64,7 @@ async function namesOf(
   return items.map(({ metadata }) => metadata.name as string)
 }
 
-/** Everything that can be listed, by two requests of aggregated discovery. */
+/** Returns all listable resources, by two requests for aggregated discovery. */
 async function resources(client: Client): Promise<Resource[]> {
   const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
   const documents = await Promise.all(['/api', '/apis'].map((path) => client.send({ method: 'GET', path, accept })))

@@ -1,11 +1,11 @@
-// `fairlead completion SHELL`, and the hidden command that the shells' scripts ask.
+// Declares `fairlead completion SHELL`, and the hidden command that the shells' scripts call.
 import type { Command } from 'commander'
 
 /** Adds both commands. */
 export function addCompletionCommands(root: Command): void {
   root
     .command('completion')
-    .description('print what makes a shell complete this command: bash, zsh, fish or powershell')
+    .description('print the completion script for a shell: bash, zsh, fish or powershell')
     .argument('<shell>', 'bash, zsh, fish or powershell')
     .addHelpText(
       'before',
@@ -21,7 +21,7 @@ export function addCompletionCommands(root: Command): void {
     .allowUnknownOption()
     .helpOption(false)
     .action(async (words: readonly string[]) => {
-      const { answerCompletion } = await import('./complete.ts')
-      process.stdout.write(await answerCompletion(words))
+      const { completionResponse } = await import('./complete.ts')
+      process.stdout.write(await completionResponse(words))
     })
 }

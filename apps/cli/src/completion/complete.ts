@@ -1,11 +1,10 @@
-// What may stand next on the command line: read off the tree of commands, and from the cluster where names of objects
-// are wanted.
+// Completes the command line: from the tree of commands, and from the cluster for names of objects.
 import type { Argument, Command, Option } from 'commander'
 import { capabilities } from '../capabilities.ts'
 import { program } from '../program.ts'
 import { contextNames, namespaceNames, resourceNames } from './cluster-names.ts'
 
-/** What the shell may offer besides the candidates. */
+/** Files or folders that the shell offers besides the candidates. */
 type Also = 'files' | 'folders' | ''
 
 interface Candidate {
@@ -18,13 +17,13 @@ interface Answer {
   readonly also: Also
 }
 
-/** Flags that were given already, by their long name without dashes. */
+/** Given flags, by their long name without dashes. */
 type Given = Readonly<Record<string, string | undefined>>
 
 const nothing: Answer = { candidates: [], also: '' }
 
-/** The answer to `__complete`: the last word is the one that is being written. */
-export async function answerCompletion(received: readonly string[]): Promise<string> {
+/** Returns the response to `__complete`; the last word is the one being completed. */
+export async function completionResponse(received: readonly string[]): Promise<string> {
   const words = received[0] === '--' ? received.slice(1) : [...received]
   if (process.env['FAIRLEAD_COMPLETE_EMPTY'] === '1' && words.at(-1) !== '') words.push('')
   const { candidates, also } = await complete(words)
@@ -58,13 +57,13 @@ async function complete(words: readonly string[]): Promise<Answer> {
 interface Place {
   readonly command: Command
   readonly given: Given
-  /** How many arguments have been written. */
+  /** Number of complete arguments. */
   readonly position: number
-  /** The flag whose value is being written. */
+  /** The flag whose value is being completed. */
   readonly open: Option | undefined
 }
 
-/** Follows the words before the one that is being written. */
+/** Parses the words before the one being completed. */
 function walk(root: Command, words: readonly string[]): Place {
   let command = root
   let position = 0
@@ -114,7 +113,7 @@ async function optionValues({ flags, description, argChoices }: Option, word: st
   return argChoices === undefined ? valuesOf(flags, description, word, given) : texts(argChoices)
 }
 
-/** Candidates for a value, by what its placeholder and its description call it. */
+/** Returns candidates for a value, by its placeholder and description. */
 async function valuesOf(flags: string, description: string, word: string, given: Given): Promise<Answer> {
   const placeholder = /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1]?.replace(/\.\.\.$/, '') ?? ''
   if (/^folder$/.test(placeholder)) return { candidates: [], also: 'folders' }
@@ -141,13 +140,13 @@ function texts(names: readonly string[]): Answer {
   return { candidates: names.map((text) => ({ text })), also: '' }
 }
 
-/** The last of names with commas in between. */
+/** Completes the last of comma-separated names. */
 function listed(word: string, names: readonly string[]): string[] {
   const written = word.split(',').slice(0, -1)
   return names.filter((name) => !written.includes(name)).map((name) => [...written, name].join(','))
 }
 
-/** `table, json or yaml` names its own choices; what stands in parentheses explains. */
+/** Returns the choices in a description such as `table, json or yaml`, without parenthesized explanations. */
 function choicesIn(description: string): string[] {
   const plain = description.replaceAll(/ \([^)]*\)/g, '').replace(/^.*: /, '')
   return /^[a-z-]+(, [a-z-]+)* or [a-z-]+$/.test(plain) ? plain.split(/, | or /) : []

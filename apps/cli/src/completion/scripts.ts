@@ -1,9 +1,9 @@
-// The shells' side of completion. Each script hands the words so far to `fairlead __complete`, whose answer is one
-// candidate a line (text, tab, description) and a last line `:files`, `:folders` or `:`, which says what else the shell
-// may offer.
+// Completion scripts of the shells. Each script passes the words to `fairlead __complete`, which prints one candidate
+// per line (value, tab, description) and a last line `:files`, `:folders` or `:` that names what else the shell may
+// offer.
 import { usageError } from '@fairlead/offline/command-error'
 
-/** The script of a shell. Throws a usage error that lists the shells. */
+/** Returns the script of a shell. Throws a usage error that lists the shells. */
 export function completionScript(shell: string): string {
   const script = scripts[shell]
   if (script === undefined)

@@ -1,4 +1,4 @@
-// The folder that `fairlead up` keeps everything in: store and kubeconfig. Ignored by git, readable by its owner only.
+// The data folder of `fairlead up`: store and kubeconfig. Ignored by git, readable by its owner only.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,8 +13,7 @@ export interface DataFolder extends Disposable {
 }
 
 /**
- * Makes the folder when it is missing and names the places in it; a temporary one when none is named. Throws
- * CommandError.
+ * Opens the data folder; creates it when it is missing, and a temporary one when none is named. Throws CommandError.
  */
 export function openDataFolder(path: string | undefined): DataFolder {
   const folder = path === undefined ? temporaryFolder() : namedFolder(resolve(path))
@@ -29,10 +28,10 @@ export function openDataFolder(path: string | undefined): DataFolder {
 }
 
 /**
- * Whoever keeps nothing takes no lock, and must not take the kubeconfig of one that holds it. Throws CommandError that
- * names the other.
+ * Refuses a data folder that is in use. An in-memory server takes no lock, but must not overwrite the kubeconfig of a
+ * running one. Throws CommandError that names the process.
  */
-export function refuseHeld({ path, store }: DataFolder): void {
+export function refuseFolderInUse({ path, store }: DataFolder): void {
   const owner = ownerOf(join(store, 'owner.json'))
   if (owner === undefined || !isAlive(owner.pid)) return
   throw new CommandError(
@@ -40,7 +39,7 @@ export function refuseHeld({ path, store }: DataFolder): void {
   )
 }
 
-/** What the store of a running server says about its process. */
+/** Reads the process of a running server from its store. */
 function ownerOf(file: string): { readonly pid: number; readonly startedAt: string } | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as { pid: number; startedAt: string }
@@ -57,14 +56,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Writes the kubeconfig, for its owner's eyes only. Throws CommandError. */
+/** Writes the kubeconfig, readable by its owner only. Throws CommandError. */
 export async function writeKubeconfig({ kubeconfig }: DataFolder, text: string): Promise<void> {
   try {
     await writeFile(kubeconfig, text, { mode: 0o600 })
     await chmod(kubeconfig, 0o600)
   } catch (error) {
     throw new CommandError(
-      `the kubeconfig ${kubeconfig} cannot be written: ${(error as Error).message}. Make room for it, or name another folder with --data.`,
+      `the kubeconfig ${kubeconfig} cannot be written: ${(error as Error).message}. Free disk space, or name another folder with --data.`,
     )
   }
 }

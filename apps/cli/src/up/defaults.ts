@@ -1,11 +1,11 @@
-// What capabilities make for a first day: applied at each start, without taking anything from those who changed it.
+// Default objects of capabilities: applied at each start, without overwriting changes by users.
 import type { Client } from '@fairlead/client'
 import type { Capability } from '@fairlead/controller'
 import { isConflict } from '@fairlead/kube'
 
 const manager = 'fairlead-defaults'
 
-/** Applies the default objects. An object of which someone else owns a field stays as they made it. */
+/** Applies the default objects. An object with fields of another manager stays unchanged. */
 export async function installDefaults(admin: Client, capabilities: readonly Capability[]): Promise<void> {
   for (const object of capabilities.flatMap(({ defaults = [] }) => defaults)) {
     try {

@@ -1,5 +1,5 @@
-// Examples that `fairlead up --example NAME` loads: `examples/<name>/example.yaml` says in what order, with which
-// processes, and what to try.
+// Examples of `fairlead up --example NAME`: `examples/<name>/example.yaml` lists manifests in order, processes, and
+// commands to try.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ import { CommandError, usageError } from '@fairlead/offline/command-error'
 export interface ExampleProcess {
   readonly name: string
   readonly module: string
-  /** The name under which hooks reach it; it resolves to the process. */
+  /** The host name that hooks use; it resolves to the process. */
   readonly resolve: string
 }
 
@@ -29,16 +29,16 @@ export interface Example {
   readonly attempts: readonly { readonly command: string; readonly shows: string }[]
 }
 
-/** Where the examples are: at the top of the repository while developing, beside this package's code as published. */
+/** Folder of the examples: at the top of the repository in development, beside this package's code when published. */
 function examplesFolder(): string | undefined {
-  // This code lies at different depths in its source, compiled and bundled forms.
+  // This file has different depths in its source, compiled and bundled forms.
   const root = dirname(findPackageJSON(import.meta.url)!)
   const inRepository = existsSync(join(root, 'src/main.ts'))
   const folder = inRepository ? join(root, '../../examples') : join(root, 'examples')
   return existsSync(folder) ? folder : undefined
 }
 
-/** Names of the examples that can be loaded. */
+/** Returns the names of the examples. */
 export function exampleNames(): string[] {
   const folder = examplesFolder()
   return folder === undefined
@@ -98,11 +98,11 @@ function processOf(entry: JsonObject, file: string, folder: string): ExampleProc
 }
 
 function text(value: JsonValue | undefined, file: string, field: string): string {
-  if (typeof value !== 'string') throw new CommandError(`${file}: ${field} should be a text`)
+  if (typeof value !== 'string') throw new CommandError(`${file}: ${field} must be a string`)
   return value
 }
 
 function list(value: JsonValue | undefined, file: string, field: string): readonly JsonValue[] {
-  if (!Array.isArray(value)) throw new CommandError(`${file}: ${field} should be a list`)
+  if (!Array.isArray(value)) throw new CommandError(`${file}: ${field} must be a list`)
   return value
 }

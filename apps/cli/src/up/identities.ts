@@ -1,26 +1,26 @@
-// Each capability works as its own service account with the rules it declares, and with those that users grant it by
-// label (design decision 13).
+// Each capability runs as its own service account with the rules that it declares, and with those that users grant it
+// by label (design decision 13).
 import type { Client } from '@fairlead/client'
 import type { Capability } from '@fairlead/controller'
 import { isAlreadyExists } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 
-/** Where the controllers' service accounts live. */
+/** Namespace of the controllers' service accounts. */
 export const systemNamespace = 'fairlead-system'
 
 const manager = 'fairlead-up'
 
-/** Name of the service account and of the roles of a capability. */
+/** Returns the name of the service account and of the roles of a capability. */
 export function accountName(capability: { readonly name: string }): string {
   return `fairlead-${capability.name}`
 }
 
-/** The label by which a ClusterRole grants its rules to a capability. */
+/** Returns the label by which a ClusterRole grants its rules to a capability. */
 export function aggregationLabel(capability: { readonly name: string }): string {
   return `rbac.fairlead.dev/aggregate-to-${capability.name}`
 }
 
-/** The objects that make a capability's identity: account, its own rules, the aggregated role, the binding. */
+/** Returns the objects of a capability's identity: service account, its own rules, aggregated role, binding. */
 export function identityOf(capability: Capability): KubeObject[] {
   const name = accountName(capability)
   const labels = {
@@ -53,7 +53,7 @@ export function identityOf(capability: Capability): KubeObject[] {
   ]
 }
 
-/** Makes sure that the identities of all capabilities stand. */
+/** Applies the identities of all capabilities. */
 export async function installIdentities(admin: Client, capabilities: readonly Capability[]): Promise<void> {
   await admin
     .create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: systemNamespace } })

@@ -6,13 +6,13 @@ import type { KubeObject } from '@fairlead/kube'
 import { systemNamespace } from './identities.ts'
 import type { Example } from './example.ts'
 
-/** The user's kubectl: what they apply themselves later does not conflict with what was loaded. */
+/** kubectl's field manager: what users apply themselves later does not conflict with the example. */
 const manager = 'kubectl'
 const ConfigMap = kind<KubeObject>('v1', 'ConfigMap', { plural: 'configmaps', namespaced: true })
 
 /**
- * Applies an example once per data folder: a ConfigMap remembers that it was loaded, so that what the user changed or
- * deleted since stays. A load that was cut off is begun again. Resolves with false when it had been loaded before.
+ * Applies an example once per data folder: a ConfigMap records that it was loaded, so that later changes and deletions
+ * by the user are kept. An interrupted load is repeated. Resolves with false when it was loaded before.
  */
 export async function loadExample(admin: Client, example: Example): Promise<boolean> {
   const marker = { namespace: systemNamespace, name: `example-${example.name.replaceAll('/', '-')}` }
@@ -22,7 +22,7 @@ export async function loadExample(admin: Client, example: Example): Promise<bool
   return true
 }
 
-/** Definitions first and established, then everything else in order. */
+/** Applies definitions first and waits until they are established, then applies everything else in order. */
 async function applyAll(admin: Client, objects: readonly KubeObject[]): Promise<void> {
   for (const object of objects) {
     await admin.apply(object, { manager, force: false })

@@ -1,13 +1,13 @@
-// The flags of `fairlead up`, checked once.
+// Parses the flags of `fairlead up`.
 import { statSync } from 'node:fs'
 import { capabilities } from '../capabilities.ts'
 import type { CapabilityEntry } from '../capabilities.ts'
 import { usageError } from '@fairlead/offline/command-error'
 
 export interface UpOptions {
-  /** Where store and kubeconfig are; undefined: a temporary folder for the kubeconfig. */
+  /** Folder of store and kubeconfig; undefined: a temporary folder for the kubeconfig. */
   readonly data: string | undefined
-  /** Keep no objects: the folder holds the kubeconfig alone. */
+  /** Store no objects: the folder holds only the kubeconfig. */
   readonly inMemory: boolean
   /** Undefined: 6443 or the next free one. */
   readonly port: number | undefined
@@ -16,14 +16,14 @@ export interface UpOptions {
   readonly resolve: ReadonlyMap<string, string>
   readonly example: string | undefined
   readonly tour: boolean
-  /** Who runs Jobs. */
+  /** The runner of Jobs. */
   readonly runJobs: 'off' | 'process' | 'podman' | 'docker'
 }
 
 /** The example that `npm start` shows. */
 export const tourExample = 'snapshot-schedule'
 
-/** Reads what the parser made of the command line. Throws a usage error that names the flag. */
+/** Parses the options from the command line. Throws a usage error that names the flag. */
 export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOptions {
   const tour = raw['tour'] === true
   return {
@@ -39,7 +39,7 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOption
   }
 }
 
-/** Where data is when nobody says it. */
+/** The default data folder. */
 const defaultData = '.fairlead'
 
 function parseRunJobs(text: string): UpOptions['runJobs'] {

@@ -1,11 +1,11 @@
-// Which port the API server takes when none was asked for.
+// Chooses the port of the API server.
 import { createServer } from 'node:net'
 import { CommandError } from '@fairlead/offline/command-error'
 
 const first = 6443
 const tried = 100
 
-/** Why a port cannot be had; undefined when it can. */
+/** Returns the error of listening on a port; undefined when it is available. */
 function obstacle(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer()
@@ -14,7 +14,7 @@ function obstacle(port: number): Promise<string | undefined> {
   })
 }
 
-/** The port that was asked for, when it is free; else 6443 or the next free one after it. */
+/** Returns the wanted port when it is free; without one, 6443 or the next free one. */
 export async function choosePort(wanted: number | undefined): Promise<number> {
   if (wanted === 0) return 0
   if (wanted !== undefined) {
@@ -22,7 +22,7 @@ export async function choosePort(wanted: number | undefined): Promise<number> {
     if (reason === undefined) return wanted
     throw new CommandError(
       reason === 'EACCES'
-        ? `port ${wanted} is not for you to take: name one above 1023 with --port, or leave it out`
+        ? `port ${wanted} needs more rights than you have: name one above 1023 with --port, or leave it out`
         : `port ${wanted} is taken: leave --port out to get the next free one, or stop what listens there`,
     )
   }

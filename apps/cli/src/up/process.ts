@@ -1,5 +1,5 @@
-// Runs the processes of an example beside the server: started before anything calls them, started again when they end,
-// stopped with the server.
+// Runs the processes of an example beside the server: started before they are called, restarted when they exit, stopped
+// with the server.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ const restartMs = 1_000
 
 export interface RunningProcess extends AsyncDisposable {
   readonly name: string
-  /** `127.0.0.1:<port>`; stays the same when the process has to be started again. */
+  /** `127.0.0.1:<port>`; stays the same when the process is restarted. */
   readonly address: string
 }
 
@@ -57,16 +57,16 @@ class SupervisedProcess implements RunningProcess {
     this.#restart?.[Symbol.dispose]()
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     child.kill('SIGTERM')
-    await gone
+    await exited
   }
 
   #ended(how: number | string | null): void {
     if (this.#stopping) return
-    // Ctrl-C on a terminal reaches the process too: by the time of the restart it is clear that all of it is meant.
+    // Ctrl-C on a terminal also reaches the process: by the time of the restart the server is known to be stopping.
     this.#restart = systemClock.timer(restartMs, () => {
-      process.stderr.write(`The process ${this.name} ended (${how}) and is started again.\n`)
+      process.stderr.write(`The process ${this.name} exited (${how}) and is restarted.\n`)
       this.start().catch((error: unknown) => {
         process.stderr.write(`${(error as Error).message}\n`)
         this.#ended('not started')
@@ -79,11 +79,11 @@ function portOf(child: ChildProcess, name: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const tooLate = systemClock.timer(startMs, () => {
       child.kill('SIGKILL')
-      reject(new CommandError(`the process ${name} did not say within ${startMs / 1000} s where it listens`))
+      reject(new CommandError(`the process ${name} did not print its port within ${startMs / 1000} s`))
     })
     const ended = (code: number | null): void => {
       tooLate[Symbol.dispose]()
-      reject(new CommandError(`the process ${name} ended with exit code ${code} before it listened`))
+      reject(new CommandError(`the process ${name} exited with code ${code} before it listened`))
     }
     child.once('exit', ended)
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {

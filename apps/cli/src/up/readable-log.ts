@@ -1,10 +1,10 @@
-// Log lines for people: what JSON says to machines, in one line of text on a terminal.
+// Formats JSON log lines as readable lines for a terminal.
 import { styleText } from 'node:util'
 
 const left = new Set(['level', 'time', 'msg', 'capability', 'error'])
 const colours = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const
 
-/** `12:10:25 WARN  map  Reconcile failed  parent=… error="…"`. Lines that are no JSON stay as they are. */
+/** `12:10:25 WARN  map  Reconcile failed  parent=… error="…"`. Lines that are not JSON stay unchanged. */
 export function readableLine(line: string): string {
   let fields: Record<string, unknown>
   try {

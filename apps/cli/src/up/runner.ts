@@ -5,17 +5,17 @@ import type { Logger } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { UpOptions } from './options.ts'
 
-/** Seconds that a pod's access to the API lasts. */
+/** Lifetime of a pod's API token. Seconds. */
 const tokenSeconds = 3600
 
-/** A runner that is not started yet: the server must know where logs come from before it serves them. */
+/** A runner that is not started yet: the server needs the source of logs before it serves them. */
 export interface Runner {
   readonly logs: PodLogs
-  /** Begins to run Jobs; disposing the result ends those that run. */
+  /** Starts running Jobs; disposing the result stops running ones. */
   start(server: ApiServer, listening: Listening, logger: Logger): Promise<AsyncDisposable>
 }
 
-/** The runner that the flag asks for; undefined for `off`. */
+/** Returns the runner that the flag names; undefined for `off`. */
 export async function makeRunner({ runJobs }: UpOptions): Promise<Runner | undefined> {
   if (runJobs === 'off') return undefined
   const { JobRunner } = await import('@fairlead/actions')
@@ -43,7 +43,9 @@ export async function makeRunner({ runJobs }: UpOptions): Promise<Runner | undef
   }
 }
 
-/** A kubeconfig with a token of a service account. Rejects with StatusError 404 when there is no such account. */
+/**
+ * Returns a kubeconfig with a token of a service account. Rejects with StatusError 404 when there is no such account.
+ */
 async function kubeconfigOf(
   server: ApiServer,
   { url, certificateAuthority }: Listening,

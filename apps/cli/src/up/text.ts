@@ -1,4 +1,4 @@
-// What `fairlead up` prints. The first line can be pasted into a shell; everything else is for reading.
+// The output of `fairlead up`. The first line can be pasted into a shell; everything else is for reading.
 import { relative } from 'node:path'
 import type { Example } from './example.ts'
 
@@ -15,12 +15,12 @@ export interface Ready {
 
 const quote = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
 
-/** The line that makes kubectl speak to this server. */
+/** Returns the line that points kubectl to this server. */
 export function exportLine(kubeconfig: string): string {
   return `export KUBECONFIG=${quote(kubeconfig)}`
 }
 
-/** Everything after the first line. */
+/** Returns everything after the first line. */
 export function readyText(ready: Ready): string {
   const seconds = (ready.milliseconds / 1000).toFixed(1)
   const lines = [
@@ -28,7 +28,7 @@ export function readyText(ready: Ready): string {
     `Fairlead is ready after ${seconds} s.`,
     `  API server   ${ready.url}`,
     `  controllers  ${ready.capabilities.join(', ') || 'none'}`,
-    `  data         ${ready.data === undefined ? 'in memory, gone when this stops' : relative(process.cwd(), ready.data) || '.'}`,
+    `  data         ${ready.data === undefined ? 'in memory, lost when this stops' : relative(process.cwd(), ready.data) || '.'}`,
     ...ready.processes.map((entry) => `  process      ${entry.name} on ${entry.address}`),
     ...ready.warnings.map((warning) => `  note         ${warning}`),
   ]

@@ -1,4 +1,4 @@
-// `fairlead up`: the API server, every controller, and perhaps an example, in one process. Start with up().
+// `fairlead up`: the API server, every controller, and optionally an example, in one process. Start with up().
 import { readFileSync } from 'node:fs'
 import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
@@ -7,7 +7,7 @@ import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
-import { openDataFolder, refuseHeld, writeKubeconfig } from './data-folder.ts'
+import { openDataFolder, refuseFolderInUse, writeKubeconfig } from './data-folder.ts'
 import type { DataFolder } from './data-folder.ts'
 import { readExample } from './example.ts'
 import type { Example } from './example.ts'
@@ -25,7 +25,7 @@ import { exportLine, readyText } from './text.ts'
 const logLevels = ['debug', 'info', 'warn', 'error'] as const
 type LogLevel = (typeof logLevels)[number]
 
-/** Runs until a signal ends it. Throws CommandError for whatever the user can mend. */
+/** Runs until a signal stops it. Throws CommandError for every error that the user can fix. */
 export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> {
   const options = parseUpOptions(raw)
   const example = options.example === undefined ? undefined : readExample(options.example)
@@ -53,8 +53,8 @@ async function start(
   signal: AbortSignal,
 ): Promise<void> {
   const data = resources.use(openDataFolder(options.data))
-  if (options.inMemory) refuseHeld(data)
-  // Before anything is started that would have to be stopped again.
+  if (options.inMemory) refuseFolderInUse(data)
+  // Checked before anything is started.
   const port = await choosePort(options.port)
   const [logger, loaded] = await Promise.all([
     createLogger({
@@ -107,7 +107,7 @@ async function start(
   )
 }
 
-/** What the controllers need before they start, and again when a backup has taken its place. */
+/** Applies the objects that controllers need before they start, and again after a restore. */
 async function install(admin: Client, loaded: readonly Capability[]): Promise<void> {
   await Promise.all([
     installIdentities(admin, loaded),
@@ -144,14 +144,14 @@ async function startServer(
   }
 }
 
-/** `host:port` of `--resolve`, apart. */
+/** Splits `host:port` of `--resolve`. */
 function addressOf(text: string | undefined): { host: string; port: number } | undefined {
   if (text === undefined) return undefined
   const colon = text.lastIndexOf(':')
   return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) }
 }
 
-/** A capability works with the rights of its own service account, here as in a cluster. */
+/** Returns a client with the rights of the capability's service account, as in a cluster. */
 async function startManager(server: ApiServer, capability: Capability, logger: Logger): Promise<Manager> {
   const account = `system:serviceaccount:${systemNamespace}:${accountName(capability)}`
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`, 'system:authenticated']

@@ -1,10 +1,10 @@
 // Conversion of custom resources by webhook: every way in and out, batches, and what is said when the webhook fails.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { failureOf, TestApi } from './support/api.ts'
-import type { Answer } from './support/api.ts'
-import { WebhookServer } from './support/webhook-server.ts'
-import type { WebhookAnswer } from './support/webhook-server.ts'
+import { failureOf, TestApi } from '../support/api.ts'
+import type { Answer } from '../support/api.ts'
+import { WebhookServer } from '../support/webhook-server.ts'
+import type { WebhookAnswer } from '../support/webhook-server.ts'
 
 let api: TestApi
 let servers: AsyncDisposableStack

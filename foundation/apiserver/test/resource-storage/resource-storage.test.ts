@@ -5,7 +5,7 @@ import { Manager } from '@fairlead/controller'
 import type { StorageChange, StorageKey, ResourceStorage, RestStorage, StorageWrite } from '@fairlead/controller'
 import { forbidden } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { failureOf, TestApi } from './support/api.ts'
+import { failureOf, TestApi } from '../support/api.ts'
 
 /** Notes, kept in a Map. The example to begin with. */
 class NoteStorage implements RestStorage {

@@ -6,19 +6,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../../../test/support/until.ts'
+import { eventually } from '../../../../test/support/until.ts'
 import { connect, kind, parseKubeconfig } from '@fairlead/client'
 import type { Client, ConfigMap, Namespace, Service, ServiceAccount, ReflectorEvent } from '@fairlead/client'
 import { extensionServerRules, kubeconfigText } from '@fairlead/apiserver'
 import { findCondition, isForbidden } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
-import { findKubectl, Kubectl } from '../../../test/support/kubectl.ts'
-import { aggregatingClusters, freePort } from './support/aggregating-clusters.ts'
-import type { AggregatingCluster } from './support/aggregating-clusters.ts'
-import { ask } from './support/front-proxy.ts'
-import type { Told } from './support/front-proxy.ts'
-import { playNotes } from './support/note-transcript.ts'
-import { note } from './support/notes.ts'
+import { findKubectl, Kubectl } from '../../../../test/support/kubectl.ts'
+import { aggregatingClusters, freePort } from '../support/aggregating-clusters.ts'
+import type { AggregatingCluster } from '../support/aggregating-clusters.ts'
+import { ask } from '../support/front-proxy.ts'
+import type { Told } from '../support/front-proxy.ts'
+import { playNotes } from '../support/note-transcript.ts'
+import { note } from '../support/notes.ts'
 
 interface ApiService extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] }
@@ -40,7 +40,7 @@ class Hosted implements AsyncDisposable {
   readonly ready: Promise<{ readonly caBundle: string }>
 
   constructor(kubeconfig: string, port: number) {
-    const program = new URL('fixtures/hosted-notes.ts', import.meta.url).pathname
+    const program = new URL('../fixtures/hosted-notes.ts', import.meta.url).pathname
     const args = ['--conditions=@fairlead/source', program, kubeconfig, serviceAccount.namespace, String(port)]
     this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.ready = once(this.#child.stdout!, 'data').then(([line]) => JSON.parse(String(line)) as { caBundle: string })

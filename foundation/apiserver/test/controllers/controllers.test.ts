@@ -7,7 +7,7 @@ import type { Condition, JsonObject, KubeObject, OwnerReference } from '@fairlea
 import { ApiServer, startControllers } from '@fairlead/apiserver'
 import type { ControllersOptions, Registry, ResourceSource } from '@fairlead/apiserver'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
-import { patience, turns } from '../../../test/support/until.ts'
+import { patience, turns } from '../../../../test/support/until.ts'
 
 const admin = { name: 'admin', groups: ['system:masters'] }
 

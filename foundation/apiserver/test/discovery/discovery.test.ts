@@ -12,7 +12,7 @@ import {
 } from '@fairlead/apiserver'
 import { builtinResources } from '@fairlead/builtin-kinds'
 import { describe, expect, test } from 'vitest'
-import { describeData, readDataJson, recordings } from '../../../test/support/conformance-data.ts'
+import { describeData, readDataJson, recordings } from '../../../../test/support/conformance-data.ts'
 
 const groups = apiGroups({ definitions: builtinResources() })
 const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'

@@ -68,10 +68,10 @@ export type { Cluster } from './engine/cluster.ts'
 export { ApplyError } from './engine/apply-error.ts'
 export { orphans } from './engine/orphans.ts'
 
-// blueprints: selection, dependencies between resources, readiness
-export { bestMatches, selectionReason } from './engine/selection.ts'
-export { cyclicResources } from './engine/graph.ts'
-export type { Input, InputKind } from './engine/graph.ts'
+// blueprints: selection, dependencies between resources; completion of deployments
+export { bestMatches, selectionReason } from './engine/blueprints/selection.ts'
+export { cyclicResources } from './engine/blueprints/graph.ts'
+export type { Input, InputKind } from './engine/blueprints/graph.ts'
 export { incompleteness } from './engine/completion.ts'
 
 // templates: choice, parameters, rendering
@@ -85,10 +85,10 @@ export { StampError, stampDigest, stamped } from './engine/templates/stamp.ts'
 // health and the conditions that sum it up
 export { healthOf } from './engine/health/health.ts'
 export type { HealthInput } from './engine/health/health.ts'
-export { reasonOfType, verdict } from './engine/condition.ts'
-export type { ConditionStatus, Verdict } from './engine/condition.ts'
-export { readyFrom, resourcesHealthy } from './engine/summary.ts'
-export type { ResourceHealth } from './engine/summary.ts'
+export { reasonOfType, verdict } from './engine/conditions/condition.ts'
+export type { ConditionStatus, Verdict } from './engine/conditions/condition.ts'
+export { readyFrom, resourcesHealthy } from './engine/conditions/summary.ts'
+export type { ResourceHealth } from './engine/conditions/summary.ts'
 
 // runs of the lifecycles immutable and tekton
 export { newestHealthyRun, runsToPrune, submittedFromRuns } from './engine/runs/runs.ts'

@@ -3,9 +3,9 @@
 import type { FieldError } from '@fairlead/kube'
 import { jsonEqual } from '@fairlead/kube'
 import type { Blueprint, BlueprintParam, BlueprintResource, OwnerKind } from '../api.ts'
-import { cyclicResources, inputsOf, provides } from '../engine/graph.ts'
-import type { Input, InputKind } from '../engine/graph.ts'
-import { selectorOf } from '../engine/selection.ts'
+import { cyclicResources, inputsOf, provides } from '../engine/blueprints/graph.ts'
+import type { Input, InputKind } from '../engine/blueprints/graph.ts'
+import { selectorOf } from '../engine/blueprints/selection.ts'
 import { invalid, invalidWhen, duplicates } from './field-errors.ts'
 import { checkSelector, isEmptySelector } from './selector.ts'
 

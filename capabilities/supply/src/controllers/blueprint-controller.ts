@@ -2,7 +2,7 @@
 import { generationChanged } from '@fairlead/controller'
 import type { Controller, Manager } from '@fairlead/controller'
 import type { Blueprint } from '../api.ts'
-import { conditionOf } from '../engine/condition.ts'
+import { conditionOf } from '../engine/conditions/condition.ts'
 import { withReady } from '../engine/owner-conditions.ts'
 import type { ChainKinds } from '../runtime/chain-kinds.ts'
 import { templatesReadiness } from '../runtime/templates-readiness.ts'

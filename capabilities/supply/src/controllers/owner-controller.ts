@@ -7,8 +7,8 @@ import type { Controller, EventRecorder, Informer, Manager, ReconcileContext, Re
 import { findCondition, formatKey, formatTime, isTerminating, keyOf } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import type { Blueprint, Owner, ResourceStatus } from '../api.ts'
-import { verdict } from '../engine/condition.ts'
-import type { Verdict } from '../engine/condition.ts'
+import { verdict } from '../engine/conditions/condition.ts'
+import type { Verdict } from '../engine/conditions/condition.ts'
 import { ruleOf } from '../engine/health/health.ts'
 import { readsNow } from '../engine/health/health-expression.ts'
 import { orphans } from '../engine/orphans.ts'
@@ -16,8 +16,14 @@ import { blueprintCondition, realizedConditions, withReady } from '../engine/own
 import { realize } from '../engine/realize.ts'
 import { hasNewOutput, notEvaluated, resourceStatus } from '../engine/realized-resource.ts'
 import type { RealizedResource } from '../engine/realized-resource.ts'
-import { bestMatches, matchScore, selectionMessage, selectionReason, selectorOf } from '../engine/selection.ts'
-import { firstUnhealthy } from '../engine/summary.ts'
+import {
+  bestMatches,
+  matchScore,
+  selectionMessage,
+  selectionReason,
+  selectorOf,
+} from '../engine/blueprints/selection.ts'
+import { firstUnhealthy } from '../engine/conditions/summary.ts'
 import { ownerLabel } from '../engine/templates/stamp.ts'
 import { accountFor, accountProblem } from '../runtime/account.ts'
 import type { ChainKinds } from '../runtime/chain-kinds.ts'

@@ -6,7 +6,7 @@ import type { Controller, EventRecorder, Manager, Reader, ReconcileContext } fro
 import { findCondition, formatKey, isForbidden, isTerminating, jsonEqual, keyOf, selectorFrom } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { Runnable } from '../api.ts'
-import { conditionOf, verdict } from '../engine/condition.ts'
+import { conditionOf, verdict } from '../engine/conditions/condition.ts'
 import { withReady } from '../engine/owner-conditions.ts'
 import { realizeRunnable } from '../engine/realize-runnable.ts'
 import type { RealizedRunnable } from '../engine/realize-runnable.ts'

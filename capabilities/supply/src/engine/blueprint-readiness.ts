@@ -1,7 +1,7 @@
 // The readiness of a blueprint: all its templates exist (originals/cartographer.md §1.4).
 import type { BlueprintResource } from '../api.ts'
-import { verdict } from './condition.ts'
-import type { Verdict } from './condition.ts'
+import { verdict } from './conditions/condition.ts'
+import type { Verdict } from './conditions/condition.ts'
 import { templateNames } from './templates/template-choice.ts'
 
 /**

@@ -1,11 +1,11 @@
 // The conditions of an owner, with the order and the types of Cartographer (originals/cartographer.md §4.1).
 import type { Condition } from '@fairlead/kube'
 import type { OwnerKind } from '../api.ts'
-import { conditionOf, verdict } from './condition.ts'
-import type { Verdict } from './condition.ts'
+import { conditionOf, verdict } from './conditions/condition.ts'
+import type { Verdict } from './conditions/condition.ts'
 import type { RealizedResource } from './realized-resource.ts'
-import { readyFrom, resourcesHealthy } from './summary.ts'
-import type { ResourceHealth } from './summary.ts'
+import { readyFrom, resourcesHealthy } from './conditions/summary.ts'
+import type { ResourceHealth } from './conditions/summary.ts'
 
 /** Returns `SupplyChainReady` or `DeliveryReady`. */
 export function blueprintCondition(kind: OwnerKind, readiness: Verdict): Condition {

@@ -3,12 +3,12 @@ import { findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { BlueprintResource, OutputStatus, ResourceStatus, StatusReference, Template } from '../api.ts'
 import { apiVersion } from '../api.ts'
-import { conditionOf, withTransitionTimes, verdict } from './condition.ts'
-import type { Verdict } from './condition.ts'
-import { inputsOf } from './graph.ts'
+import { conditionOf, withTransitionTimes, verdict } from './conditions/condition.ts'
+import type { Verdict } from './conditions/condition.ts'
+import { inputsOf } from './blueprints/graph.ts'
 import { outputStatus } from './values/output.ts'
 import type { Outputs } from './values/output.ts'
-import { readyFrom } from './summary.ts'
+import { readyFrom } from './conditions/summary.ts'
 
 /** A resource after one pass. */
 export interface RealizedResource {

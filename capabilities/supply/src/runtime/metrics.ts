@@ -2,7 +2,7 @@
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { OwnerKind } from '../api.ts'
-import type { ConditionStatus } from '../engine/condition.ts'
+import type { ConditionStatus } from '../engine/conditions/condition.ts'
 
 /** The metrics of the supply chains of one manager. */
 export class SupplyMetrics {

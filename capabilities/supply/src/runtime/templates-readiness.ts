@@ -2,7 +2,7 @@
 import type { Reader } from '@fairlead/controller'
 import type { Blueprint } from '../api.ts'
 import { blueprintReadiness } from '../engine/blueprint-readiness.ts'
-import type { Verdict } from '../engine/condition.ts'
+import type { Verdict } from '../engine/conditions/condition.ts'
 import { templateNames } from '../engine/templates/template-choice.ts'
 import { templateKind } from './kinds.ts'
 

@@ -2,7 +2,7 @@
 // (originals/cartographer.md §6).
 import { findCondition, parseApiVersion } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
-import type { ConditionStatus } from '../condition.ts'
+import type { ConditionStatus } from '../conditions/condition.ts'
 
 /** Health with a message. */
 export interface BuiltinHealth {

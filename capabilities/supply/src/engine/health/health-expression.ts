@@ -5,8 +5,8 @@ import type { KubeObject } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
 import type { CelProgram } from '@fairlead/kube/cel'
 import type { HealthRule } from '../../api.ts'
-import { verdict } from '../condition.ts'
-import type { ConditionStatus, Verdict } from '../condition.ts'
+import { verdict } from '../conditions/condition.ts'
+import type { ConditionStatus, Verdict } from '../conditions/condition.ts'
 import { formatValue } from '../values/value-format.ts'
 
 type Expressions = NonNullable<HealthRule['expression']>

@@ -11,8 +11,8 @@ import type {
   TemplateKind,
 } from '../../api.ts'
 import { builtinHealth } from './builtin-health.ts'
-import { reasonOfType, verdict } from '../condition.ts'
-import type { ConditionStatus, Verdict } from '../condition.ts'
+import { reasonOfType, verdict } from '../conditions/condition.ts'
+import type { ConditionStatus, Verdict } from '../conditions/condition.ts'
 import { matchesRequirement } from '../values/field-requirement.ts'
 import { expressionHealth } from './health-expression.ts'
 import { lookup } from '../values/path.ts'

@@ -1,8 +1,8 @@
 // Runs of the lifecycles `immutable` and `tekton`: which provides the outputs, and which are kept
 // (originals/cartographer.md §2.7).
 import type { RetentionPolicy } from '../../api.ts'
-import { verdict } from '../condition.ts'
-import type { ConditionStatus, Verdict } from '../condition.ts'
+import { verdict } from '../conditions/condition.ts'
+import type { ConditionStatus, Verdict } from '../conditions/condition.ts'
 
 /** One of the objects that a resource stamped one after another. */
 export interface Run {

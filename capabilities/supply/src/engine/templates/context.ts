@@ -2,7 +2,7 @@
 // the stamped object.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import type { Input } from '../graph.ts'
+import type { Input } from '../blueprints/graph.ts'
 import type { Outputs } from '../values/output.ts'
 
 /** An input with the outputs of the resource that provides it. */

@@ -2,9 +2,9 @@
 // (originals/cartographer.md §1.8).
 import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintResource } from '../../api.ts'
-import { verdict } from '../condition.ts'
-import type { Verdict } from '../condition.ts'
-import { bestMatches } from '../selection.ts'
+import { verdict } from '../conditions/condition.ts'
+import type { Verdict } from '../conditions/condition.ts'
+import { bestMatches } from '../blueprints/selection.ts'
 
 /** A template, an input that is passed through, or the reason why neither could be chosen. */
 export type TemplateChoice =

@@ -2,9 +2,9 @@
 // requirements wins (originals/cartographer.md §1.7).
 import { SelectorError, asJson, formatGoValue, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import type { BlueprintSpec, FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
-import { matchesRequirement } from './values/field-requirement.ts'
-import { lookup } from './values/path.ts'
+import type { BlueprintSpec, FieldRequirement, OwnerKind, OwnerSelector } from '../../api.ts'
+import { matchesRequirement } from '../values/field-requirement.ts'
+import { lookup } from '../values/path.ts'
 
 /** Returns the indexes of the matching selectors with the highest score: none, one, or several in a tie. */
 export function bestMatches(owner: Pick<KubeObject, 'metadata'>, selectors: readonly OwnerSelector[]): number[] {

@@ -1,6 +1,6 @@
 // The resources of a blueprint as a dependency graph. Their order in the blueprint does not matter, cycles do
 // (originals/cartographer.md §5.2).
-import type { BlueprintResource, TemplateKind } from '../api.ts'
+import type { BlueprintResource, TemplateKind } from '../../api.ts'
 
 /** Kinds of outputs that flow from one resource to another. */
 export type InputKind = 'source' | 'image' | 'config' | 'deployment'

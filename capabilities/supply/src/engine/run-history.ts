@@ -1,12 +1,12 @@
 // The runs of a resource or of a Runnable over the Cluster port: one is created for each change of the desired object,
 // and those beyond the retention policy are deleted (originals/cartographer.md §2.7).
 import type { KubeObject } from '@fairlead/kube'
-import type { RetentionPolicy } from '../../api.ts'
-import type { Cluster } from '../cluster.ts'
-import type { Verdict } from '../condition.ts'
-import { runOrder } from './run-number.ts'
-import { defaultRetention, runsToPrune } from './runs.ts'
-import type { Run } from './runs.ts'
+import type { RetentionPolicy } from '../api.ts'
+import type { Cluster } from './cluster.ts'
+import type { Verdict } from './conditions/condition.ts'
+import { runOrder } from './runs/run-number.ts'
+import { defaultRetention, runsToPrune } from './runs/runs.ts'
+import type { Run } from './runs/runs.ts'
 
 /** A run with its object and its health. */
 export interface ObservedRun extends Run {

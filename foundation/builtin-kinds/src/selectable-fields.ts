@@ -14,7 +14,7 @@ const eventFields: Fields = {
   ),
   ...paths('involvedObject.resourceVersion', 'involvedObject.fieldPath', 'reason', 'type'),
   reportingComponent: path('reportingComponent'),
-  source: (object) => text(object, ['source', 'component']) || text(object, ['reportingComponent']),
+  source: (object) => stringOf(object, ['source', 'component']) || stringOf(object, ['reportingComponent']),
 }
 
 const newEventFields: Fields = {
@@ -45,7 +45,7 @@ const fields: Readonly<Record<string, Fields>> = {
     ),
     ...paths('status.nominatedNodeName'),
     ...flags('spec.hostNetwork'),
-    'status.podIPs': (object) => text(object, ['status', 'podIP']),
+    'status.podIPs': (object) => stringOf(object, ['status', 'podIP']),
   },
   '/ReplicationController': counts('status.replicas'),
   '/Secret': paths('type'),
@@ -65,7 +65,7 @@ function paths(...names: readonly string[]): Fields {
 
 function path(name: string): (object: KubeObject) => string {
   const steps = name.split('.')
-  return (object) => text(object, steps)
+  return (object) => stringOf(object, steps)
 }
 
 /** Returns the getter of a boolean, `false` when absent. */
@@ -76,10 +76,10 @@ function flags(name: string): Fields {
 
 /** Returns the getter of a number, `0` when absent. */
 function counts(name: string, steps: readonly string[] = name.split('.')): Fields {
-  return { [name]: (object) => text(object, steps) || '0' }
+  return { [name]: (object) => stringOf(object, steps) || '0' }
 }
 
-function text(object: KubeObject, steps: readonly string[]): string {
+function stringOf(object: KubeObject, steps: readonly string[]): string {
   let value: unknown = object
   for (const step of steps) {
     if (typeof value !== 'object' || value === null) return ''

@@ -66,8 +66,8 @@ export function formatFieldError(error: FieldError): string {
  * for none.
  */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
-  const texts = [...new Set(errors.map(formatFieldError))]
-  return texts.length === 1 ? texts[0]! : texts.length === 0 ? '' : `[${texts.join(', ')}]`
+  const messages = [...new Set(errors.map(formatFieldError))]
+  return messages.length === 1 ? messages[0]! : messages.length === 0 ? '' : `[${messages.join(', ')}]`
 }
 
 function formatBadValue(value: JsonValue): string {

@@ -201,7 +201,7 @@ export { validateListTypes, validateListTypesOnUpdate } from './schema/list-type
 export { ObjectMetaError, decodeObjectMeta } from './schema/object-meta.ts'
 export type { DecodedObjectMeta } from './schema/object-meta.ts'
 export { EmbeddedObjectError, coerceEmbeddedMetadata, validateEmbedded } from './schema/embedded.ts'
-export { unknownFields, unknownFieldText, duplicateFieldText } from './schema/unknown-fields.ts'
+export { unknownFields, unknownFieldMessage, duplicateFieldMessage } from './schema/unknown-fields.ts'
 export { formatCheck } from './schema/format.ts'
 export type { FormatCheck } from './schema/format.ts'
 export { asCustomResourceDefinition } from './schema/crd/definition.ts'

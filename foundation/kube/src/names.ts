@@ -13,10 +13,10 @@ const label = new RegExp(`^${labelFormat}$`)
 const subdomain = new RegExp(`^${subdomainFormat}$`)
 const label1035 = new RegExp(`^${label1035Format}$`)
 const qualified = new RegExp(`^${qualifiedFormat}$`)
-const labelText = new RegExp(`^${labelValueFormat}$`)
-const configKeyText = new RegExp(`^${configKeyFormat}$`)
-const environmentText = new RegExp(`^${environmentFormat}$`)
-const portNameText = /^[-a-z0-9]+$/
+const labelPattern = new RegExp(`^${labelValueFormat}$`)
+const configKeyPattern = new RegExp(`^${configKeyFormat}$`)
+const environmentPattern = new RegExp(`^${environmentFormat}$`)
+const portNamePattern = /^[-a-z0-9]+$/
 
 /** `must be ...` messages end with examples and the expression; the examples are Kubernetes' own. */
 function formatMessage(message: string, format: string, ...examples: readonly string[]): string {
@@ -42,9 +42,9 @@ const label1035Message = formatMessage(
   'my-name',
   'abc-123',
 )
-const qualifiedText =
+const qualifiedDescription =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-const qualifiedMessage = formatMessage(qualifiedText, qualifiedFormat, 'MyName', 'my.name', '123-abc')
+const qualifiedMessage = formatMessage(qualifiedDescription, qualifiedFormat, 'MyName', 'my.name', '123-abc')
 const labelValueMessage = formatMessage(
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
   labelValueFormat,
@@ -109,7 +109,13 @@ export function qualifiedName(key: string): string[] {
     if (prefix === '') errors.push('prefix part must be non-empty')
     else errors.push(...dns1123Subdomain(prefix).map((error) => `prefix part ${error}`))
   } else if (parts.length > 2) {
-    const message = formatMessage(`a valid label key ${qualifiedText}`, qualifiedFormat, 'MyName', 'my.name', '123-abc')
+    const message = formatMessage(
+      `a valid label key ${qualifiedDescription}`,
+      qualifiedFormat,
+      'MyName',
+      'my.name',
+      '123-abc',
+    )
     return [`${message} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]
   }
   if (name === '') errors.push('name part must be non-empty')
@@ -122,7 +128,7 @@ export function qualifiedName(key: string): string[] {
 export function labelValue(value: string): string[] {
   const errors: string[] = []
   if (byteLength(value) > 63) errors.push('must be no more than 63 bytes')
-  if (!labelText.test(value)) errors.push(labelValueMessage)
+  if (!labelPattern.test(value)) errors.push(labelValueMessage)
   return errors
 }
 
@@ -137,7 +143,7 @@ export function pathSegmentName(name: string): string[] {
 export function configMapKey(key: string): string[] {
   const errors: string[] = []
   if (byteLength(key) > 253) errors.push('must be no more than 253 characters')
-  if (!configKeyText.test(key)) errors.push(configKeyMessage)
+  if (!configKeyPattern.test(key)) errors.push(configKeyMessage)
   if (key === '.') errors.push("must not be '.'")
   else if (key === '..') errors.push("must not be '..'")
   else if (key.startsWith('..')) errors.push("must not start with '..'")
@@ -147,7 +153,7 @@ export function configMapKey(key: string): string[] {
 /** The name of an environment variable, in the strict form of C identifiers and dots. */
 export function environmentName(name: string): string[] {
   const errors: string[] = []
-  if (!environmentText.test(name)) errors.push(environmentMessage)
+  if (!environmentPattern.test(name)) errors.push(environmentMessage)
   if (name === '.') errors.push("must not be '.'")
   else if (name === '..') errors.push("must not be '..'")
   else if (name.startsWith('..')) errors.push("must not start with '..'")
@@ -158,7 +164,7 @@ export function environmentName(name: string): string[] {
 export function portName(name: string): string[] {
   const errors: string[] = []
   if (byteLength(name) > 15) errors.push('must be no more than 15 characters')
-  if (!portNameText.test(name)) errors.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)')
+  if (!portNamePattern.test(name)) errors.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)')
   if (!/[a-z]/.test(name)) errors.push('must contain at least one letter (a-z)')
   if (name.includes('--')) errors.push('must not contain consecutive hyphens')
   if (name.startsWith('-') || name.endsWith('-')) errors.push('must not begin or end with a hyphen')

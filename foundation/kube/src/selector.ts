@@ -34,7 +34,7 @@ export interface Requirement {
 /** A parsed label selector. */
 export interface Selector {
   readonly requirements: readonly Requirement[]
-  /** Reports whether the selector selects everything. */
+  /** True for a selector that selects everything. */
   readonly isEmpty: boolean
   /** Reports whether the labels match every requirement. */
   matches(labels: Labels | undefined): boolean

@@ -18,7 +18,7 @@ import {
   prune,
   stringifyJson,
   structuralSchema,
-  unknownFieldText,
+  unknownFieldMessage,
   validateEmbedded,
   validateListTypes,
   validateValue,
@@ -82,7 +82,7 @@ function admit(body: JsonObject, schema: TypeSchema): Outcome {
     ...validateEmbedded(object, schema),
     ...validateListTypes(object, schema),
   ]
-  return { object, warnings: [...pruned, ...coerced.unknown].map(unknownFieldText), errors }
+  return { object, warnings: [...pruned, ...coerced.unknown].map(unknownFieldMessage), errors }
 }
 
 /** Returns the error of a body that cannot be decoded. */

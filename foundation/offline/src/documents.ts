@@ -1,6 +1,6 @@
 // Reads the documents of YAML and JSON files, whatever their values are.
 import { readFileSync } from 'node:fs'
-import { JsonSyntaxError, YamlSyntaxError, duplicateFieldText, locateYamlDocuments, parseJson } from '@fairlead/kube'
+import { JsonSyntaxError, YamlSyntaxError, duplicateFieldMessage, locateYamlDocuments, parseJson } from '@fairlead/kube'
 import type { JsonValue, LocatedDocument } from '@fairlead/kube'
 import { ManifestError } from './manifest-error.ts'
 import { manifestFiles, unreadable } from './manifest-files.ts'
@@ -44,7 +44,7 @@ export function parseDocuments(text: string, file: string, hint?: SyntaxHint): r
 /** JSON is tried first where the text looks like it: tabs may indent JSON, not YAML. */
 function located(text: string, file: string): readonly LocatedDocument[] {
   const onDuplicate = (path: string, line = 1): never => {
-    throw new ManifestError(file, line, duplicateFieldText(path))
+    throw new ManifestError(file, line, duplicateFieldMessage(path))
   }
   if (/^\s*[{[]/.test(text)) {
     try {

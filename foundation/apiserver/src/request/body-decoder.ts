@@ -2,7 +2,7 @@
 // repeated fields. Protobuf is decoded by the codec of the server.
 import {
   badRequest,
-  duplicateFieldText,
+  duplicateFieldMessage,
   failure,
   goQuote,
   isJsonObject,
@@ -12,7 +12,7 @@ import {
   parseYaml,
   requestEntityTooLarge,
   stringifyJson,
-  unknownFieldText,
+  unknownFieldMessage,
   unsupportedMediaType,
   YamlSyntaxError,
 } from '@fairlead/kube'
@@ -141,7 +141,7 @@ export function decodeObject(
  */
 function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields: readonly string[]): string[] {
   const unknown = new Set(unknownFields)
-  const all = [...parsed.repeated, ...[...unknown].map(unknownFieldText)]
+  const all = [...parsed.repeated, ...[...unknown].map(unknownFieldMessage)]
   const inOrder = parsed.isJson && !expected.isUnstructured && parsed.repeated.length > 0 && unknown.size > 0
   if (!inOrder) return all
   const known = new Set(all)
@@ -151,7 +151,7 @@ function strictErrors(parsed: ParsedBody, expected: ExpectedKind, unknownFields:
     onMember: (path, isRepeated) => {
       if (within !== undefined && (path.startsWith(`${within}.`) || path.startsWith(`${within}[`))) return
       within = unknown.has(path) ? path : undefined
-      const text = within === undefined ? duplicateFieldText(path) : unknownFieldText(path)
+      const text = within === undefined ? duplicateFieldMessage(path) : unknownFieldMessage(path)
       if ((within !== undefined || isRepeated) && known.has(text)) found.add(text)
     },
   })
@@ -189,7 +189,7 @@ export function parseText(
       return { value, repeated: all === '' ? [] : [`yaml: unmarshal errors:${all}`], isJson: false }
     }
     return {
-      value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(duplicateFieldText(path)) }),
+      value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(duplicateFieldMessage(path)) }),
       repeated,
       isJson: true,
     }

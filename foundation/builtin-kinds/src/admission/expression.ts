@@ -27,9 +27,9 @@ export class Expression {
 }
 
 function wrongResult(type: CelType, results: readonly CelType[]): string | undefined {
-  const texts = results.map(typeString)
-  if (texts.includes(typeString(type))) return undefined
-  return texts.length === 1
-    ? `must evaluate to ${texts[0]} but got ${typeString(type)}`
-    : `must evaluate to one of [${texts.join(' ')}] but got ${typeString(type)}`
+  const names = results.map(typeString)
+  if (names.includes(typeString(type))) return undefined
+  return names.length === 1
+    ? `must evaluate to ${names[0]} but got ${typeString(type)}`
+    : `must evaluate to one of [${names.join(' ')}] but got ${typeString(type)}`
 }

@@ -39,11 +39,11 @@ function loadBalancerAddresses(object: KubeObject): string[] {
 }
 
 function servicePorts(ports: readonly JsonObject[]): string {
-  const texts = ports.map((port) => {
+  const entries = ports.map((port) => {
     const node = numberAt(port, 'nodePort') ?? 0
     return `${numberAt(port, 'port') ?? 0}${node > 0 ? `:${node}` : ''}/${stringAt(port, 'protocol')}`
   })
-  return orNone(texts.join(','))
+  return orNone(entries.join(','))
 }
 
 /** Ingresses. */
@@ -115,8 +115,10 @@ function sliceAddresses(object: KubeObject): string {
   return addresses.length === 0 ? '<unset>' : firstThree(addresses)
 }
 
-function firstThree(texts: readonly string[]): string {
-  return orNone(texts.length > 3 ? `${texts.slice(0, 3).join(',')} + ${texts.length - 3} more...` : texts.join(','))
+function firstThree(entries: readonly string[]): string {
+  return orNone(
+    entries.length > 3 ? `${entries.slice(0, 3).join(',')} + ${entries.length - 3} more...` : entries.join(','),
+  )
 }
 
 /** IPAddresses. */

@@ -210,10 +210,10 @@ function metricTargets(object: KubeObject): string {
   }
   const metrics = objectsAt(object, 'spec', 'metrics')
   if (metrics.length === 0) return none
-  const texts = metrics.map((metric, index) =>
+  const entries = metrics.map((metric, index) =>
     metricTarget(metric, objectsAt(object, 'status', 'currentMetrics')[index]),
   )
-  return texts.length > 2 ? `${texts.slice(0, 2).join(', ')} + ${texts.length - 2} more...` : texts.join(', ')
+  return entries.length > 2 ? `${entries.slice(0, 2).join(', ')} + ${entries.length - 2} more...` : entries.join(', ')
 }
 
 const metricSources = ['resource', 'containerResource', 'pods', 'object', 'external']

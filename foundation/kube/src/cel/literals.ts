@@ -122,7 +122,7 @@ function checkCall(expr: Expr & { kind: 'call' }, checked: CheckedExpr, issues: 
   if (expr.name !== 'format' || !expr.member) return
   const [format, list] = expr.args
   if (format?.kind !== 'literal' || typeof format.value !== 'string' || list?.kind !== 'list') return
-  const issue = formatFinding(format.value, list.items, expr, checked)
+  const issue = formatIssue(format.value, list.items, expr, checked)
   if (issue !== undefined) issues.push(issue)
 }
 
@@ -144,7 +144,7 @@ const clauses: Readonly<Record<string, readonly [(type: CelType) => boolean, str
   o: [kinds('int', 'uint'), 'octal clause can only be used on integers'],
 }
 
-function formatFinding(format: string, items: readonly Expr[], call: Expr, checked: CheckedExpr): Issue | undefined {
+function formatIssue(format: string, items: readonly Expr[], call: Expr, checked: CheckedExpr): Issue | undefined {
   let index = 0
   for (const [whole, clause] of format.matchAll(/%(?:\.\d+)?(.)/gs)) {
     if (whole === '%%') continue

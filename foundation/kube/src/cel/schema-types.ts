@@ -8,8 +8,8 @@ import { escapeFieldName } from './field-names.ts'
 import type { CelType } from './types.ts'
 import { listOf, mapOf, objectOf, types } from './types.ts'
 import { CelError } from './errors.ts'
-import { MapValue, fromJson, parseTimestamp, withFlavour } from './values.ts'
-import type { CelValue, ListFlavour } from './values.ts'
+import { MapValue, fromJson, parseTimestamp, withListType } from './values.ts'
+import type { CelValue, ListType } from './values.ts'
 
 /** The declaration of a schema node. */
 export interface Declaration {
@@ -89,7 +89,7 @@ class Declarer {
   #list(node: SchemaNode): Declaration | undefined {
     const element = node.items && this.declare(node.items, false)
     if (element === undefined) return undefined
-    const flavour = flavourOfSchema(node)
+    const listType = listTypeOfSchema(node)
     return {
       type: listOf(element.type),
       maxSize: limit(node.maxItems) ?? mostElements(element.minBytes),
@@ -98,9 +98,9 @@ class Declarer {
       fields: new Map(),
       toValue: (value) =>
         isJsonArray(value)
-          ? withFlavour(
+          ? withListType(
               value.map((item) => element.toValue(item)),
-              flavour,
+              listType,
             )
           : fromJson(value),
     }
@@ -240,7 +240,7 @@ function stringDeclaration(node: SchemaNode): Declaration {
   }
 }
 
-function flavourOfSchema(node: SchemaNode): ListFlavour | undefined {
+function listTypeOfSchema(node: SchemaNode): ListType | undefined {
   const kind = node['x-kubernetes-list-type']
   return kind === 'set' || kind === 'map' ? { kind, keys: node['x-kubernetes-list-map-keys'] ?? [] } : undefined
 }

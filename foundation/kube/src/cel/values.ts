@@ -128,23 +128,23 @@ export type CelValue =
   | OpaqueValue
 
 /** Lists of schemas with `x-kubernetes-list-type` set or map: their order is ignored, and `+` returns the union. */
-export interface ListFlavour {
+export interface ListType {
   readonly kind: 'set' | 'map'
   /** The keys of the elements of a map list. */
   readonly keys: readonly string[]
 }
 
-const flavours = new WeakMap<readonly CelValue[], ListFlavour>()
+const listTypes = new WeakMap<readonly CelValue[], ListType>()
 
 /** Sets the list type of a list and returns it. */
-export function withFlavour(list: readonly CelValue[], flavour: ListFlavour | undefined): readonly CelValue[] {
-  if (flavour !== undefined) flavours.set(list, flavour)
+export function withListType(list: readonly CelValue[], listType: ListType | undefined): readonly CelValue[] {
+  if (listType !== undefined) listTypes.set(list, listType)
   return list
 }
 
 /** Returns the list type of a list, for comparison and addition. */
-export function flavourOf(list: readonly CelValue[]): ListFlavour | undefined {
-  return flavours.get(list)
+export function listTypeOf(list: readonly CelValue[]): ListType | undefined {
+  return listTypes.get(list)
 }
 
 /** Returns the name of a value's type, as `type()` and messages show it. */
@@ -217,23 +217,23 @@ export function celEquals(a: CelValue, b: CelValue): boolean {
 
 function listsEqual(a: readonly CelValue[], b: readonly CelValue[]): boolean {
   if (a.length !== b.length) return false
-  if (flavourOf(a) === undefined && flavourOf(b) === undefined) return a.every((item, i) => celEquals(item, b[i]!))
+  if (listTypeOf(a) === undefined && listTypeOf(b) === undefined) return a.every((item, i) => celEquals(item, b[i]!))
   return a.every((item) => b.some((other) => celEquals(item, other)))
 }
 
 /** Adds lists as CEL's `+`: set and map lists unite, others are concatenated. */
 export function addLists(left: readonly CelValue[], right: readonly CelValue[]): readonly CelValue[] {
-  const flavour = flavourOf(left)
-  if (flavour === undefined) return [...left, ...right]
-  if (flavour.kind === 'set') {
-    return withFlavour([...left, ...right.filter((item) => !left.some((other) => celEquals(item, other)))], flavour)
+  const listType = listTypeOf(left)
+  if (listType === undefined) return [...left, ...right]
+  if (listType.kind === 'set') {
+    return withListType([...left, ...right.filter((item) => !left.some((other) => celEquals(item, other)))], listType)
   }
   const sameKeys = (a: CelValue, b: CelValue): boolean =>
     a instanceof MapValue &&
     b instanceof MapValue &&
-    flavour.keys.every((key) => celEquals(a.get(key) ?? null, b.get(key) ?? null))
+    listType.keys.every((key) => celEquals(a.get(key) ?? null, b.get(key) ?? null))
   const merged = left.map((item) => right.find((other) => sameKeys(item, other)) ?? item)
-  return withFlavour([...merged, ...right.filter((item) => !left.some((other) => sameKeys(item, other)))], flavour)
+  return withListType([...merged, ...right.filter((item) => !left.some((other) => sameKeys(item, other)))], listType)
 }
 
 function mapsEqual(a: MapValue, b: MapValue): boolean {

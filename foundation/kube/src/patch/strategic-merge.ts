@@ -87,7 +87,7 @@ class Place {
 function mergeMap(original: JsonObject, patch: JsonObject, place: Place): JsonObject {
   const whole = ownValue(patch, directive)
   if (whole !== undefined) {
-    if (whole === 'replace') return withoutMember(patch, directive)
+    if (whole === 'replace') return withoutField(patch, directive)
     if (whole === 'delete') return {}
     throw unknownDirective(whole, patch)
   }
@@ -98,12 +98,12 @@ function mergeMap(original: JsonObject, patch: JsonObject, place: Place): JsonOb
     if (ordered.has(name)) continue
     const isDeletion = name.startsWith(deleteFromPrimitiveList)
     const key = isDeletion ? directiveTarget(name, deleteFromPrimitiveList, 'primitive list') : name
-    mergeMember(out, key, ownValue(changes, name)!, isDeletion, place)
+    mergeKey(out, key, ownValue(changes, name)!, isDeletion, place)
   }
   return out
 }
 
-function mergeMember(out: MutableJsonObject, key: string, change: JsonValue, isDeletion: boolean, place: Place): void {
+function mergeKey(out: MutableJsonObject, key: string, change: JsonValue, isDeletion: boolean, place: Place): void {
   if (change === null) {
     delete out[key]
     return
@@ -126,7 +126,7 @@ function applyRetainKeys(original: JsonObject, patch: JsonObject): { changes: Js
   const kept = ownValue(patch, retainKeys)
   if (kept === undefined) return { changes: patch, base: original }
   if (!isJsonArray(kept)) throw malformed('retainKeys')
-  const changes = withoutMember(patch, retainKeys)
+  const changes = withoutField(patch, retainKeys)
   const names = new Set(kept)
   for (const name of Object.keys(changes)) {
     const exempt =
@@ -138,7 +138,7 @@ function applyRetainKeys(original: JsonObject, patch: JsonObject): { changes: Js
   return { changes, base }
 }
 
-function withoutMember(map: JsonObject, name: string): JsonObject {
+function withoutField(map: JsonObject, name: string): JsonObject {
   const out: MutableJsonObject = { ...map }
   delete out[name]
   return out

@@ -5,7 +5,7 @@ import { formatTime } from '../conditions.ts'
 import { goQuote } from '../go-text.ts'
 import type { JsonObject, JsonValue, MutableJsonObject, ObjectMeta } from '../object.ts'
 import { isJsonArray, isJsonObject, setOwn } from '../own-property.ts'
-import { isInt64 } from './number-text.ts'
+import { isInt64 } from './number-format.ts'
 import { joinPath } from './resolve.ts'
 
 /** Thrown for metadata that does not decode to ObjectMeta. `message` is that of Go's decoder. */
@@ -150,7 +150,7 @@ function decode(
       return decodeTime(value)
     case 'strings':
       if (!isJsonArray(value)) throw mismatch(value, target, '[]string')
-      return value.map((item) => decodeText(item, target))
+      return value.map((item) => decodeString(item, target))
     case 'stringMap':
       if (!isJsonObject(value)) throw mismatch(value, target, 'map[string]string')
       return decodeMap(value, target)
@@ -161,7 +161,7 @@ function decode(
 
 const stringTypes = { string: 'string', uid: 'types.UID', operation: 'v1.ManagedFieldsOperationType' } as const
 
-function decodeText(value: JsonValue, target: string): string {
+function decodeString(value: JsonValue, target: string): string {
   if (value === null) return ''
   if (typeof value !== 'string') throw mismatch(value, target, 'string')
   return value
@@ -169,7 +169,7 @@ function decodeText(value: JsonValue, target: string): string {
 
 function decodeMap(value: JsonObject, target: string): JsonObject {
   const out: MutableJsonObject = {}
-  for (const [key, text] of Object.entries(value)) setOwn(out, key, decodeText(text, target))
+  for (const [key, text] of Object.entries(value)) setOwn(out, key, decodeString(text, target))
   return out
 }
 

@@ -2,9 +2,9 @@
 import { compileRegex } from '../regex.ts'
 import type { JsonValue } from '../object.ts'
 import { formatCheck } from './format.ts'
-import { formatBound, formatGoFloat, isInt64 } from './number-text.ts'
+import { formatBound, formatGoFloat, isInt64 } from './number-format.ts'
 import type { SchemaNode } from './schema-node.ts'
-import type { Finding } from './validate.ts'
+import type { Problem } from './validate.ts'
 
 /** Returns the schema type of a value. Numbers without a fraction are integers. */
 export function typeOf(value: JsonValue): 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object' {
@@ -23,7 +23,7 @@ export function typeOf(value: JsonValue): 'null' | 'boolean' | 'integer' | 'numb
 }
 
 /** Checks length and pattern (the first that fails) and format. Lengths count code points. */
-export function checkString(value: string, node: SchemaNode, report: (finding: Finding) => void): void {
+export function checkString(value: string, node: SchemaNode, report: (problem: Problem) => void): void {
   if (node.maxLength !== undefined && value.length > node.maxLength && codePoints(value) > node.maxLength) {
     report({ tooLong: node.maxLength })
   } else if (node.minLength !== undefined && codePoints(value) < node.minLength) {
@@ -36,7 +36,7 @@ export function checkString(value: string, node: SchemaNode, report: (finding: F
 }
 
 /** Checks multipleOf, maximum and minimum independently. */
-export function checkNumber(value: number | bigint, node: SchemaNode, report: (finding: Finding) => void): void {
+export function checkNumber(value: number | bigint, node: SchemaNode, report: (problem: Problem) => void): void {
   // Go has these limits as float64; ours beyond 2^53 are BigInts.
   const [multipleOf, maximum, minimum] = [node.multipleOf, node.maximum, node.minimum].map((limit) =>
     limit === undefined ? undefined : Number(limit),
@@ -56,7 +56,7 @@ export function checkNumber(value: number | bigint, node: SchemaNode, report: (f
   }
 }
 
-function checkMultiple(value: number | bigint, factor: number, report: (finding: Finding) => void): void {
+function checkMultiple(value: number | bigint, factor: number, report: (problem: Problem) => void): void {
   if (factor <= 0) return report({ badFactor: factor })
   const whole = isInt64(value) && Number.isInteger(factor)
   const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor

@@ -18,12 +18,12 @@ export function unknownFields(value: JsonValue, schema: TypeSchema): string[] {
 }
 
 /** Returns the message of a warning and of a strict error: `unknown field "spec.x"`. */
-export function unknownFieldText(path: string): string {
+export function unknownFieldMessage(path: string): string {
   return `unknown field ${goQuote(path)}`
 }
 
 /** Returns the message of a warning and of a strict error: `duplicate field "spec.x"`. */
-export function duplicateFieldText(path: string): string {
+export function duplicateFieldMessage(path: string): string {
   return `duplicate field ${goQuote(path)}`
 }
 

@@ -101,16 +101,16 @@ class Validator {
     return this.#base === '' ? relative : `${this.#base}.${relative}`
   }
 
-  #report(outcome: Outcome, name: string, finding: Finding): void {
+  #report(outcome: Outcome, name: string, problem: Problem): void {
     const field = this.#field(name)
-    if ('tooLong' in finding) outcome.errors.push(fieldErrors.tooLong(field, finding.tooLong))
-    else if ('type' in finding) {
-      const detail = `${name} in body must be of type ${finding.type}: ${goQuote(finding.value)}`
-      outcome.errors.push(fieldErrors.typeInvalid(field, finding.value, detail))
-    } else if ('badFactor' in finding) {
-      const detail = `factor MultipleOf declared for ${name} must be positive: ${finding.badFactor}`
-      outcome.errors.push(fieldErrors.invalid(field, finding.badFactor, detail))
-    } else outcome.errors.push(fieldErrors.invalid(field, finding.value, `${name} ${finding.detail}`))
+    if ('tooLong' in problem) outcome.errors.push(fieldErrors.tooLong(field, problem.tooLong))
+    else if ('type' in problem) {
+      const detail = `${name} in body must be of type ${problem.type}: ${goQuote(problem.value)}`
+      outcome.errors.push(fieldErrors.typeInvalid(field, problem.value, detail))
+    } else if ('badFactor' in problem) {
+      const detail = `factor MultipleOf declared for ${name} must be positive: ${problem.badFactor}`
+      outcome.errors.push(fieldErrors.invalid(field, problem.badFactor, detail))
+    } else outcome.errors.push(fieldErrors.invalid(field, problem.value, `${name} ${problem.detail}`))
   }
 
   #checkType(value: JsonValue, node: SchemaNode, name: string, outcome: Outcome): void {
@@ -137,7 +137,7 @@ class Validator {
       outcome.matches += 1
       return
     }
-    outcome.errors.push(fieldErrors.notSupported(this.#field(name), value, node.enum.map(choiceText)))
+    outcome.errors.push(fieldErrors.notSupported(this.#field(name), value, node.enum.map(formatChoice)))
   }
 
   #checkList(
@@ -269,8 +269,8 @@ class Validator {
   }
 }
 
-/** Validates a scalar, or a container without its contents. */
-export type Finding =
+/** An error of a scalar, or of a container without its contents. */
+export type Problem =
   | { readonly type: string; readonly value: string }
   | { readonly tooLong: number }
   /** `multipleOf` is not positive: no number satisfies it. */
@@ -286,7 +286,7 @@ function closest(results: readonly Outcome[]): Outcome {
   return results.reduce((best, result) => (result.matches > best.matches ? result : best))
 }
 
-function choiceText(choice: JsonValue): string {
+function formatChoice(choice: JsonValue): string {
   return typeof choice === 'string' ? choice : marshalGoJson(choice)
 }
 

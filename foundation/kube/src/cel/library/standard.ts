@@ -141,7 +141,7 @@ function comparisonOperators(library: Library): void {
     .define('@in(A, map<A, B>): bool', (key: CelValue, map: MapValue) => map.has(key))
 }
 
-function texts(library: Library): void {
+function strings(library: Library): void {
   for (const prefix of ['size(', '']) {
     const of = (type: string): string => (prefix === '' ? `${type}.size(): int` : `size(${type}): int`)
     library
@@ -288,7 +288,7 @@ export function standardLibrary(): Library {
   const library = new Library()
   arithmetic(library)
   comparisonOperators(library)
-  texts(library)
+  strings(library)
   conversions(library)
   return library
 }

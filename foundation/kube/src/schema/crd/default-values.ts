@@ -17,21 +17,24 @@ export type DefaultRuleCheck = (value: JsonValue, schema: TypeSchema, path: stri
 /** Validates all defaults in a structural schema. Defaults under additionalProperties are skipped, as in Kubernetes. */
 export function validateDefaults(schema: JsonSchemaProps, path: string, checkRules?: DefaultRuleCheck): FieldError[] {
   const errors: FieldError[] = []
-  const root: Surrounding = { schema: { ...schema, 'x-kubernetes-embedded-resource': true }, wrap: (value) => value }
+  const root: EnclosingObject = {
+    schema: { ...schema, 'x-kubernetes-embedded-resource': true },
+    wrap: (value) => value,
+  }
   // The whole object is treated as embedded: its default must be a complete object.
   visit(root.schema, path, { root, isMeta: false, isObject: true, checkRules }, errors)
   return errors
 }
 
 /** The object that contains a default inside apiVersion, kind or metadata. */
-interface Surrounding {
+interface EnclosingObject {
   readonly schema: JsonSchemaProps
   /** Sets a value at the path of the default in an otherwise minimal object. */
   wrap(value: JsonValue): JsonValue
 }
 
 interface Place {
-  readonly root: Surrounding
+  readonly root: EnclosingObject
   readonly isMeta: boolean
   /** The schema is that of a whole object. */
   readonly isObject: boolean

@@ -6,7 +6,7 @@ import type { DefinitionColumn, DefinitionSubresources, DefinitionVersion, JsonS
 import { isSchemaList } from './visit-schema.ts'
 
 /** Formats versions whose shared values were moved to the top level (see foldSpec). */
-export function internalVersionsText(versions: readonly DefinitionVersion[]): string {
+export function formatInternalVersions(versions: readonly DefinitionVersion[]): string {
   return stringifyJson(versions.map(internalVersion)).replace(/[<>&]/g, (c) => '\\u00' + c.charCodeAt(0).toString(16))
 }
 

@@ -22,7 +22,7 @@ import type {
 } from './definition.ts'
 import { asCustomResourceDefinition, foldSpec } from './definition.ts'
 import { deprecationProblems } from './deprecation.ts'
-import { internalVersionsText } from './internal-form.ts'
+import { formatInternalVersions } from './internal-form.ts'
 import { requireNames, validateNames } from './names.ts'
 import { validateOpenApiSchema } from './open-api-schema.ts'
 import { validateColumns, validateSelectableFields, validateSubresources } from './parts.ts'
@@ -240,7 +240,7 @@ function validateVersionSet({ versions }: FoldedSpec): FieldError[] {
   const errors: FieldError[] = []
   // Kubernetes shows its internal form of the versions, in the order of Go's fields.
   const complain = (detail: string): void => {
-    errors.push(fieldErrors.invalid('spec.versions', undefined, `${internalVersionsText(versions)}: ${detail}`))
+    errors.push(fieldErrors.invalid('spec.versions', undefined, `${formatInternalVersions(versions)}: ${detail}`))
   }
   const names = versions.map((version) => version.name)
   if (new Set(names).size !== names.length) complain('must contain unique version names')
@@ -295,11 +295,11 @@ function validateRootWithStatus(schema: JsonSchemaProps, path: string): FieldErr
   }
   const stranger = Object.keys(schema).find((field) => !rootFieldsWithStatus.has(field))
   if (stranger === undefined) return []
-  const detail = `only ${rootFieldsText} fields are allowed at the root of the schema if the status subresource is enabled`
+  const detail = `only ${rootFieldList} fields are allowed at the root of the schema if the status subresource is enabled`
   return [fieldErrors.invalid(path, schema as JsonValue, detail)]
 }
 
-const rootFieldsText =
+const rootFieldList =
   '[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems ' +
   'UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]'
 

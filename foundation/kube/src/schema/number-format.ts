@@ -8,8 +8,8 @@ export function isInt64(value: number | bigint): boolean {
 
 /** Formats a float64 as Go's `%v` does: the shortest digits, with an exponent below 1e-04 and from 1e+06 on. */
 export function formatGoFloat(value: number): string {
-  const [mantissa, exponentText] = value.toExponential().split('e') as [string, string]
-  const exponent = Number(exponentText)
+  const [mantissa, exponentDigits] = value.toExponential().split('e') as [string, string]
+  const exponent = Number(exponentDigits)
   if (exponent >= -4 && exponent < 6) return String(value)
   return `${mantissa}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
 }

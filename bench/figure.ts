@@ -1,19 +1,19 @@
-// What a benchmark says: one figure beside what the specification asks for, and beside a peer's where there is one.
+// The results of a benchmark: figures with the limit that the specification sets, and with those of a peer.
 
 /** One figure of a run. */
 export interface Figure {
   readonly figure: string
   readonly asked: string
   readonly reached: string
-  /** Whether it is what was asked for; undefined where nothing is. */
+  /** True when the figure is within its limit; undefined for figures without one. */
   readonly holds: boolean | undefined
   /** A count that is the same on every machine: `npm run bench:check` fails when it does not hold. */
   readonly exact?: boolean
-  /** What the peer reached under the same load. */
+  /** The figure of the peer under the same load. */
   readonly peer?: string
 }
 
-/** What a folder of `bench/` exports as `run`: measures the scenarios that are named, all without names. */
+/** The export `run` of a folder of `bench/`: measures the named scenarios, or all. */
 export type Benchmark = (scenarios?: readonly string[]) => Promise<readonly Figure[]>
 
 export const verdict = ({ holds }: Figure): string => (holds === undefined ? '' : holds ? 'reached' : 'MISSED')

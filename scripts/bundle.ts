@@ -7,13 +7,13 @@ import { rolldown } from 'rolldown'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** What starts in a thread of its own; sources find it through their package's `imports` map. */
+/** Entry points of worker threads; sources find them through their package's `imports` map. */
 const workers: Readonly<Record<string, string>> = {
   'journal-worker': join(root, 'foundation/apiserver/src/storage/journal-worker.ts'),
   'snippet-worker': join(root, 'capabilities/actions/src/sandbox/snippet-worker.ts'),
 }
 
-/** What sources load on the spot when they first need it. */
+/** Modules that sources load with `require` when they first need them. */
 const required = ['yaml']
 
 /** Finds its WebAssembly beside its own files. */
@@ -23,15 +23,15 @@ const external = ['quickjs-emscripten']
 export async function bundle(main: string, folder: string): Promise<void> {
   const packages = new Set<string>()
   const build = await rolldown({
-    input: { main, ...workers, ...Object.fromEntries(required.map((name) => [name, `${door}${name}`])) },
+    input: { main, ...workers, ...Object.fromEntries(required.map((name) => [name, `${requiredPrefix}${name}`])) },
     platform: 'node',
     external,
     resolve: { conditionNames: ['@fairlead/source', 'node', 'import', 'default'] },
     plugins: [
       {
         name: 'fairlead',
-        resolveId: (id) => (id.startsWith(door) ? id : null),
-        load: (id) => (id.startsWith(door) ? doorOf(id.slice(door.length)) : null),
+        resolveId: (id) => (id.startsWith(requiredPrefix) ? id : null),
+        load: (id) => (id.startsWith(requiredPrefix) ? requiredModule(id.slice(requiredPrefix.length)) : null),
         transform(code, id) {
           const found = packageFolder(id)
           if (found !== undefined) packages.add(found)
@@ -47,20 +47,20 @@ export async function bundle(main: string, folder: string): Promise<void> {
   writeFileSync(join(folder, 'LICENSES.txt'), [...packages].toSorted().map(licenseOf).join('\n'))
 }
 
-const door = '\0required:'
+const requiredPrefix = '\0required:'
 
 /** A module whose `require` gives what that of the package gives. */
-function doorOf(name: string): string {
+function requiredModule(name: string): string {
   return `import it from '${name}'\nexport { it as 'module.exports' }\n`
 }
 
-/** A package that is loaded on the spot stands beside the module that does so. */
+/** A package that is loaded with `require` is put beside the module that does so. */
 function requireOurs(code: string, name: string): string {
   return code.replaceAll(`createRequire(import.meta.url)('${name}')`, `createRequire(import.meta.url)('./${name}.js')`)
 }
 
 /**
- * What the door of prom-client loads, and nobody here asks for: metrics of the process, with OpenTelemetry behind them,
+ * Modules that prom-client loads and nothing here uses: metrics of the process, with OpenTelemetry behind them,
  * and of clusters.
  */
 function postponed(code: string, id: string): string {

@@ -37,8 +37,12 @@ const rules = [
     say: 'string',
   },
   { pattern: /\btexts\b/, say: 'strings', where: 'comment' },
-  // structured-merge-diff's own word for the paths in a field set.
-  { pattern: /\bmembers\b/, say: 'fields, entries, replicas', notUnder: /^foundation\/kube\/src\/merge\// },
+  // structured-merge-diff's own word for the paths in a field set, TypeScript's for the declarations in a class.
+  {
+    pattern: /\bmembers\b/,
+    say: 'fields, entries, replicas',
+    notUnder: /^foundation\/kube\/src\/merge\/|^scripts\/reference\//,
+  },
   {
     pattern: /\bmember\b/,
     say: 'field, entry, replica',
@@ -84,7 +88,11 @@ const rules = [
     under: /^foundation\/apiserver\/src/,
   },
   { pattern: /\bRefusals?\b/, cased: true, say: 'FieldError', where: 'code' },
-  { pattern: /\bleads To\b|\bTake Over\b|\bUpstream Finder\b/, say: 'resolve, UpgradeHandler, APIServiceResolver' },
+  {
+    pattern: /\bleads To\b|\bTake Over\b|\bUpstream Finder\b/,
+    cased: true,
+    say: 'resolve, UpgradeHandler, APIServiceResolver',
+  },
   { pattern: /\b(an|the|its|their|his|no|every|each|this) answers?\b/, say: 'response, result', where: 'comment' },
   { pattern: /\b(is|are|was|were|been|be|whatever|than|as) asked\b/, say: 'requested, called', where: 'comment' },
   { pattern: /\brooms?\b/, say: 'folder, space', where: 'comment' },

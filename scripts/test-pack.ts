@@ -79,12 +79,12 @@ try {
         'node',
         [
           '-e',
-          `const door = await import(${JSON.stringify(name)}); console.log(Object.keys(door).length)`,
+          `const module = await import(${JSON.stringify(name)}); console.log(Object.keys(module).length)`,
           '--input-type=module',
         ],
         project,
       )
-      return Number(text) > 0 ? undefined : 'the door is empty'
+      return Number(text) > 0 ? undefined : 'the entry point exports nothing'
     })
   }
   attempt('fairlead --version', () =>

@@ -1,5 +1,5 @@
-// How long `fairlead up` takes with everything that it runs: the server, all controllers and capabilities, on an empty
-// data folder.
+// Start-up time of `fairlead up` with everything that it runs: the server, all controllers and capabilities, on an
+// empty data folder.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -40,9 +40,9 @@ export async function commandStart(form: Form): Promise<number> {
     while ((await connection.send('GET', '/readyz')).body.toString() !== 'ok');
     return performance.now() - begin
   } finally {
-    const gone = child.exitCode === null ? once(child, 'exit') : undefined
+    const exited = child.exitCode === null ? once(child, 'exit') : undefined
     child.kill('SIGTERM')
-    await gone
+    await exited
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -53,7 +53,7 @@ export class Connection implements Disposable {
     return new Connection(socket.setNoDelay(true), token)
   }
 
-  /** Sends one request; the connection takes the next one when its answer is there. */
+  /** Sends one request; the connection takes the next one after the response. */
   send(method: string, path: string, body = '', contentType = 'application/json'): Promise<Answer> {
     const head = `${method} ${path} HTTP/1.1\r\n${this.#head}`
     const type = body === '' ? '' : `Content-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
@@ -64,7 +64,10 @@ export class Connection implements Disposable {
     })
   }
 
-  /** Opens a watch; `onEvents` is told how many events each piece of it began. Resolves when the watch is open. */
+  /**
+   * Opens a watch; `onEvents` is called with the number of events that began in each piece. Resolves when the watch is
+   * open.
+   */
   async watch(path: string, onEvents: (count: number) => void): Promise<void> {
     this.#socket.removeAllListeners('data')
     this.#socket.write(`GET ${path} HTTP/1.1\r\n${this.#head}\r\n`)
@@ -115,7 +118,7 @@ export class Connection implements Disposable {
     this.#receive?.({ status: Number(whole.toString('latin1', 9, 12)), body })
   }
 
-  /** What ends the chunks cannot stand within them: JSON has no bare carriage returns. */
+  /** True at the end of the chunks; JSON has no bare carriage returns, so the terminator is not in a chunk. */
   #endsWith(end: Buffer): boolean {
     const last = this.#chunks.at(-1)!
     const tail = last.length >= end.length ? last : Buffer.concat(this.#chunks.slice(-end.length))

@@ -47,7 +47,7 @@ const above = (figure: string, limit: number, values: readonly number[]): Figure
 })
 const noted = (figure: string, reached: string): Figure => ({ figure, asked: '-', reached, holds: undefined })
 
-/** How often a second the disk takes what one durable create appends: two pages of the log. */
+/** Measures the appends per second of as much as one durable create appends: two pages of the log. */
 function diskRate(): number {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
   const file = openSync(join(folder, 'log'), 'a')
@@ -292,8 +292,8 @@ async function writerOf(server: ServerProcess, path: string): Promise<() => Prom
 }
 
 /**
- * Ten seconds of a hundred changes a second by writers that wait for nobody; milliseconds from when each was due to its
- * last watcher.
+ * Ten seconds of a hundred changes a second by writers that do not wait for each other; milliseconds from when each was
+ * due to its last watcher.
  */
 async function steadyChanges(
   changes: readonly (() => Promise<void>)[],
@@ -339,7 +339,7 @@ async function slowDisk(open: Open): Promise<Figure[]> {
 
 const sizes = [1000, 10_000, 50_000]
 
-/** What a create and the objects cost as their number grows. */
+/** Measures creation and memory while the number of objects grows. */
 async function growth(open: Open): Promise<Figure[]> {
   await using server = await open()
   await withThings(server)

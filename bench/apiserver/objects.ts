@@ -1,4 +1,4 @@
-// What the benchmarks create.
+// The objects that the benchmarks create.
 
 const group = 'bench.example.com'
 

@@ -13,7 +13,7 @@ import { ServerProcess, end } from './server-process.ts'
 const token = 'bench'
 const readyWithinMs = 120_000
 
-/** What the environment names; undefined when one of the two is missing. */
+/** The binaries that the environment names; undefined when one of the two is missing. */
 export interface PeerBinaries {
   readonly apiServer: string
   readonly etcd: string

@@ -1,9 +1,10 @@
-// What is measured, in the form in which it is measured: sources as they are, or bundled as the command is published.
+// The program that is measured, in the form in which it is measured: sources as they are, or bundled as the command is
+// published.
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { bundle } from '../../scripts/bundle.ts'
 
-/** How the server is run: sources by type stripping, or what `npm run build` makes of them. */
+/** The form of the server: sources by type stripping, or the output of `npm run build`. */
 export type Form = 'source' | 'built'
 
 const root = resolve(import.meta.dirname, '../..')

@@ -127,9 +127,9 @@ async function startOurs(form: Form, nodeOptions: readonly string[]): Promise<St
 export async function end({ processes, folder }: Pick<Started, 'processes' | 'folder'>): Promise<void> {
   for (const child of processes) {
     if (child.exitCode !== null || child.signalCode !== null) continue
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     child.kill('SIGTERM')
-    await gone
+    await exited
   }
   rmSync(folder, { recursive: true, force: true })
 }

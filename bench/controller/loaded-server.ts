@@ -4,7 +4,7 @@
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { KubeObject } from '@fairlead/kube'
 
-/** What a forked server says when it is ready. */
+/** The message of a forked server when it is ready. */
 export interface ServerReady {
   readonly url: string
   /** PEM. */

@@ -1,4 +1,4 @@
-// What a document is, in the form of a CustomResourceDefinition that is never installed.
+// The kind Document as a CustomResourceDefinition that is never installed.
 import type { KubeObject } from '@fairlead/kube'
 
 export const group = 'documents.example.com'
@@ -31,7 +31,7 @@ export const definition: KubeObject = {
         schema: {
           openAPIV3Schema: {
             type: 'object',
-            description: 'A text that is kept in a file.',
+            description: 'A document that is kept in a file.',
             properties: {
               spec: {
                 type: 'object',

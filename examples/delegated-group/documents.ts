@@ -1,4 +1,4 @@
-// Documents: API objects that live as JSON files in a folder, one folder per namespace. Whoever edits a file, with an
+// Documents: API objects that live as JSON files in a folder, one folder per namespace. A user who edits a file, with an
 // editor or by `git pull`, changes the object; watchers see it at once.
 import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
@@ -29,7 +29,7 @@ export class Documents implements RestStorage, AsyncDisposable {
   /** One for the folder, one for each namespace's. */
   readonly #watchers = new Map<string, FSWatcher>()
   /** Files are read and written one after the other, so that no half of a change is ever seen. */
-  #turn: Promise<unknown> = Promise.resolve()
+  #last: Promise<unknown> = Promise.resolve()
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -40,7 +40,7 @@ export class Documents implements RestStorage, AsyncDisposable {
   static async open(folder: string): Promise<Documents> {
     await mkdir(folder, { recursive: true })
     const documents = new Documents(folder)
-    await documents.#inTurn(() => documents.#readAll())
+    await documents.#serialized(() => documents.#readAll())
     return documents
   }
 
@@ -53,7 +53,7 @@ export class Documents implements RestStorage, AsyncDisposable {
     return namespace === undefined ? objects : objects.filter(({ metadata }) => metadata.namespace === namespace)
   }
 
-  /** What no schema can say; runs for dry runs as well. */
+  /** Checks what no schema can say, in dry runs too. */
   validate({ object, warnings }: StorageReview): void {
     const text = textOf(object)
     if (text.includes('\0')) throw badRequest('spec.text must not hold NUL characters')
@@ -61,19 +61,19 @@ export class Documents implements RestStorage, AsyncDisposable {
   }
 
   create(object: KubeObject): Promise<KubeObject> {
-    return this.#inTurn(() => this.#write(object))
+    return this.#serialized(() => this.#write(object))
   }
 
   update(object: KubeObject, _old: KubeObject, { signal }: StorageWrite): Promise<KubeObject> {
-    return this.#inTurn(() => {
-      // Nobody waits for it any more, and nothing has been done yet.
+    return this.#serialized(() => {
+      // The caller no longer waits, and nothing has been done yet.
       signal.throwIfAborted()
       return this.#write(object)
     })
   }
 
   delete(old: KubeObject): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serialized(async () => {
       await rm(this.#fileOf(old), { force: true })
       this.#forget(formatKey(keyOf(old)))
     })
@@ -86,21 +86,21 @@ export class Documents implements RestStorage, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unfollowAll()
-    await this.#turn
+    await this.#last
     this.#unfollowAll()
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work)
-    this.#turn = turn.catch(() => undefined)
-    return turn
+  #serialized<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#last.then(work)
+    this.#last = run.catch(() => undefined)
+    return run
   }
 
-  /** Hears of changes in a folder from now on: what is read after this is never older than what is heard. */
+  /** Watches a folder for changes: what is read after this is never older than the events. */
   #follow(folder: string): void {
     if (this.#watchers.has(folder)) return
     // A folder that cannot be read any more is going: what it held stays known until it can be read.
-    const watcher = watch(folder, () => void this.#inTurn(() => this.#readAll()).catch(() => undefined))
+    const watcher = watch(folder, () => void this.#serialized(() => this.#readAll()).catch(() => undefined))
     watcher.on('error', () => this.#unfollow(folder))
     this.#watchers.set(folder, watcher)
   }
@@ -126,7 +126,7 @@ export class Documents implements RestStorage, AsyncDisposable {
     return kept
   }
 
-  /** Compares the folder with what is known of it, and tells what is different. */
+  /** Compares the folder with the known objects and notifies watchers of the differences. */
   async #readAll(): Promise<void> {
     const missing = new Set(this.#kept.keys())
     const folders = (await readdir(this.#folder, { withFileTypes: true })).filter((entry) => entry.isDirectory())
@@ -149,17 +149,17 @@ export class Documents implements RestStorage, AsyncDisposable {
   #keep(key: string, kept: Kept): void {
     const previous = this.#kept.get(key)?.object
     this.#kept.set(key, kept)
-    this.#tell({ type: 'put', object: kept.object, previous })
+    this.#notify({ type: 'put', object: kept.object, previous })
   }
 
   #forget(key: string): void {
     const kept = this.#kept.get(key)
     if (kept === undefined) return
     this.#kept.delete(key)
-    this.#tell({ type: 'delete', object: kept.object, previous: kept.object })
+    this.#notify({ type: 'delete', object: kept.object, previous: kept.object })
   }
 
-  #tell(change: StorageChange): void {
+  #notify(change: StorageChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 

@@ -14,7 +14,7 @@ const memcached = (name: string, spec: Memcached['spec']): Memcached => ({
   spec,
 })
 
-test('scales the deployment with the spec, tells what is ready, and leaves nothing behind', async () => {
+test('scales the deployment with the spec, reports what is ready, and leaves nothing behind', async () => {
   await using server = await ApiServer.start()
   await using _manager = await Manager.start({ client: server.client(), setup: operator, crds: [crd] })
   const client = server.client()

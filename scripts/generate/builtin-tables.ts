@@ -19,7 +19,7 @@ interface SchemaFacts {
   readonly schemas: Readonly<Record<string, unknown>>
 }
 
-/** A field as the facts tell it. */
+/** A field as the data describe it. */
 export interface ProtobufField {
   readonly name: string
   readonly number: number

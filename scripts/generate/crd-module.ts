@@ -6,7 +6,7 @@ import type { CustomResourceDefinition } from './crd-types.ts'
 import { crdTypes } from './crd-types.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
-/** What is generated for one capability: `src/generated/crds.ts` from `crds/*.yaml`, files in name order. */
+/** The generated module of each capability: `src/generated/crds.ts` from `crds/*.yaml`, files in name order. */
 export function crdModules(capabilities: string): { folder: string; files: GeneratedFile[] }[] {
   return readdirSync(capabilities)
     .toSorted()

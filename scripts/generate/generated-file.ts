@@ -8,7 +8,7 @@ export interface GeneratedFile {
   readonly text: string
 }
 
-/** Absolute paths of the files whose text differs from what stands on disk. */
+/** Absolute paths of the files whose contents differ from those on disk. */
 export function outdated(folder: string, files: readonly GeneratedFile[]): string[] {
   return files
     .map(({ name, text }) => ({ path: join(folder, name), text }))

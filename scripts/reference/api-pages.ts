@@ -1,5 +1,4 @@
-// docs/reference/api/*.md: what the entry point of each package offers, in the order and under the headings of the entry point's own
-// module.
+// docs/reference/api/*.md: the exports of each entry point, in the order and under the headings of its module.
 import type { Symbol } from 'typescript/unstable/sync'
 import type { Node } from 'typescript/unstable/ast'
 import type { GeneratedFile } from '../generate/generated-file.ts'

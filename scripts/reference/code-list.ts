@@ -1,4 +1,4 @@
-// What the comment of an error says about each of its codes: a list of lines that begin with the code in backticks, or
+// The meaning of each code of an error, from its comment: a list of lines that begin with the code in backticks, or
 // the whole comment for an only code.
 
 /** The meaning of each code. Throws Error for a code without one: a reader of the page has nothing else. */

@@ -1,4 +1,4 @@
-// Declarations as a reader of the reference wants them: comments of members stay, bodies and private parts go.
+// Declarations for the reference: with the comments of properties and methods, without bodies and private parts.
 import {
   isClassDeclaration,
   isConstructorDeclaration,
@@ -9,13 +9,13 @@ import {
 } from 'typescript/unstable/ast/is'
 import type { Node, VariableDeclaration } from 'typescript/unstable/ast'
 
-/** Names of types in a text: words that begin with a capital letter, outside of comments and strings. */
+/** Names of types in a declaration: words that begin with a capital letter, outside of comments and strings. */
 export function namesIn(text: string): string[] {
   const bare = text.replaceAll(/\/\*\*[^]*?\*\/|'[^'\n]*'/g, '')
   return [...bare.matchAll(/(?<![\w.])[A-Z]\w*/g)].map(([name]) => name)
 }
 
-/** What a declaration is, for the heading it stands under. */
+/** The kind of a declaration, which decides its heading. */
 export type DeclarationKind = 'class' | 'function' | 'constant' | 'type'
 
 /** The kind of a declaration. */
@@ -102,12 +102,12 @@ function commentOfOwn(node: Node): string {
   return node.jsDoc === undefined ? '' : commentOf(node)
 }
 
-/** The comment of a declaration as it stands in the source; '' when there is none. */
+/** The comment of a declaration as in the source; '' when there is none. */
 export function commentOf(node: Node): string {
-  // That of a constant stands before the statement around it.
+  // That of a constant precedes the statement around it.
   for (let owner = node, up = 0; up < 3; owner = owner.parent, up++) {
     const last = owner?.jsDoc?.at(-1)
-    // What stands at the top of the file counts as part of its first comment.
+    // The opening comment of the file counts as part of its first comment.
     if (last !== undefined)
       return owner
         .getSourceFile()

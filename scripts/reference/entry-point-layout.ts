@@ -43,7 +43,10 @@ export function layoutOf(project: Project, module: SourceFile): EntryPointLayout
     groups.at(-1)!.names.push(...names.filter((name) => !known.has(name)))
     known = known.union(new Set(names))
   }
-  const intro = proseOf(/^(?:\/\/ [^\n]*\n)+/.exec(text)?.[0] ?? '').replace(/^Public API of [^:.]+[:.] ?/, '')
+  const intro = proseOf(/^(?:\/\/ [^\n]*\n)+/.exec(text)?.[0] ?? '').replace(
+    /^(?:The p|P)ublic API of [^:.]+[:.] ?/,
+    '',
+  )
   return {
     intro: intro === '' ? '' : capitalized(intro.replace(/\.?$/, '.')),
     groups: groups.map(({ title, names }) => ({
@@ -55,7 +58,7 @@ export function layoutOf(project: Project, module: SourceFile): EntryPointLayout
   }
 }
 
-const opening = /^\/\/ Public API of /
+const opening = /^\/\/ (?:The p|P)ublic API of /
 
 /** The text of a comment of one or more lines. */
 function proseOf(comment: string): string {

@@ -23,7 +23,8 @@ export class EntryPointLinks {
   readonly entryPoints: readonly EntryPoint[]
 
   constructor(packages: readonly Package[]) {
-    // The command has no entry point for others, and the entry points of commands are for it alone: docs/reference/cli.md.
+    // The command has no entry point for others, and the entry points of commands are for it alone:
+    // docs/reference/cli.md.
     this.entryPoints = packages
       .filter(({ folder }) => !folder.startsWith('apps/'))
       .flatMap((owner) =>
@@ -46,8 +47,8 @@ export class EntryPointLinks {
   }
 
   /**
-   * The link from the page of an entry point: to the page itself, or to that of an entry point from which the file imports the name.
-   * Undefined for names that no page describes.
+   * The link from the page of an entry point: to the page itself, or to that of an entry point from which the file
+   * imports the name. Undefined for names that no page describes.
    */
   linkFrom(entryPoint: EntryPoint, name: string, imports: ReadonlyMap<string, string>): string | undefined {
     const target = entryPoint.anchors.has(name)

@@ -1,6 +1,6 @@
-// docs/reference/errors.md: every typed error that somebody can meet. Codes are read off the classes' `code` (or
+// docs/reference/errors.md: every typed error that callers can meet. Codes are read off the classes' `code` (or
 // `kind`), what they mean off the comment of the class or of the type of its codes, messages off the places where the
-// errors are made. A class marked @internal is told as another error and has no rows of its own; its messages go to
+// errors are made. A class marked @internal is rethrown as another error and has no rows of its own; its messages go to
 // that of the same code.
 import {
   isCallExpression,
@@ -27,7 +27,7 @@ import type { Package } from './workspace.ts'
 interface ErrorClass {
   readonly name: string
   readonly isInternal: boolean
-  /** What each code means. */
+  /** The meaning of each code. */
   readonly meanings: ReadonlyMap<string, string>
   /** The message that the class makes itself. */
   readonly own: OwnTemplate | undefined
@@ -51,9 +51,9 @@ export function errorPage(packages: readonly Package[], links: EntryPointLinks):
   const text = page(
     'Errors',
     'the error classes in the sources',
-    'Errors that somebody can cause have a class and a stable `code`; the message says what happened, to what, and what to do. What stands in braces is filled in. ' +
-      'Refusals of an API server, ours or a real one, are a `StatusError`, whose `reason` is the word of Kubernetes (`NotFound`, `Conflict`, `Invalid`): ' +
-      '`isNotFound`, `isConflict` and so on of `@fairlead/kube` tell them apart. What `terminal(message, { reason })` throws has the reason you give it as its code.',
+    'Errors that a caller can cause have a class and a stable `code`; the message says what happened, to what, and what to do. Placeholders are in braces. ' +
+      'Errors of an API server, ours or a real one, are a `StatusError`, whose `reason` is that of Kubernetes (`NotFound`, `Conflict`, `Invalid`): ' +
+      '`isNotFound`, `isConflict` and so on of `@fairlead/kube` distinguish them. What `terminal(message, { reason })` throws has the reason you give it as its code.',
     ...sections,
   )
   return { name: 'errors.md', text }
@@ -65,31 +65,31 @@ function rowsOf(
   messages: ReadonlyMap<string, readonly string[]>,
   linked: (name: string) => string,
 ): string[][] {
-  const told = classes.filter(({ isInternal }) => isInternal)
+  const internal = classes.filter(({ isInternal }) => isInternal)
   const shown = classes.filter(({ isInternal }) => !isInternal)
   const codes = [...new Set(shown.flatMap(({ meanings }) => [...meanings.keys()]))].toSorted()
   return codes.map((value) => {
     const sharing = shown.filter(({ meanings }) => meanings.has(value))
-    const texts = sharing.flatMap((error) => messagesFor(error, told, value, messages))
+    const shownMessages = sharing.flatMap((error) => messagesFor(error, internal, value, messages))
     return [
       code(value),
       sharing.map(({ name }) => linked(name)).join(', '),
       [...new Set(sharing.map(({ meanings }) => prose(meanings.get(value)!)))].join(' '),
-      [...new Set(texts)].slice(0, 4).map(code).join('<br>'),
+      [...new Set(shownMessages)].slice(0, 4).map(code).join('<br>'),
     ]
   })
 }
 
 function messagesFor(
   error: ErrorClass,
-  told: readonly ErrorClass[],
+  internal: readonly ErrorClass[],
   value: string,
   messages: ReadonlyMap<string, readonly string[]>,
 ): readonly string[] {
-  const ofTold = told.flatMap(({ name }) => messages.get(`${name} ${value}`) ?? [])
+  const ofInternal = internal.flatMap(({ name }) => messages.get(`${name} ${value}`) ?? [])
   const found = [
     ...(messages.get(`${error.name} ${value}`) ?? []),
-    ...ofTold.map((message) => error.own?.text(value, { at: -1, message }) ?? message),
+    ...ofInternal.map((message) => error.own?.text(value, { at: -1, message }) ?? message),
   ]
   return found.length > 0 || error.own === undefined ? found : [error.own.text(value, undefined)]
 }

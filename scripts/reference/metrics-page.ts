@@ -12,7 +12,7 @@ interface Metric {
   readonly labelNames: readonly string[]
 }
 
-/** What a manager measures with each capability set up. */
+/** Returns the page of the metrics of a manager with each capability. */
 export async function metricsPage(capabilities: readonly Capability[]): Promise<GeneratedFile> {
   const common = await metricsOf(undefined)
   const known = new Set(common.map(({ name }) => name))
@@ -68,7 +68,7 @@ async function metricsOf(capability: Capability | undefined): Promise<Metric[]> 
     .toSorted((left, right) => (left.name < right.name ? -1 : 1))
 }
 
-/** What is served at `/metrics`, with labels as they stand on the samples. */
+/** The metrics at `/metrics`, with the labels of the samples. */
 async function serverSection(): Promise<string[]> {
   await using server = await ApiServer.start()
   await server.client().send({ method: 'GET', path: '/api/v1/namespaces' })
@@ -85,7 +85,7 @@ async function serverSection(): Promise<string[]> {
   )
   const own = metrics.filter(({ name }) => !/^(process|nodejs)_/.test(name))
   return [
-    'For whoever may GET `/metrics` there, beside the numbers of the process that `prom-client` collects (`process_*`, `nodejs_*`).',
+    'For users that may GET `/metrics` there, beside the numbers of the process that `prom-client` collects (`process_*`, `nodejs_*`).',
     metricTable(own.toSorted((left, right) => (left.name < right.name ? -1 : 1))),
   ]
 }

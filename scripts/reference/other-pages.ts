@@ -71,7 +71,7 @@ function commandSection(path: string, command: Command): string[] {
   ]
 }
 
-/** What its help begins with. */
+/** The examples at the beginning of its help. */
 function examplesOf(command: Command): string[] {
   let text = ''
   command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()

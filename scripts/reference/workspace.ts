@@ -1,5 +1,5 @@
-// The packages of the repository, as the pages of the reference need them: their entry points and their sources, read by the
-// compiler.
+// The packages of the repository, as the pages of the reference need them: their entry points and their sources, read
+// by the compiler.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { API } from 'typescript/unstable/sync'
@@ -77,7 +77,7 @@ function read(root: string, folder: string, project: Project): Package {
   }
 }
 
-/** What a module exports, by name, whoever declared it. */
+/** The exports of a module by name, wherever they are declared. */
 export function exportsOf({ checker }: Project, module: SourceFile): readonly NamedSymbol[] {
   const symbol = checker.getSymbolAtLocation(module)
   return symbol === undefined

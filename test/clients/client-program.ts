@@ -1,4 +1,4 @@
-// A client as a program of its own. It is told its role by arguments, tells what it sees as lines of JSON, and ends
+// A client as a program of its own. Arguments give its role; it prints what it sees as lines of JSON, and ends
 // when its input does.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -14,7 +14,7 @@ export interface ClientLine {
   readonly [field: string]: unknown
 }
 
-/** How to run a client program: the command and the arguments before its role. */
+/** The command of a client program and the arguments before its role. */
 export interface ClientCommand {
   readonly name: string
   readonly command: string

@@ -47,7 +47,7 @@ async function withServer(
   }
 }
 
-/** What a client has been told so far: the last value of every name that is there. */
+/** The last value of every existing name that a client has received. */
 function seenBy(lines: readonly ClientLine[]): Record<string, string> {
   const seen = new Map<string, string>()
   for (const { event, name = '', n = '' } of lines) {
@@ -133,7 +133,7 @@ async function elects(client: ClientCommand): Promise<string> {
     one.kill()
     checks.check(
       await two.until(() => leads(two), 20_000),
-      `${client.name}: the second leads when the first is gone ${two.errors}`,
+      `${client.name}: the second leads after the first has ended ${two.errors}`,
     )
   })
   return 'one leader at a time, taken over after a kill'

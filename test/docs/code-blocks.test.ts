@@ -55,7 +55,7 @@ test('all of it compiles', { timeout: 180_000 }, () => {
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' })
-  // The sources behind the doors are `npm run types`' to judge.
+  // `npm run types` checks the sources behind the entry points.
   expect(stdout.split('\n').filter((line) => line.includes(basename(folder)))).toEqual([])
   expect(stdout).not.toContain('TS18003')
 })
@@ -92,9 +92,9 @@ test('the first use of the controller runtime does what it says', { timeout: 180
     await client.apply({ ...team, metadata: { name: 'team', labels: { owner: 'bob' } } }, { force: true })
     await client.waitFor(ConfigMap, 'team/contact', ({ data }) => data?.['owner'] === 'bob')
   } finally {
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     child.kill('SIGINT')
-    expect(await gone).toEqual([0, null])
+    expect(await exited).toEqual([0, null])
   }
 })
 

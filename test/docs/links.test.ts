@@ -55,7 +55,7 @@ test('every link of every page leads somewhere', () => {
   expect(pages.flatMap((page) => brokenLinks(page).map((link) => `${page}: ${link}`))).toEqual([])
 })
 
-test('the door of the documentation leads to every page of it', () => {
+test('docs/README.md links to every page of the documentation', () => {
   const shown = [...prose(readFileSync(join(root, 'docs/README.md'), 'utf8')).matchAll(/\]\(([^)#\s]+)/g)].map(
     ([, link]) => join('docs', link!),
   )

@@ -1,4 +1,4 @@
-// Somebody who follows a tutorial: a folder, a shell whose variables and folder last, terminals in which things are
+// A reader who follows a tutorial: a folder, a shell whose variables and folder last, terminals in which things are
 // left running.
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -16,7 +16,7 @@ export const root: string = resolve(import.meta.dirname, '../..')
 const settleMs = patience
 const startMs = patience
 
-/** What a page needs and this machine lacks; undefined when nothing. */
+/** Returns the tool that the pages need and this machine lacks, or undefined. */
 export function missingTool(): string | undefined {
   return ['bash', 'kubectl'].find((tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).error !== undefined)
 }
@@ -28,7 +28,7 @@ export class Reader implements AsyncDisposable {
   readonly #running: ChildProcess[] = []
   #cwd: string
 
-  /** `commands` are scripts that stand for commands of the page which would touch this machine or the network. */
+  /** `commands` are scripts that replace commands of the page which would touch this machine or the network. */
   constructor(commands: Readonly<Record<string, string>>) {
     this.#state = mkdtempSync(join(tmpdir(), 'fairlead-reader-'))
     this.folder = join(this.#state, 'clone')
@@ -68,9 +68,9 @@ export class Reader implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#running) {
       if (child.exitCode !== null || child.signalCode !== null) continue
-      const gone = once(child, 'exit')
+      const exited = once(child, 'exit')
       process.kill(-child.pid!, 'SIGTERM')
-      await gone
+      await exited
     }
     rmSync(this.#state, { recursive: true, force: true })
   }

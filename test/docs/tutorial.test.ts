@@ -16,7 +16,7 @@ const missing = missingTool()
 if (missing !== undefined) console.log(`${missing} is not here: the tutorials are not followed`)
 
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
-/** Where the page says `npm start`: the same, but in the reader's folder and on a port that nobody else has. */
+/** Where the page says `npm start`: the same, but in the reader's folder and on a free port. */
 const start = scripts['start']!.replace('apps/cli/bin', `'${root}'/apps/cli/bin`)
 const commands = {
   npm: `[ "$1" = install ] && exit 0\n[ "$1" = start ] && exec ${start} --port 0\nexit 1`,

@@ -39,7 +39,7 @@ function comparisons(line: number, text: string): Step[] {
 }
 
 /**
- * Whether an output is as the page shows it: `…` stands for anything, a line of it alone for any lines, and columns may
+ * True when an output is as the page shows it: `…` matches any text, a line of it alone any lines, and columns may
  * be wider.
  */
 export function isAsShown(actual: string, shown: string): boolean {

@@ -1,4 +1,4 @@
-// What people do with kubectl, done with the real one, oldest and newest supported, against the embedded server.
+// Common uses of kubectl, with real binaries of the oldest and newest supported version, against the embedded server.
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigMap } from '@fairlead/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -134,7 +134,7 @@ describe('bodies', () => {
     ['JSON that breaks off', 'POST', configMaps, json, '{"apiVersion":"v1","kind":"ConfigMap"', 400, 'BadRequest'],
     ['an empty body', 'POST', configMaps, json, '', 400, 'BadRequest'],
     ['a list instead of an object', 'POST', configMaps, json, '[]', 400, 'BadRequest'],
-    ['a text instead of an object', 'POST', configMaps, json, '"configmap"', 400, 'BadRequest'],
+    ['a string instead of an object', 'POST', configMaps, json, '"configmap"', 400, 'BadRequest'],
     ['null, which is an object with nothing in it', 'POST', configMaps, json, 'null', 422, 'Invalid'],
     ['YAML that is none', 'POST', configMaps, 'application/yaml', 'a: [b\n: c', 400, 'BadRequest'],
     [
@@ -155,7 +155,7 @@ describe('bodies', () => {
       400,
       'BadRequest',
     ],
-    ['a media type nobody speaks', 'POST', configMaps, 'text/csv', 'a,b', 415, 'UnsupportedMediaType'],
+    ['an unknown media type', 'POST', configMaps, 'text/csv', 'a,b', 415, 'UnsupportedMediaType'],
     [
       'a custom resource as protobuf',
       'POST',
@@ -319,7 +319,7 @@ describe('queries and headers', () => {
     ['a watch from a revision that is no number', 'GET', `${configMaps}?watch=1&resourceVersion=abc`, 500],
     ['a limit that is no number', 'GET', `${configMaps}?limit=many`, 400],
     ['a dry run of another kind', 'POST', `${configMaps}?dryRun=Some`, 422],
-    ['a method that nobody knows', 'PROPFIND', configMaps, 405],
+    ['an unknown method', 'PROPFIND', configMaps, 405],
     ['a path that is not percent-encoded right', 'GET', '/api/v1/namespaces/%zz/configmaps', 400],
     ['a path that climbs', 'GET', '/api/v1/namespaces/default/configmaps/..%2f..%2fsecrets', 404],
   ])('%s', async (_, method, path, status) => {
@@ -338,14 +338,18 @@ describe('queries and headers', () => {
 
   test.each([
     ['no token', {}, 403],
-    ['a token nobody has', { Authorization: 'Bearer nobody' }, 401],
+    ['an unknown token', { Authorization: 'Bearer unknown' }, 401],
     ['an empty token, which counts as none', { Authorization: 'Bearer ' }, 403],
     [
       'a forged service account token',
       { Authorization: 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06YWRtaW4ifQ.' },
       401,
     ],
-    ['impersonation by someone who may not', { Authorization: 'Bearer nobody', 'Impersonate-User': 'admin' }, 401],
+    [
+      'impersonation without the right to impersonate',
+      { Authorization: 'Bearer unknown', 'Impersonate-User': 'admin' },
+      401,
+    ],
   ])('%s', async (_, headers, status) => {
     const answer = await new Promise<number>((resolve, reject) => {
       request({ host: listening.host, port: listening.port, agent, path: configMaps, headers }, (response) =>

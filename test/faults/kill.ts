@@ -44,7 +44,7 @@ function check(holds: boolean, what: string): void {
   if (!holds && failures.push(what) <= 20) console.log(`  FAILED: ${what}`)
 }
 
-/** Writes until the server is gone; every acknowledged write stands in the ledger. */
+/** Writes until the server is killed; the ledger holds every acknowledged write. */
 async function write(client: Client, ledger: Ledger, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const name = `input-${pick(0, names)}`
@@ -72,7 +72,7 @@ async function write(client: Client, ledger: Ledger, signal: AbortSignal): Promi
         ledger.acknowledge(name, value)
       }
     } catch (error) {
-      // Without an answer either state may stand; the next reading settles it. A refusal here would be a lost or
+      // Without a response either state is possible; the next read settles it. A refusal here would be a lost or
       // doubled write.
       if (isNotFound(error) || isAlreadyExists(error))
         check(ledger.isUnsettled(name), `${name}: ${(error as Error).message}`)

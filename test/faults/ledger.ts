@@ -1,5 +1,5 @@
-// What a client of a server that dies may expect to find: the last acknowledged value of each name, or one that was
-// under way.
+// The values that a client may find after a server was killed: the last acknowledged one of each name, or one that
+// was in flight.
 
 interface Account {
   /** undefined: it is not there. */
@@ -9,7 +9,7 @@ interface Account {
   deleted: boolean
 }
 
-/** Books of all names. One write per name at a time. */
+/** The expected values of all names. One write per name at a time. */
 export class Ledger {
   readonly #accounts = new Map<string, Account>()
   #last = 0

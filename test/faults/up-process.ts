@@ -80,15 +80,15 @@ export class UpProcess {
     this.#child.kill(signal)
   }
 
-  /** Resolves when stderr holds a text. */
+  /** Resolves when stderr contains a string. */
   async says(text: string): Promise<void> {
     while (!this.#errors.text.includes(text)) await once(this.#child, 'said')
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const gone = once(this.#child, 'close')
+    const closed = once(this.#child, 'close')
     this.#child.kill(signal)
-    await gone
+    await closed
   }
 }

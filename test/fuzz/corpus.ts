@@ -26,7 +26,7 @@ export function keepCase(found: FuzzCase): string {
   const text = `${JSON.stringify(found, undefined, 2)}\n`
   const path = join(
     folder,
-    `${found.input.target === 'door' ? found.input.door : 'server'}-${createHash('sha256').update(JSON.stringify(found.input)).digest('hex').slice(0, 8)}.json`,
+    `${found.input.target === 'function' ? found.input.name : 'server'}-${createHash('sha256').update(JSON.stringify(found.input)).digest('hex').slice(0, 8)}.json`,
   )
   writeFileSync(path, text)
   return path

@@ -1,4 +1,4 @@
-// Texts of the small languages: CEL, JSONPath, selectors, quantities, durations, regular expressions.
+// Sources of the small languages: CEL, JSONPath, selectors, quantities, durations, regular expressions.
 import fc from 'fast-check'
 import { hurt, text } from './values.ts'
 

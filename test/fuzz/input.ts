@@ -1,7 +1,7 @@
-// What a fuzzing run tries: requests in a row on a fresh server, or a text at a pure door. Plain JSON, so that a case
-// found can be kept.
+// Inputs of a fuzzing run: a sequence of requests to a fresh server, or strings for a pure function. Plain JSON, so that
+// a case found can be kept.
 
-/** One request. A body that is no text stands in base64. */
+/** One request. A body that is not UTF-8 is in base64. */
 export interface FuzzRequest {
   readonly method: string
   /** With its query. */
@@ -17,15 +17,15 @@ export interface RequestInput {
   readonly requests: readonly FuzzRequest[]
 }
 
-/** Texts for one pure function of @fairlead/kube or of the protobuf codec. */
-export interface DoorInput {
-  readonly target: 'door'
-  readonly door: string
+/** Arguments of one pure function of @fairlead/kube or of the protobuf codec. */
+export interface FunctionInput {
+  readonly target: 'function'
+  readonly name: string
   readonly texts: readonly string[]
 }
 
 /** One thing to try. */
-export type FuzzInput = RequestInput | DoorInput
+export type FuzzInput = RequestInput | FunctionInput
 
 /** The bytes of a request's body; undefined without one. */
 export function bodyOf({ body, base64 }: FuzzRequest): string | Uint8Array | undefined {

@@ -1,11 +1,11 @@
-// `npm run fuzz -- [--minutes N] [--seed S]`: random requests and texts against the whole server in process and the
-// pure doors beneath it. What is found is made small, printed and kept under corpus/. Start with main().
+// `npm run fuzz -- [--minutes N] [--seed S]`: random requests and strings against the whole server in process and the
+// pure functions beneath it. What is found is made small, printed and kept under corpus/. Start with main().
 import { setFlagsFromString } from 'node:v8'
 import { parseArgs } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { keepCase } from './corpus.ts'
-import { doorInputs } from './doors.ts'
+import { functionInputs } from './pure-functions.ts'
 import type { FuzzInput } from './input.ts'
 import { requests } from './requests.ts'
 import { violationsOf } from './trial.ts'
@@ -22,7 +22,7 @@ const minutes = Number(values.minutes)
 const firstSeed = Number(values.seed)
 const inputs: fc.Arbitrary<FuzzInput> = fc.oneof(
   { weight: 3, arbitrary: requests },
-  { weight: 2, arbitrary: doorInputs },
+  { weight: 2, arbitrary: functionInputs },
 )
 
 setFlagsFromString('--expose-gc')
@@ -32,7 +32,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** The first line without what differs from run to run: the same cause is told once. */
+/** The first line without what differs from run to run: the same cause is reported once. */
 function causeOf(violation: string): string {
   return violation
     .replace(/^[A-Z]* [^ ]*: /, '')
@@ -54,7 +54,7 @@ async function holds(input: FuzzInput): Promise<void> {
 async function main(): Promise<void> {
   const end = performance.now() + minutes * 60_000
   let warm: number | undefined
-  let told = performance.now()
+  let reported = performance.now()
   let round = 0
   for (; performance.now() < end; round++) {
     const seed = firstSeed + round
@@ -73,9 +73,9 @@ async function main(): Promise<void> {
       )
     }
     if (round === 2) warm = heapBytes()
-    if (performance.now() > told + progressMs) {
-      told = performance.now()
-      const left = Math.ceil((end - told) / 60_000)
+    if (performance.now() > reported + progressMs) {
+      reported = performance.now()
+      const left = Math.ceil((end - reported) / 60_000)
       console.error(`${tried} inputs tried, ${causes.size} findings, ${left} min left`)
     }
   }

@@ -55,8 +55,8 @@ function objectOf(node: SchemaNode, schema: TypeSchema, depth: number): fc.Arbit
     .tuple(fc.subarray(names, { maxLength: Math.min(names.length, 4) }), fc.integer({ min: 0, max: 9 }))
     .chain(([chosen, mood]) => {
       const wanted = [...new Set([...(mood === 0 ? [] : required), ...chosen])]
-      const members = wanted.map((name) => valueOf(properties[name]!, schema, depth + 1))
-      return fc.tuple(...members).map((values) => ownObject(wanted.map((name, i) => [name, values[i] as JsonValue])))
+      const values = wanted.map((name) => valueOf(properties[name]!, schema, depth + 1))
+      return fc.tuple(...values).map((made) => ownObject(wanted.map((name, i) => [name, made[i] as JsonValue])))
     })
 }
 

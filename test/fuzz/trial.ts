@@ -5,15 +5,15 @@ import type { InjectedResponse } from '@fairlead/apiserver'
 import { isJsonObject, jsonEqual, parseJson, parseYaml } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { widgetDefinition } from './definitions.ts'
-import { doors } from './doors.ts'
+import { pureFunctions } from './pure-functions.ts'
 import { bodyOf } from './input.ts'
-import type { DoorInput, FuzzInput, FuzzRequest, RequestInput } from './input.ts'
+import type { FunctionInput, FuzzInput, FuzzRequest, RequestInput } from './input.ts'
 
 /**
  * CPU time that one request or call may take, in milliseconds: far beyond what is right, far below what hurts others.
  */
 const maxCpuMs = 2_000
-/** How long a watch is read. */
+/** Milliseconds for which a watch is read. */
 const watchMs = 5
 const administrator = { name: 'admin', groups: ['system:masters'] }
 
@@ -37,13 +37,13 @@ const prototypes = [Object.prototype, Array.prototype, String.prototype, Functio
 const ownKeys = (): string => prototypes.map((prototype) => Reflect.ownKeys(prototype).map(String).join()).join(';')
 const untouched = ownKeys()
 
-/** What did not hold for this input; empty when all did. */
+/** Returns the laws that do not hold for this input. */
 export async function violationsOf(input: FuzzInput): Promise<string[]> {
   const rejected: unknown[] = []
   const onRejection = (reason: unknown): void => void rejected.push(reason)
   process.on('unhandledRejection', onRejection)
   try {
-    const found = input.target === 'door' ? playDoor(input) : await new Trial().play(input)
+    const found = input.target === 'function' ? playFunction(input) : await new Trial().play(input)
     if (rejected.length > 0) found.push(`unhandled rejection: ${trace(rejected[0])}`)
     if (ownKeys() !== untouched) found.push('a prototype was polluted')
     return found
@@ -52,17 +52,17 @@ export async function violationsOf(input: FuzzInput): Promise<string[]> {
   }
 }
 
-function playDoor({ door, texts }: DoorInput): string[] {
+function playFunction({ name, texts }: FunctionInput): string[] {
   const found: string[] = []
   const since = process.cpuUsage()
   try {
-    const broken = doors[door]!.play(texts)
-    if (broken !== undefined) found.push(`${door}: ${broken}`)
+    const broken = pureFunctions[name]!.play(texts)
+    if (broken !== undefined) found.push(`${name}: ${broken}`)
   } catch (error) {
-    if (!isTyped(error)) found.push(`${door}: ${trace(error)}`)
+    if (!isTyped(error)) found.push(`${name}: ${trace(error)}`)
   }
   const spent = cpuSince(since)
-  if (spent > maxCpuMs) found.push(`${door}: took ${Math.round(spent)} ms`)
+  if (spent > maxCpuMs) found.push(`${name}: took ${Math.round(spent)} ms`)
   return found
 }
 
@@ -177,7 +177,7 @@ class Trial {
       this.#fail(`${status} ${String(message).slice(0, 300)}`, request)
   }
 
-  /** The answer's object in whatever form it came; undefined for text, streams and nothing. */
+  /** The object of a response in any form; undefined for text, streams and nothing. */
   #read(request: FuzzRequest, type: string, body: string, bytes: Uint8Array): JsonObject | undefined {
     if (bytes.length === 0) return undefined
     try {
@@ -217,7 +217,7 @@ class Trial {
       this.#fail(`applied again, changed: ${before.body.slice(0, 1_500)} became ${again.body.slice(0, 1_500)}`, request)
   }
 
-  /** What is stored can be read in every form, listed, and put back as it is. */
+  /** Checks that what is stored can be read in every form, listed, and updated unchanged. */
   async #readAgain(path: string, triesLeft = 3): Promise<void> {
     for (const accept of [
       'application/json',
@@ -258,7 +258,7 @@ class Trial {
 
 /** Definitions take effect some turns after they are written. */
 async function establishing(): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+  for (let tick = 0; tick < 10; tick++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function isJsonType({ headers }: InjectedResponse): boolean {

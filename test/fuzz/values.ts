@@ -1,4 +1,4 @@
-// JSON values and texts that are likely to hurt: names of prototypes, numbers at the edges, broken Unicode, and what
+// JSON values and strings that are likely to hurt: names of prototypes, numbers at the edges, broken Unicode, and what
 // real objects hold.
 import fc from 'fast-check'
 import type { JsonValue } from '@fairlead/kube'
@@ -131,7 +131,7 @@ const numbers = [
   Number.MAX_VALUE,
 ]
 
-/** Texts: what objects hold, what hurts, and anything. */
+/** Strings: common ones, dangerous ones, and arbitrary ones. */
 export const text: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...plausible) },
   { weight: 2, arbitrary: fc.constantFrom(...spiteful) },
@@ -186,7 +186,7 @@ export const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((ti
   ),
 })).value
 
-/** An object of own members, whatever their names. */
+/** An object with own properties of any name. */
 export function ownObject(entries: Iterable<readonly [string, JsonValue]>): { [key: string]: JsonValue } {
   const out: { [key: string]: JsonValue } = {}
   for (const [name, value] of entries)

@@ -1,11 +1,11 @@
-// What a long run has checked: how often, and what did not hold. Closes with `N passed, N failed`.
+// Counters of the checks of a long run. Closes with `N passed, N failed`.
 
 /** Counts the checks of one run. */
 export class Checks {
   passed = 0
   readonly failures: string[] = []
 
-  /** Counts one check; the first failures are told as they come. */
+  /** Counts one check; the first failures are printed at once. */
   check(holds: boolean, what: string): void {
     if (holds) this.passed++
     else if (this.failures.push(what) <= 20) console.log(`  FAILED: ${what}`)

@@ -101,7 +101,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The server's resident memory in MiB; undefined where the system does not tell. */
+/** The server's resident memory in MiB; undefined where the system does not report it. */
 function residentMiB(pid: number): number | undefined {
   try {
     const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
@@ -203,7 +203,10 @@ async function main(): Promise<void> {
       checks.check(reader.behind === 0, `a watcher ended ${reader.behind} events behind`)
     for (const [revision, { name, value }] of acknowledged) {
       const event = log.find(revision)
-      checks.check(event?.name === name && event.value === value, `nobody saw revision ${revision}, ${name} = ${value}`)
+      checks.check(
+        event?.name === name && event.value === value,
+        `no watcher saw revision ${revision}, ${name} = ${value}`,
+      )
     }
     checks.check(peak < maxResidentMiB, `the server took ${Math.round(peak)} MiB, more than ${maxResidentMiB}`)
     checks.check(

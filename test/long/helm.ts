@@ -13,7 +13,8 @@ const chart = join(import.meta.dirname, 'chart')
 const installMs = 15 * 60_000
 
 /**
- * What HELM names, `helm` on the PATH, or one built from the Go module into a folder; undefined without all of them.
+ * The path of the binary that HELM names, `helm` on the PATH, or one built from the Go module into a folder; undefined
+ * without all of them.
  */
 function findHelm(folder: string): string | undefined {
   const named = process.env['HELM'] ?? 'helm'
@@ -73,7 +74,7 @@ async function main(): Promise<void> {
           resolve(output)
         })
       })
-    /** The chart's values as they stand in the cluster. */
+    /** The chart's values in the cluster. */
     const stands = async (): Promise<unknown> => {
       const deployment = (await read('apps/v1/Deployment', 'otter')) as
         | { readonly spec?: { readonly replicas?: number } }

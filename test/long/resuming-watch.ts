@@ -25,8 +25,8 @@ interface WatchLine {
 }
 
 /**
- * Watches from a revision until the signal. `onEvent` is told every event, `onRefusal` what cannot be resumed.
- * Bookmarks move the revision only.
+ * Watches from a revision until the signal. `onEvent` is called for every event, `onFailure` when the watch cannot be
+ * resumed. Bookmarks move the revision only.
  */
 export class ResumingWatch {
   resumes = 0
@@ -41,16 +41,16 @@ export class ResumingWatch {
   async run(
     signal: AbortSignal,
     onEvent: (event: SeenEvent) => void,
-    onRefusal: (what: string) => void,
+    onFailure: (what: string) => void,
   ): Promise<void> {
     while (!signal.aborted) {
-      await this.#connect(signal, onEvent, onRefusal)
+      await this.#connect(signal, onEvent, onFailure)
       this.resumes++
       await delay(50 + (this.resumes % 7) * 20)
     }
   }
 
-  #connect(signal: AbortSignal, onEvent: (event: SeenEvent) => void, onRefusal: (what: string) => void): Promise<void> {
+  #connect(signal: AbortSignal, onEvent: (event: SeenEvent) => void, onFailure: (what: string) => void): Promise<void> {
     const { host, port, agent, path } = this.#target
     return new Promise((resolve) => {
       const sent = request(
@@ -62,12 +62,12 @@ export class ResumingWatch {
           path: `${path}?watch=true&allowWatchBookmarks=true&resourceVersion=${this.#revision}`,
         },
         (response) => {
-          if (response.statusCode !== 200) onRefusal(`watch from ${this.#revision} was answered ${response.statusCode}`)
+          if (response.statusCode !== 200) onFailure(`watch from ${this.#revision} was answered ${response.statusCode}`)
           const lines = createInterface({ input: response })
           lines.on('line', (line) => {
             const event = parseLine(line)
             // The last line of a killed server may be half a line.
-            if (event !== undefined) this.#take(event, onEvent, onRefusal)
+            if (event !== undefined) this.#take(event, onEvent, onFailure)
           })
           lines.on('error', () => {})
           response.on('close', resolve)
@@ -78,9 +78,9 @@ export class ResumingWatch {
     })
   }
 
-  #take({ type, object }: WatchLine, onEvent: (event: SeenEvent) => void, onRefusal: (what: string) => void): void {
+  #take({ type, object }: WatchLine, onEvent: (event: SeenEvent) => void, onFailure: (what: string) => void): void {
     if (type === 'ERROR') {
-      onRefusal(`watch from ${this.#revision} was refused: ${object.code} ${object.message}`)
+      onFailure(`watch from ${this.#revision} was refused: ${object.code} ${object.message}`)
       return
     }
     const revision = Number(object.metadata.resourceVersion)

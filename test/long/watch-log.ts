@@ -1,5 +1,4 @@
-// What all watchers together say of a server's history: every event once, in the order of revisions, the same for
-// everyone.
+// The common log of all watchers of a server: every event once, in the order of revisions, the same for all.
 
 /** One event as a watcher saw it. */
 export interface SeenEvent {
@@ -13,7 +12,7 @@ export interface SeenEvent {
 const same = (a: SeenEvent, b: SeenEvent): boolean =>
   a.revision === b.revision && a.type === b.type && a.name === b.name && a.value === b.value
 
-/** The common log. Whoever is first at its end adds to it; everyone else must see exactly what it holds. */
+/** The common log. The first watcher at its end appends to it; the others must see exactly what it holds. */
 export class WatchLog {
   readonly #events: SeenEvent[] = []
   /** Position by revision, for watchers that join. */
@@ -28,7 +27,7 @@ export class WatchLog {
     return this.#events.length
   }
 
-  /** The event of a revision; undefined when nobody has seen one. */
+  /** The event of a revision; undefined when no watcher has seen one. */
   find(revision: number): SeenEvent | undefined {
     const at = this.#at.get(revision)
     return at === undefined ? undefined : this.#events[at]
@@ -54,7 +53,7 @@ export class WatchLogReader {
     this.#next = next
   }
 
-  /** How many events of the log this one has not seen yet. */
+  /** The number of events of the log that this watcher has not seen yet. */
   get behind(): number {
     return this.#log.length - this.#next
   }

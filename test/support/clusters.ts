@@ -17,7 +17,7 @@ export interface Cluster extends AsyncDisposable {
   readonly namespace: string
 }
 
-/** How to come by a cluster. */
+/** A kind of cluster that tests run against. */
 export interface ClusterKind {
   readonly name: string
   /** Why it cannot be had. */
@@ -62,7 +62,7 @@ const clusters: readonly ClusterKind[] = [
         connect({ file: realKubeconfig }),
       ])
       return clusterOf(client, outside, async (namespace) => {
-        // Without a controller manager nobody empties it, so what tests look for by label must not stay.
+        // Without a controller manager it is never emptied, so what tests look for by label must not stay.
         await outside.delete(Namespace, namespace)
         await client.transport[Symbol.asyncDispose]()
         await outside.transport[Symbol.asyncDispose]()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { patience } from './until.ts'
 
-/** How a run of kubectl ended. */
+/** The result of a run of kubectl. */
 export interface KubectlResult {
   readonly exitCode: number
   readonly stdout: string

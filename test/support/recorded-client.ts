@@ -3,7 +3,7 @@ import { Client } from '@fairlead/client'
 import type { ApiRequest, ApiResponse, Impersonation, Transport } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
 
-/** Passes everything on and writes down what was asked: `PATCH /api/v1/…`, `WATCH /api/v1/…`. */
+/** Forwards all requests and records them: `PATCH /api/v1/…`, `WATCH /api/v1/…`. */
 export class RecordingTransport implements Transport {
   readonly requests: string[] = []
   readonly #to: Transport
@@ -11,9 +11,9 @@ export class RecordingTransport implements Transport {
   inFlight = 0
   /** Called before each request; may delay or fail it. */
   before: (request: ApiRequest) => Promise<void> | void = () => {}
-  /** Answers in the server's place, watches too, when it gives an answer. */
+  /** Responds in the server's place, to watches too, unless it returns undefined. */
   instead: (request: ApiRequest) => ApiResponse | undefined = () => undefined
-  /** Called after each request with its answer; may delay it. */
+  /** Called after each request with its response; may delay it. */
   after: (request: ApiRequest, response: ApiResponse) => Promise<void> | void = () => {}
 
   constructor(to: Transport) {

@@ -7,7 +7,7 @@ import type { FakeClock } from '@fairlead/kube'
 import { RecordingTransport } from './recorded-client.ts'
 import { turns } from './until.ts'
 
-/** How many shards there are. */
+/** The number of shards. */
 export const shardCount = 4
 
 interface Replica {
@@ -59,13 +59,16 @@ export class Replicas implements AsyncDisposable {
     }
   }
 
-  /** Who works on a namespace (on what is cluster-scoped, for ''): one of them, else this is no one name. */
+  /**
+   * The replica that works on a namespace, or on cluster-scoped objects for ''; the names of all when there are
+   * several.
+   */
   ownerOf(namespace: string): string {
     const shard = shardOf(namespace, shardCount)
     return [...this.#live].flatMap(([identity, { manager }]) => (manager.shards!.owns(shard) ? [identity] : [])).join()
   }
 
-  /** What each has written since the last call, as `METHOD path`, of the paths that hold this text. */
+  /** The writes of each replica since the last call, as `METHOD path`, to paths that contain `part`. */
   written(part: string): Record<string, string[]> {
     const writes = (requests: readonly string[]): string[] =>
       requests.filter((request) => !request.startsWith('GET') && request.includes(part)).toSorted()

@@ -32,14 +32,14 @@ async function informer(): Promise<void> {
     () => core.listNamespacedConfigMap({ namespace, labelSelector: 'seen=yes' }),
     'seen=yes',
   )
-  const tell = (event: string, object: V1ConfigMap): void => {
+  const print = (event: string, object: V1ConfigMap): void => {
     const key = object.metadata?.name ?? ''
     const n = object.data?.['n'] ?? ''
     if (event === 'delete') delete objects[key]
     else objects[key] = n
     say({ event, name: key, n })
   }
-  for (const event of ['add', 'update', 'delete'] as const) watched.on(event, (object) => tell(event, object))
+  for (const event of ['add', 'update', 'delete'] as const) watched.on(event, (object) => print(event, object))
   watched.on('error', () => void delay(100).then(() => watched.start()))
   await watched.start()
   say({ event: 'synced' })
@@ -65,7 +65,7 @@ async function elect(): Promise<void> {
     const spec = { holderIdentity: identity, leaseDurationSeconds: seconds, renewTime: now, acquireTime: now }
     try {
       const lease: V1Lease = await leases.readNamespacedLease({ namespace, name })
-      // Typed as a V1MicroTime, read as a text.
+      // Typed as a V1MicroTime, read as a string.
       const renewed = new Date(String(lease.spec?.renewTime ?? 0)).getTime()
       const isExpired = now.getTime() - renewed > seconds * 1000
       if (lease.spec?.holderIdentity !== identity && !isExpired) return false

@@ -1,4 +1,4 @@
-// Case files (shared/cases/README.md): `{about, cases: [...]}`, each case an input and the answer wanted.
+// Case files (shared/cases/README.md): `{about, cases: [...]}`, each case an input and the expected result.
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
@@ -16,7 +16,7 @@ export interface Case {
 export interface CaseFile {
   readonly name: string
   readonly cases: readonly Case[]
-  /** Everything else that stands in the file. */
+  /** All other fields of the file. */
   readonly more: Readonly<Record<string, unknown>>
 }
 
@@ -54,7 +54,7 @@ export function readCaseFile(path: string): CaseFile {
   return { name: basename(path), cases: cases as Case[], more }
 }
 
-/** What is wrong with the outer form of a case; empty when it is as the README says. */
+/** Returns what is wrong with the outer form of a case, as the README describes it. */
 export function formOf(entry: Case): string[] {
   const wrong = Object.keys(entry)
     .filter((key) => !caseKeys.has(key))

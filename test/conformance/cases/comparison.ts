@@ -1,4 +1,4 @@
-// How what came is held against what was wanted.
+// Comparison of actual with expected results.
 import { inspect, isDeepStrictEqual } from 'node:util'
 
 /** Something that is not as wanted. */
@@ -14,12 +14,12 @@ export function sameValue(at: string, wanted: unknown, came: unknown): Disagreem
   return isDeepStrictEqual(plain(wanted), plain(came)) ? [] : [{ at, wanted, came }]
 }
 
-/** The same members, in any order. */
+/** The same elements, in any order. */
 export function sameSet(at: string, wanted: readonly string[], came: Iterable<string>): Disagreement[] {
   return sameValue(at, [...wanted].toSorted(), [...new Set(came)].toSorted())
 }
 
-/** What is given must be there: objects may have more keys, everything else is compared whole. */
+/** Expects the given fields: objects may have more keys, everything else is compared whole. */
 export function contains(at: string, wanted: unknown, came: unknown): Disagreement[] {
   if (!isObject(wanted)) return sameValue(at, wanted, came)
   if (!isObject(came)) return [{ at, wanted, came }]

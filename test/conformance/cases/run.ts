@@ -1,11 +1,11 @@
-// Runs case files and gathers what came of each case.
+// Runs case files and collects the result of each case.
 import type { Case, CaseFile } from './case-file.ts'
 import { formOf, readCaseFile } from './case-file.ts'
 import type { Disagreement } from './comparison.ts'
 import type { Suite } from './suite.ts'
 import { suiteFor, unknownKeys } from './suite.ts'
 
-/** What came of one case. */
+/** The result of one case. */
 export interface Result {
   /** `file:id`. */
   readonly name: string

@@ -11,7 +11,7 @@ export interface Area {
 /** Runs the cases of one file. */
 export interface Suite {
   readonly areas: Readonly<Record<string, Area>>
-  /** What is not as wanted; empty when the case passes. Throws only for a case that cannot be read. */
+  /** Returns the disagreements; none when the case passes. Throws only for a case that cannot be read. */
   run(entry: Case, file: CaseFile): Promise<readonly Disagreement[]>
 }
 

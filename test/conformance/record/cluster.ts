@@ -22,7 +22,7 @@ export interface Binaries {
   readonly controllerManager?: string
 }
 
-/** What the environment names, or undefined when API server or etcd are missing. */
+/** The binaries that the environment names, or undefined when API server or etcd are missing. */
 export function binariesOfEnvironment(): Binaries | undefined {
   const named = (name: string): string | undefined => {
     const path = process.env[name]

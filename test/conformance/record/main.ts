@@ -1,5 +1,5 @@
 // `npm run record -- FILE… [--out FOLDER] [--name text]`: plays the requests of scenario files (the format of
-// recordings; answers may be missing) against a real API server and writes its answers, one scenario per line.
+// recordings; responses may be missing) against a real API server and writes its responses, one scenario per line.
 // KUBE_APISERVER and ETCD name the binaries, KUBE_CONTROLLER_MANAGER one for scenarios about namespaces and garbage.
 // Each scenario is played twice: what differs between both runs is said and not written, unless its order alone does.
 import { writeFileSync } from 'node:fs'

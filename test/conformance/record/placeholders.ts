@@ -15,7 +15,7 @@ const nearMs = 10 * 24 * 3600 * 1000
 /** Numbers up to this one are literal revisions of a scenario's own (`"1"`, `"0"`). */
 const smallRevision = 20
 
-/** The placeholders of one run of a scenario. First `learn` every answer, then `apply`. */
+/** The placeholders of one run of a scenario. First `learn` every response, then `apply`. */
 export class Placeholders {
   readonly #id: string
   readonly #server: string
@@ -29,7 +29,7 @@ export class Placeholders {
     this.#server = server
   }
 
-  /** Takes notice of the revisions of an answer: their ranks are known only when all have been seen. */
+  /** Collects the revisions of a response: their ranks are known only when all have been seen. */
   learn(value: JsonValue): void {
     if (Array.isArray(value)) for (const item of value) this.learn(item as JsonValue)
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return
@@ -61,7 +61,7 @@ export class Placeholders {
     )
   }
 
-  /** A text with every value of this run replaced. */
+  /** Replaces every value of this run in a string. */
   text(text: string): string {
     const capital = this.#id.charAt(0).toUpperCase() + this.#id.slice(1)
     return text
@@ -75,7 +75,7 @@ export class Placeholders {
       .replace(/(?<![\w.-])\d{2,}(?![\w.-])/g, (digits) => this.#revisionInText(digits))
   }
 
-  /** What kubectl printed. */
+  /** The output of kubectl. */
   output(text: string): string {
     return this.text(text)
       .replace(/resourceVersion: "\d+"/g, 'resourceVersion: <rv>')

@@ -1,4 +1,4 @@
-// Plays the requests of a scenario against a real API server and writes down its answers in place of those that stood
+// Plays the requests of a scenario against a real API server and records its responses in place of those that were
 // there.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
@@ -37,7 +37,7 @@ type Answer =
   | { readonly kind: 'kubectl'; readonly exitCode: number; readonly stdout: string; readonly stderr: string }
   | { readonly kind: 'none' }
 
-/** The scenario with the answers of this server. Throws when an `until` never holds or a template has no value. */
+/** The scenario with the responses of this server. Throws when an `until` never holds or a template has no value. */
 export async function record(scenario: Scenario, server: ReplayServer, kubectl: string | undefined): Promise<Scenario> {
   const scope = newScope()
   const answers: Answer[] = []
@@ -167,7 +167,7 @@ function written(scenario: Scenario, answers: readonly Answer[], placeholders: P
   return { ...scenario, steps }
 }
 
-/** `unorderedCauses` stays as somebody has set it. */
+/** Keeps `unorderedCauses` as it was set by hand. */
 function flagsOf(response: { readonly unorderedCauses?: boolean } | undefined): { unorderedCauses?: true } {
   return response?.unorderedCauses ? { unorderedCauses: true } : {}
 }
@@ -210,12 +210,13 @@ async function cleanUp(server: ReplayServer, scope: TemplateScope): Promise<void
       const { name } = item['metadata'] as { name: string }
       if (!name.includes(scope.id)) continue
       await call('DELETE', `/${collection}/${name}`)
-      if (collection.endsWith('customresourcedefinitions')) await gone(() => call('GET', `/${collection}/${name}`))
+      if (collection.endsWith('customresourcedefinitions'))
+        await waitUntilDeleted(() => call('GET', `/${collection}/${name}`))
     }
   }
 }
 
-async function gone(get: () => Promise<ActualResponse>): Promise<void> {
+async function waitUntilDeleted(get: () => Promise<ActualResponse>): Promise<void> {
   const deadline = performance.now() + untilMs
   while ((await get()).status !== 404 && performance.now() < deadline) await delay(pollMs)
 }

@@ -1,11 +1,11 @@
-// One recorded answer against one actual answer: normalisation, headers, loose texts, unordered causes, reduced OpenAPI
-// documents.
+// Compares a recorded with an actual response: normalisation, headers, loose messages, unordered causes, reduced
+// OpenAPI documents.
 import { parseYaml } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ExpectedResponse } from './scenario.ts'
 import type { Difference, Unifier } from './unify.ts'
 
-/** An answer as it came: header names in lower case. */
+/** A response: header names in lower case. */
 export interface ActualResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[]>>
@@ -48,7 +48,7 @@ function byOwner(a: JsonValue, b: JsonValue): number {
   return text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0
 }
 
-/** Differences of an answer. With `loose`, message texts only have to be there. */
+/** Differences of a response. With `loose`, messages only have to be present. */
 export function compareResponse(
   expected: ExpectedResponse,
   actual: ActualResponse,
@@ -102,7 +102,7 @@ function compareHeaders(
   )
 }
 
-/** Compares bodies; a Status may have loose texts and causes in any order. */
+/** Compares bodies; a Status may have loose messages and causes in any order. */
 export function compareBody(
   expected: JsonValue,
   actual: JsonValue,

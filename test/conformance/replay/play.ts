@@ -1,4 +1,4 @@
-// Plays one scenario against a fresh server and says where the answers differ from what was recorded.
+// Plays one scenario against a fresh server and reports where the responses differ from the recorded ones.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonValue } from '@fairlead/kube'
 import { compareBody, compareResponse, normalise } from './compare.ts'
@@ -15,14 +15,14 @@ import type { Difference } from './unify.ts'
 import { headersOf, open, read } from './wire.ts'
 import { keepsBookmarks, WatchStream } from './watch-stream.ts'
 
-/** What disagreed at one step. */
+/** The disagreement of one step. */
 export interface Disagreement {
   readonly step: number
   readonly request: string
   readonly differences: readonly Difference[]
 }
 
-/** How a scenario ended. `strict` tells whether it agrees with every text compared exactly. */
+/** The result of a scenario. `strict` is true when it agrees with every message compared exactly. */
 export interface Outcome {
   readonly name: string
   readonly result: 'agrees' | 'disagrees' | 'skipped'

@@ -1,4 +1,4 @@
-// What the run prints: each disagreement as a diff, the share per area, the closing line.
+// The output of a run: each disagreement as a diff, the share per area, the closing line.
 import { stringifyJson } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import type { Outcome } from './play.ts'

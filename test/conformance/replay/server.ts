@@ -23,7 +23,7 @@ export const users = [
 /** Bearer token per user of the recordings. */
 export const tokens: Readonly<Record<string, string>> = Object.fromEntries([
   ...users.map((entry) => [entry.user.name, entry.token] as const),
-  ['badtoken', 'nobody-has-this-token'],
+  ['badtoken', 'unknown-token'],
 ])
 
 export interface ReplayServer {

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import type { JsonValue } from '@fairlead/kube'
 
-/** What templates of one scenario may refer to. `steps` are the actual answers, not normalised. */
+/** The values that templates of one scenario may refer to. `steps` are the actual responses, not normalised. */
 export interface TemplateScope {
   readonly id: string
   readonly ns: string
@@ -56,7 +56,7 @@ function lookUp(expression: string, scope: TemplateScope): JsonValue {
   return value
 }
 
-/** A text with its templates filled in; a non-string is put in as JSON. `encode` is applied to each value (paths). */
+/** Fills in the templates of a string; a non-string is inserted as JSON. `encode` is applied to each value (paths). */
 export function fillText(
   text: string,
   scope: TemplateScope,
@@ -69,7 +69,7 @@ export function fillText(
 }
 
 /**
- * A value with the templates in all its texts and keys filled in; a text that is one template becomes the value itself.
+ * Fills in the templates in all strings and keys of a value; a string that is one template becomes the value itself.
  */
 export function fill(value: JsonValue, scope: TemplateScope): JsonValue {
   if (typeof value === 'string') {

@@ -1,8 +1,8 @@
-// Expected values against actual ones by unification: a placeholder binds to what stands there, the same one to the
-// same value everywhere. Start with Unifier.match; at the end of a scenario ask Unifier.rankErrors.
+// Expected values against actual ones by unification: a placeholder binds to the value at its place, the same one to
+// the same value everywhere. Start with Unifier.match; at the end of a scenario ask Unifier.rankErrors.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 
-/** One place where the answer is not what was recorded. */
+/** One place where the response differs from the recorded one. */
 export interface Difference {
   readonly path: string
   readonly expected: JsonValue | undefined
@@ -14,7 +14,7 @@ const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-
 const date = '\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}'
 
 /**
- * Placeholders and the texts they may stand for; `N` is a number. `bound` ones keep their value through the scenario.
+ * Placeholders and the strings they match; `N` is a number. `bound` ones keep their value through the scenario.
  */
 const kinds: readonly { readonly name: RegExp; readonly pattern: string; readonly bound?: boolean }[] = [
   { name: /^uid-\d+$/, pattern: uuid, bound: true },

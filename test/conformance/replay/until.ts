@@ -1,4 +1,4 @@
-// What a step waits for before its answer counts.
+// The condition that a step waits for before its response counts.
 import { stringifyJson } from '@fairlead/kube'
 import type { ActualResponse } from './compare.ts'
 import type { KubectlStep, Until } from './scenario.ts'
@@ -9,7 +9,7 @@ import type { TemplateScope } from './template.ts'
 export const pollMs = 100
 export const untilMs = 20_000
 
-/** Whether an answer is the one that a step waits for. */
+/** True when a response meets the condition of a step. */
 export function holds(until: Until, actual: ActualResponse, scope: TemplateScope): boolean {
   if (until.status !== undefined && actual.status !== until.status) return false
   if (until.contains !== undefined) {

@@ -8,7 +8,7 @@ import type { Scenario } from './scenario.ts'
 const surplusMs = 400
 const waitMs = 20_000
 
-/** Whether a scenario is about periodic bookmarks, which others leave out. */
+/** True for a scenario about periodic bookmarks, which others leave out. */
 export function keepsBookmarks(scenario: Scenario): boolean {
   return scenario.name === 'watch/timeout-and-bookmark'
 }

@@ -1,4 +1,4 @@
-// Sends recorded requests over HTTPS exactly as they stand: the listed headers, Host, Content-Length, credentials, a
+// Sends recorded requests over HTTPS exactly as recorded: the listed headers, Host, Content-Length, credentials, a
 // default Accept, nothing else.
 import { request as httpsRequest } from 'node:https'
 import type { Agent } from 'node:https'
@@ -40,7 +40,7 @@ function bodyOf(request: HttpRequest, scope: TemplateScope): string | undefined 
   return undefined
 }
 
-/** Sends a request and resolves with the answer's head; the body is still to be read. */
+/** Sends a request and resolves with the head of the response; the body is still to be read. */
 export function open(target: Target, request: HttpRequest, scope: TemplateScope): Promise<IncomingMessage> {
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.headers)) headers[name] = fillText(value, scope)
@@ -78,7 +78,7 @@ export function headersOf(message: IncomingMessage): Record<string, string | str
   return headers
 }
 
-/** Reads an answer to its end. */
+/** Reads a response to its end. */
 export async function read(message: IncomingMessage): Promise<ActualResponse> {
   const chunks: Buffer[] = []
   for await (const chunk of message) chunks.push(chunk as Buffer)

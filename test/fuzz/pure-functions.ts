@@ -1,4 +1,4 @@
-// The pure doors under fuzzing: what is tried on each, with the laws that hold for whatever it accepts.
+// The pure functions under fuzzing: inputs for each, with the laws that hold for every input that it accepts.
 import fc from 'fast-check'
 import { decodeProtobuf, encodeProtobuf } from '@fairlead/apiserver'
 import { builtinResources } from '@fairlead/builtin-kinds'
@@ -26,12 +26,12 @@ import {
 import type { JsonValue } from '@fairlead/kube'
 import { compile, toJson, types } from '@fairlead/kube/cel'
 import { cel, duration, fieldSelector, jsonPath, labelSelector, pattern, quantity } from './expressions.ts'
-import type { DoorInput } from './input.ts'
+import type { FunctionInput } from './input.ts'
 import { kubeObject } from './objects.ts'
 import { json, jsonText, text } from './values.ts'
 
 /** A pure function and what to hand to it. `play` gives what broke a law, or undefined. */
-interface Door {
+interface PureFunction {
   readonly texts: fc.Arbitrary<readonly string[]>
   play(texts: readonly string[]): string | undefined
 }
@@ -48,8 +48,8 @@ const environment = {
 const podSchema = builtinResources().find(({ kind }) => kind === 'Pod')!.versions[0]!.schema!
 const pod = kubeObject('v1', 'Pod', podSchema).map((value) => JSON.stringify(value))
 
-/** Every door by name. */
-export const doors: Readonly<Record<string, Door>> = {
+/** Every function by name. */
+export const pureFunctions: Readonly<Record<string, PureFunction>> = {
   json: {
     texts: one(jsonText(json)),
     play([source]) {
@@ -239,10 +239,10 @@ function brokenProtobuf(source: string, at: number, byte: number): string {
   return out.toString('base64')
 }
 
-/** Something to try at a door. */
-export const doorInputs: fc.Arbitrary<DoorInput> = fc.oneof(
-  ...Object.entries(doors).map(([door, { texts }]) => ({
-    weight: door === 'cel' ? 5 : 1,
-    arbitrary: texts.map((each) => ({ target: 'door' as const, door, texts: each })),
+/** An input for one of the functions. */
+export const functionInputs: fc.Arbitrary<FunctionInput> = fc.oneof(
+  ...Object.entries(pureFunctions).map(([name, { texts }]) => ({
+    weight: name === 'cel' ? 5 : 1,
+    arbitrary: texts.map((each) => ({ target: 'function' as const, name, texts: each })),
   })),
 )

@@ -1,10 +1,15 @@
-// Commands that work on files: lint and why.
+// Commands on files, and against a server without the endpoints. With the endpoints: examples/actions.
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ActionError, crds } from '@fairlead/actions'
 import { commands } from '@fairlead/actions/commands'
+import { ApiServer } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
+import { installDefinitions } from '@fairlead/controller'
 import { CommandError } from '@fairlead/offline'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { kam, map, trader } from './objects.ts'
 
 let folder: string
 
@@ -70,6 +75,7 @@ async function fairlead(
   name: string,
   args: readonly (string | readonly string[] | undefined)[],
   options: Readonly<Record<string, unknown>> = {},
+  client?: Client,
 ): Promise<Output> {
   const out: string[] = []
   const err: string[] = []
@@ -80,13 +86,13 @@ async function fairlead(
     stdin: async () => '',
     out: (line) => void out.push(line),
     err: (line) => void err.push(line),
-    client: async () => Promise.reject(new Error('no cluster')),
+    client: async () => client ?? Promise.reject(new Error('no cluster')),
     signal: new AbortController().signal,
   })
   const code = await running.catch((error: unknown) => {
-    if (!(error instanceof CommandError)) throw error
+    if (!(error instanceof CommandError) && !(error instanceof ActionError)) throw error
     err.push(error.message)
-    return error.exitCode
+    return error instanceof CommandError ? error.exitCode : 1
   })
   const print = (lines: readonly string[]): string => lines.join('\n').replaceAll(`${folder}/`, '')
   return { code, out: print(out), err: print(err) }
@@ -148,5 +154,58 @@ describe('actions why on files', () => {
     const result = await fairlead('why', [undefined], options)
     expect(result).toMatchObject({ code, out: '' })
     expect(result.err).toMatch(message)
+  })
+})
+
+describe('commands against a server without the actions endpoints', () => {
+  test('run the service locally with the rights of the user', async () => {
+    await using server = await ApiServer.start()
+    const client = server.client({ manager: 'kubectl' })
+    await installDefinitions(client, crds)
+    await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kappnav' } })
+    const template = { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } }
+    await client.create({
+      ...trader,
+      metadata: { name: 'trader', namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'x' } }, template },
+    })
+    await client.create(kam('kinds', [{ apiVersion: 'apps/v1', kind: 'Deployment', mapname: 'm' }]))
+    const url = { name: 'home', 'url-pattern': 'https://x/${resource.$.metadata.name}' }
+    const command = { name: 'go', image: 'i', 'cmd-pattern': 'run ${input.x}', 'requires-input': 'form' }
+    const form = { fields: { x: { type: 'string' } } }
+    await client.create(map('m', { 'url-actions': [url], 'cmd-actions': [command], inputs: { form } }))
+    const on = (
+      name: string,
+      args: readonly string[],
+      options: Readonly<Record<string, unknown>> = {},
+    ): Promise<Output> => fairlead(name, args, options, client)
+    expect(await on('list', ['deployment/trader'])).toEqual({
+      code: 0,
+      out: 'TYPE   NAME   TEXT   MAP\nurl    home   home   kappnav/m\ncmd    go     go     kappnav/m',
+      err: '',
+    })
+    expect(await on('run', ['deploy/trader', 'home'])).toEqual({ code: 0, out: 'https://x/trader', err: '' })
+    expect(await on('run', ['deploy/trader', 'go'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'validation-error: "x" is required',
+    })
+    expect(await on('run', ['deploy/trader', 'go'], { input: ['x'] })).toEqual({
+      code: 2,
+      out: '',
+      err: '--input x: write field=value',
+    })
+    const ran = await on('run', ['deploy/trader', 'go'], { input: ['x=1'] })
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: '' })
+    expect(ran.out).toMatch(/^job\.batch\/kappnav-\S+ created in kappnav$/)
+    const job = /kappnav-\S+/.exec(ran.out)![0]
+    expect((await on('history', ['Deployment/trader'])).out).toMatch(
+      new RegExp(`^STATE .*\\nWaiting +go +Deployment default/trader .* kappnav/${job}$`),
+    )
+    expect(await on('logs', [job])).toEqual({
+      code: 1,
+      out: '',
+      err: `Job kappnav/${job} has no pods: nothing runs it, or they were deleted`,
+    })
   })
 })

@@ -37,12 +37,10 @@ import { memory } from './storage/memory.ts'
 import type { Store } from './storage/store.ts'
 import { serviceAddresses } from './webhooks/service-address.ts'
 import { WebhookClient } from './webhooks/webhook-client.ts'
+import { apiServerUser } from './identity/well-known-users.ts'
 
 /** The user of the controllers inside the server. */
 const controllerManager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:masters'] }
-
-/** The user of the server's own requests. */
-const apiServerUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters'] }
 
 /** The default user of in-process clients. */
 const administrator: UserInfo = { name: 'system:admin', groups: ['system:masters'] }

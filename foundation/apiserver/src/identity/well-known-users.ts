@@ -39,3 +39,9 @@ export function parseServiceAccountName(
 
 /** The user without credentials. */
 export const anonymous: UserInfo = Object.freeze({ name: anonymousName, groups: Object.freeze([unauthenticatedGroup]) })
+
+/** The user of the requests that the server makes to itself. */
+export const apiServerUser: UserInfo = Object.freeze({
+  name: 'system:apiserver',
+  groups: Object.freeze([mastersGroup]),
+})

@@ -8,6 +8,7 @@ import type { WebhookAnswer } from '../support/webhook-server.ts'
 
 const pods = '/api/v1/namespaces/default/pods'
 const admission = '/apis/admissionregistration.k8s.io/v1'
+const mergePatch = 'application/merge-patch+json'
 const everyWrite = [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] }]
 
 let api: TestApi
@@ -21,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => resources.disposeAsync())
 
-/** Installs a webhook for every write of pods, disruption budgets aside. */
+/** Installs a webhook for every write. */
 async function install(
   kind: 'Mutating' | 'Validating',
   respond: (review: JsonObject) => WebhookAnswer,
@@ -189,6 +190,25 @@ test.each(['Mutating', 'Validating'] as const)(
     expect((await api.get(`${pods}/p`)).status).toBe(404)
   },
 )
+
+test('the status update of a disruption budget reaches webhooks as a request of the server, the eviction as one of the user', async () => {
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+  await api.merge(`${pods}/p`, { metadata: { labels: { app: 'x' } } })
+  await api.send('PATCH', `${pods}/p/status`, { status: { phase: 'Running' } }, { contentType: mergePatch })
+  await api.post(budgets, { metadata: { name: 'b' }, spec: { selector: { matchLabels: { app: 'x' } } } })
+  const status = { observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 1, desiredHealthy: 0, expectedPods: 1 }
+  await api.send('PATCH', `${budgets}/b/status`, { status }, { contentType: mergePatch })
+  const server = await install('Validating', allow)
+  expect((await evict()).status).toBe(201)
+  const received = server.calls.map(({ review }) => {
+    const { operation, resource, subResource, userInfo } = review['request'] as Record<string, JsonObject>
+    return [operation, resource!['resource'], subResource, userInfo!['username']]
+  })
+  expect(received).toEqual([
+    ['CREATE', 'pods', 'eviction', 'admin'],
+    ['UPDATE', 'poddisruptionbudgets', 'status', 'system:apiserver'],
+  ])
+})
 
 test('a binding in another namespace than that of the path is refused', async () => {
   const body = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'p', namespace: 'other' }, target: { name: 'n' } }

@@ -27,6 +27,7 @@ import { internalScope } from '../../handlers/request-scope.ts'
 import type { RequestScope } from '../../handlers/request-scope.ts'
 import type { ServerDependencies } from '../../handlers/server-dependencies.ts'
 import { timestamp } from '../../objects/timestamp.ts'
+import { apiServerUser } from '../../identity/well-known-users.ts'
 
 /** Options of {@link CustomResources}. */
 export interface CustomResourcesOptions {
@@ -45,7 +46,6 @@ export interface CustomResourcesOptions {
 
 const definitions = 'customresourcedefinitions.apiextensions.k8s.io'
 const retryDelay = 1_000
-const apiServerUser = { name: 'system:apiserver', groups: ['system:masters'] }
 const deletion = {
   dryRun: false,
   gracePeriodSeconds: undefined,

@@ -14,6 +14,7 @@ import {
   tooManyRequests,
 } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject } from '@fairlead/kube'
+import { apiServerUser } from '../../identity/well-known-users.ts'
 import { updateObject } from '../update.ts'
 import type { RequestScope } from '../request-scope.ts'
 import type { ServerDependencies } from '../server-dependencies.ts'
@@ -98,7 +99,8 @@ async function decrement(
   if (served === undefined) return
   await updateObject(
     server,
-    { ...scope, resource: served, name: budget.metadata.name ?? '', subresource: 'status' },
+    // A request of the server to itself, with the admission of the status.
+    { ...scope, resource: served, name: budget.metadata.name ?? '', subresource: 'status', user: apiServerUser },
     {
       dryRun: false,
       manager: 'kube-apiserver',

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ApiServerOptions } from '@fairlead/apiserver'
-import { failureOf, TestApi } from './support/api.ts'
-import type { Answer } from './support/api.ts'
+import { failureOf, TestApi } from '../support/api.ts'
+import type { Answer } from '../support/api.ts'
 
 let api: TestApi
 

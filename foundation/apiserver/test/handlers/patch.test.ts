@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../../../test/support/until.ts'
-import type { Answer } from './support/api.ts'
-import { failureOf, TestApi } from './support/api.ts'
+import { eventually } from '../../../../test/support/until.ts'
+import type { Answer } from '../support/api.ts'
+import { failureOf, TestApi } from '../support/api.ts'
 
 let api: TestApi
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { FakeClock } from '@fairlead/kube'
 import type { WatchEvent } from '@fairlead/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TestApi } from './support/api.ts'
+import { TestApi } from '../support/api.ts'
 
 let api: TestApi
 beforeAll(async () => {

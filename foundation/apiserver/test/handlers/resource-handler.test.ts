@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer } from './support/api.ts'
-import { failureOf, TestApi } from './support/api.ts'
+import type { Answer } from '../support/api.ts'
+import { failureOf, TestApi } from '../support/api.ts'
 
 let api: TestApi
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { ownAddress } from '../../../test/support/own-address.ts'
-import { failureOf, TestApi } from './support/api.ts'
-import { patchResponse, reviewAnswer, WebhookServer } from './support/webhook-server.ts'
-import type { WebhookAnswer } from './support/webhook-server.ts'
+import { ownAddress } from '../../../../test/support/own-address.ts'
+import { failureOf, TestApi } from '../support/api.ts'
+import { patchResponse, reviewAnswer, WebhookServer } from '../support/webhook-server.ts'
+import type { WebhookAnswer } from '../support/webhook-server.ts'
 
 let api: TestApi
 let servers: AsyncDisposableStack

@@ -44,7 +44,7 @@ export async function program(wanted?: string): Promise<Command> {
     )
     .option('--example <name>', 'load an example; once per data folder')
     .option(
-      '--run-jobs <how>',
+      '--run-jobs <runner>',
       'how to run Jobs: process (a child process with your rights), podman, docker or off',
       'off',
     )

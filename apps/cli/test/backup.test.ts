@@ -35,7 +35,7 @@ async function filled(up: UpProcess): Promise<Client> {
   return client
 }
 
-test('a backup of a server that runs is restored into a fresh one that runs, and into a folder where none does', () =>
+test('a backup of a running server is restored into a running server and into the folder of a stopped one', () =>
   withFolder(async (folder) => {
     const file = join(folder, 'all.backup')
     const [one, two, three] = ['one', 'two', 'three'].map((name) => join(folder, name)) as [string, string, string]
@@ -86,7 +86,7 @@ test('a backup of a server that runs is restored into a fresh one that runs, and
     expect((await third.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
   }))
 
-test('a folder is backed up when nothing runs on it, after kill -9, too', () =>
+test('a data folder without a running server is backed up, also after kill -9', () =>
   withFolder(async (folder) => {
     const [data, file] = [join(folder, 'data'), join(folder, 'cold.backup')]
     const up = await upOn(data)
@@ -122,7 +122,7 @@ test.each([
   }),
 )
 
-test('what is not there is named', () =>
+test('a missing file or data folder is named in the error', () =>
   withFolder(async (folder) => {
     const nothing = join(folder, 'nothing')
     expect(await fairlead(['backup', join(folder, 'x'), '--data', nothing])).toEqual({

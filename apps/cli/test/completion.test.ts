@@ -55,7 +55,7 @@ test.each([
   expect(await offered(...words)).toEqual(expected)
 })
 
-test('names come from the cluster', () =>
+test('completes names from the cluster', () =>
   withFolder(async (folder) => {
     const up = await UpProcess.start(folder)
     try {
@@ -70,7 +70,7 @@ test('names come from the cluster', () =>
     }
   }))
 
-test('there is a script for every shell, and a list of them for others', async () => {
+test('prints a script for every shell, and lists the shells for an unknown one', async () => {
   for (const shell of ['bash', 'zsh', 'fish', 'powershell'])
     expect((await fairlead(['completion', shell])).stdout).toContain('__complete --')
   expect(await fairlead(['completion', 'tcsh'])).toEqual({

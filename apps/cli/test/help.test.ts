@@ -28,13 +28,13 @@ function pathsOf(command: Command, path: readonly string[] = []): readonly (read
 const root = await program('all')
 const paths = pathsOf(root)
 
-test('there is a command for every capability', () => {
+test('every capability has a command', () => {
   expect(paths.map((path) => path.join(' '))).toEqual(
     expect.arrayContaining(['', 'up', 'map render', 'supply tree', 'actions run']),
   )
 })
 
-test("commands that speak to a cluster have kubectl's flags", () => {
+test("commands that use a cluster have kubectl's flags", () => {
   const flagged = paths.filter((path) => {
     const flags = commandAt(root, path).options.map(({ long }) => long)
     return flags.includes('--kubeconfig') && flags.includes('--context')

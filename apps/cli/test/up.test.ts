@@ -24,7 +24,7 @@ function failed(code: number, message: string | RegExp): Ended {
   }
 }
 
-test('a port that is taken is named, and what to do about it', () =>
+test('a port in use is an error that names it and says what to do', () =>
   withFolder(async (folder) => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -53,7 +53,7 @@ test.each([
   }),
 )
 
-test('a level of logging that does not exist is a mistake, too', () =>
+test('an unknown log level is a usage error', () =>
   withFolder(async (folder) => {
     const env = { FAIRLEAD_LOG_LEVEL: 'loud' }
     expect(await fairlead(['up', '--data', folder, '--port', '0'], { env })).toEqual(
@@ -61,7 +61,7 @@ test('a level of logging that does not exist is a mistake, too', () =>
     )
   }))
 
-test('an unknown flag and an unknown command are told from known ones', async () => {
+test('an unknown flag and an unknown command are usage errors with a suggestion', async () => {
   expect(await fairlead(['up', '--prot', '1'])).toEqual({
     code: 2,
     stdout: '',
@@ -79,7 +79,7 @@ test('an unknown flag and an unknown command are told from known ones', async ()
   })
 })
 
-test('a data folder that cannot be used is named', () =>
+test('a data folder that cannot be used is an error that names it', () =>
   withFolder(async (folder) => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
@@ -108,7 +108,7 @@ test('a data folder that cannot be used is named', () =>
     })
   }))
 
-test('a simulate file that is wrong is named with the line, and what belongs there', () =>
+test('an invalid simulate file is an error with file, line and the expected value', () =>
   withFolder(async (folder) => {
     const file = join(folder, 'rules.yaml')
     const message = async (text: string): Promise<Ended> => {
@@ -125,7 +125,7 @@ test('a simulate file that is wrong is named with the line, and what belongs the
     expect(await message(`${rule}  - x: [`)).toEqual(failed(2, new RegExp(`^fairlead: ${file}:\\d+: .*\\n$`)))
   }))
 
-test('a kubeconfig that cannot be written is named', () =>
+test('a kubeconfig that cannot be written is an error that names it', () =>
   withFolder(async (folder) => {
     mkdirSync(join(folder, 'kubeconfig'))
     const { code, stdout, stderr } = await fairlead(['up', '--data', folder, '--port', '0'])
@@ -133,13 +133,13 @@ test('a kubeconfig that cannot be written is named', () =>
       failed(
         1,
         new RegExp(
-          `^fairlead: the kubeconfig ${folder}/kubeconfig cannot be written: .*\\. Make room for it, or name another folder with --data\\.\\n$`,
+          `^fairlead: the kubeconfig ${folder}/kubeconfig cannot be written: .*\\. Free disk space, or name another folder with --data\\.\\n$`,
         ),
       ),
     )
   }))
 
-test('in memory leaves nothing behind, and the kubeconfig of the data folder is not its own', () =>
+test('--in-memory leaves no files and does not touch the kubeconfig of the default data folder', () =>
   withFolder(async (folder) => {
     const up = await UpProcess.start(undefined, [], { cwd: folder, env: { ...process.env, TMPDIR: folder } })
     const left = (): string[] => readdirSync(folder).filter((name) => name !== 'node-compile-cache')
@@ -148,7 +148,7 @@ test('in memory leaves nothing behind, and the kubeconfig of the data folder is 
     expect(left()).toEqual([])
   }))
 
-test('in memory, a data folder that is named holds the kubeconfig alone', () =>
+test('--in-memory with --data writes only the kubeconfig into the folder', () =>
   withFolder(async (folder) => {
     const up = await UpProcess.start(folder, ['--in-memory'])
     expect(up.kubeconfig).toBe(join(folder, 'kubeconfig'))
@@ -156,14 +156,14 @@ test('in memory, a data folder that is named holds the kubeconfig alone', () =>
     await up.stop()
   }))
 
-test('SIGTERM stops it, and the folder is free again', () =>
+test('SIGTERM stops the server and releases the data folder', () =>
   withFolder(async (folder) => {
     const up = await UpProcess.start(folder)
     expect(await up.stop('SIGTERM')).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
     expect(existsSync(join(folder, 'store', 'owner.json'))).toBe(false)
   }))
 
-test('a second signal does not wait for requests that never end', () =>
+test('a second signal stops the server without waiting for open requests', () =>
   withFolder(async (folder) => {
     const up = await UpProcess.start(folder)
     await using _request = await endlessRequest(up)
@@ -190,7 +190,7 @@ async function endlessRequest(up: UpProcess): Promise<AsyncDisposable> {
   }
 }
 
-test('a second up on a data folder says who holds it, and the first goes on', () =>
+test('a second server on a data folder is refused with the process of the first, which keeps running', () =>
   withFolder(async (folder) => {
     const first = await UpProcess.start(folder)
     try {
@@ -220,7 +220,7 @@ test('a second up on a data folder says who holds it, and the first goes on', ()
     }
   }))
 
-test('a data folder of a newer version is refused in one line and stays as it is', () =>
+test('a data folder of a newer version is refused in one line and left unchanged', () =>
   withFolder(async (folder) => {
     const store = join(folder, 'store')
     mkdirSync(store)

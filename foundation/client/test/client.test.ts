@@ -61,7 +61,7 @@ describeClusters(({ open }) => {
     expect(await own.find(ConfigMap, 'a')).toBe(undefined)
   })
 
-  test('throws what the server says, with the predicates of its kind', async () => {
+  test('throws a Status of the server as a StatusError that its predicates recognize', async () => {
     const own = await fresh()
     const made = await own.create(configMap('a'))
     const fails = (promise: Promise<unknown>): Promise<unknown> =>
@@ -113,7 +113,7 @@ describeClusters(({ open }) => {
     expect(names((await own.list(ConfigMap, { namespace, labelSelector })).items)).toEqual(['c0', 'c2', 'c4', 'c6'])
   })
 
-  test('applies: creates, changes, takes back, meets conflicts, forces', async () => {
+  test('apply creates, changes and removes fields, reports conflicts, and forces', async () => {
     const own = await fresh()
     const [one, two] = [own.with({ manager: 'one' }), own.with({ manager: 'two' })]
     const first = await one.applyRaw(configMap('a', { x: '1', y: '1' }))
@@ -139,7 +139,7 @@ describeClusters(({ open }) => {
     })
   })
 
-  test('knows of lists by key whether a configuration is applied already', async () => {
+  test('apply sends nothing for an applied configuration with lists by key', async () => {
     const own = (await fresh()).with({ manager: 'me' })
     const deployment = (image: string, names: readonly string[]): Deployment => ({
       apiVersion: 'apps/v1',
@@ -177,7 +177,7 @@ describeClusters(({ open }) => {
     )
   })
 
-  test('follows changes from nothing to the present', async () => {
+  test('watch reports changes from an empty scope to the current state', async () => {
     const own = await fresh()
     const mine = { mine: '1' }
     await own.create(configMap('a', {}, mine))
@@ -205,7 +205,7 @@ describeClusters(({ open }) => {
     expect(told).toEqual(['added a', 'synced', 'added b', 'changed a', 'removed b'])
   })
 
-  test('waits until something holds, or says what it saw', async () => {
+  test('waitFor resolves when the predicate holds, or reports the last state', async () => {
     const own = await fresh()
     const waiting = own.waitFor(ConfigMap, 'a', (object) => object.data?.x === '2')
     await own.create(configMap('a', { x: '1' }))
@@ -238,7 +238,7 @@ describeClusters(({ open }) => {
     expect((await own.get(Deployment, 'a')).spec.replicas).toBe(5)
   })
 
-  test('learns of kinds as definitions come and go', async () => {
+  test('discovery follows definitions that are created and deleted', async () => {
     const group = `${cluster.namespace}.example.com`
     const Widget = kind(`${group}/v1`, 'Widget')
     expect(await client.discovery.resource(Widget).catch((error: { code: string }) => error.code)).toBe('UnknownKind')
@@ -278,7 +278,7 @@ describeClusters(({ open }) => {
     expect(Object.keys(made).toSorted()).toEqual(['apiVersion', 'data', 'kind', 'metadata'])
   })
 
-  test('acts as someone else', async () => {
+  test('client.as impersonates another user', async () => {
     const jane = client.as({ user: 'jane', groups: ['devs'] })
     const review = await jane.create({
       apiVersion: 'authentication.k8s.io/v1',

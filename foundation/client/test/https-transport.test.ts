@@ -67,7 +67,7 @@ function json(
 }
 
 describe('the HTTPS transport', () => {
-  test('sends method, path, query, body and identity, and gives the answer frozen and exact', async () => {
+  test('sends method, path, query, body and identity, and returns the response frozen and exact', async () => {
     const seen: unknown[] = []
     const port = await serve((request, response, body) => {
       const { host: _host, connection: _connection, ...headers } = request.headers
@@ -114,7 +114,7 @@ describe('the HTTPS transport', () => {
     expect(Object.isFrozen((answer.body as { a: object }).a)).toBe(true)
   })
 
-  test('shows a client certificate', async () => {
+  test('authenticates with a client certificate', async () => {
     const port = await serve((request, response) => {
       const socket = request.socket as TLSSocket
       json(response, { authorized: socket.authorized, subject: { ...socket.getPeerCertificate().subject } })
@@ -143,7 +143,7 @@ describe('the HTTPS transport', () => {
     else expect(outcome).toMatch(expected)
   })
 
-  test('reads a rotating token file again after a minute, and keeps the old token while it is away', async () => {
+  test('reads a rotating token file again after a minute, and keeps the old token while the file is missing', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'fairlead-token-'))
     closing.push(() => rm(folder, { recursive: true }))
     const tokenFile = path.join(folder, 'token')
@@ -164,7 +164,7 @@ describe('the HTTPS transport', () => {
     expect(await read()).toBe('Bearer two')
   })
 
-  test('goes through a proxy', async () => {
+  test('connects through a proxy', async () => {
     const port = await serve((_request, response) => json(response, 'fine'))
     const asked: string[] = []
     const proxy = http.createServer().on('connect', (request: http.IncomingMessage, socket) => {
@@ -188,7 +188,7 @@ describe('the HTTPS transport', () => {
     expect(asked).toEqual([`127.0.0.1:${port}`])
   })
 
-  test('streams the lines of a watch, characters across chunks whole', async () => {
+  test('streams the lines of a watch, also characters that span chunks', async () => {
     const events = ['ä', 'b'].map((name) => ({
       type: 'ADDED',
       object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
@@ -204,7 +204,7 @@ describe('the HTTPS transport', () => {
     expect(await Array.fromAsync(watch.events)).toEqual(events)
   })
 
-  test('a refused watch gives the answer, a broken one throws, a left one closes, an aborted one throws the reason', async () => {
+  test('a refused watch returns the response, a broken one throws, a left one closes, an aborted one throws the reason', async () => {
     let closed: () => void
     const gone = new Promise<void>((resolve) => (closed = resolve))
     const port = await serve((request, response) => {
@@ -237,7 +237,7 @@ describe('the HTTPS transport', () => {
     expect((await sender.request({ method: 'GET', path: '/api' })).body).toBe('/clusters/a/api')
   })
 
-  test('a server that is not there is a connection that failed, naming the request', async () => {
+  test('an unreachable server is a ConnectionFailed that names the request', async () => {
     const port = await serve(() => {})
     for (const close of closing.splice(0)) await close()
     await expect(transport(port).request({ method: 'DELETE', path: '/api/x' })).rejects.toMatchObject({
@@ -247,7 +247,7 @@ describe('the HTTPS transport', () => {
   })
 })
 
-describe('repeating requests', () => {
+describe('retries', () => {
   test.each([
     { name: 'a read that was throttled', method: 'get', status: 429, expected: 3 },
     { name: 'a read while the server starts', method: 'get', status: 503, expected: 3 },
@@ -286,7 +286,7 @@ describe('repeating requests', () => {
     expect([await outcome, requests]).toEqual([expected === 3 ? 'ok' : 'slow down', expected])
   })
 
-  test('a read whose connection was cut, and not a write', async () => {
+  test('retries a read whose connection broke, and not a write', async () => {
     let requests = 0
     const port = await serve((request, response) => {
       requests++

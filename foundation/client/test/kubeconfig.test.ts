@@ -81,7 +81,7 @@ describe('kubeconfig', () => {
     expect(await parseKubeconfig(text).connection()).toEqual({ ...none, ...expected })
   })
 
-  test('files that it names are read relative to it, token files only later', async () => {
+  test('relative paths are relative to the kubeconfig, and token files are read later', async () => {
     await file('pki/ca.pem', 'the ca')
     await file('pki/cert.pem', 'the cert')
     await file('pki/key.pem', 'the key')
@@ -115,7 +115,7 @@ describe('kubeconfig', () => {
     })
   })
 
-  test('of several files the first to name a thing wins, and missing ones are passed over', async () => {
+  test('the first of several files that has an entry wins, and missing files are skipped', async () => {
     const first = await file('first', 'clusters: [{name: one, cluster: {server: "https://first.test"}}]\n')
     const second = await file('second', config('{token: second}'))
     const env = { KUBECONFIG: [path.join(folder, 'missing'), first, second].join(path.delimiter) }
@@ -124,7 +124,7 @@ describe('kubeconfig', () => {
     expect(await kubeconfig.connection()).toEqual({ ...none, server: 'https://first.test', token: 'second' })
   })
 
-  test('the file in the home folder is the last resort, then the cluster around the process', async () => {
+  test('falls back to the file in the home folder, then to the cluster of the pod', async () => {
     await file('home/.kube/config', config('{token: home}'))
     expect(await findConnection({ env: { HOME: path.join(folder, 'home') } })).toEqual({ ...none, token: 'home' })
     await file('account/ca.crt', 'cluster ca')

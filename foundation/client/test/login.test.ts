@@ -107,7 +107,7 @@ const runsOf = async (name: string): Promise<number> =>
   Number(await readFile(path.join(folder, `${name}.runs`), 'utf8'))
 
 describe('an exec plugin', () => {
-  test('is run once for many requests, and again when its token has run out', async () => {
+  test('is run once for many requests, and again when its token has expired', async () => {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
     await using server = await listening(() => ({ code: 200, body: {} }))
     const print = credential({ token: 'token-RUN', expirationTimestamp: '2026-01-01T00:10:00Z' })
@@ -137,7 +137,7 @@ describe('an exec plugin', () => {
     expect(await runsOf('refused')).toBe(2)
   })
 
-  test('that is refused for good costs one repetition, not more', async () => {
+  test('is run once more, not more often, when its token stays refused', async () => {
     await using server = await listening(() => ({ code: 401, body: {} }))
     const user = await execUser('useless', credential({ token: 'token-RUN' }))
     await using transport = await transportOf(server.url, user, new FakeClock())
@@ -145,7 +145,7 @@ describe('an exec plugin', () => {
     expect(server.asked.length).toBe(2)
   })
 
-  test('is told of the cluster if it asks', async () => {
+  test('receives the cluster with provideClusterInfo', async () => {
     await using server = await listening(() => ({ code: 200, body: {} }))
     const user = await execUser('informed', credential({ token: 't' }), { provideClusterInfo: true })
     const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'here' } }]
@@ -232,7 +232,7 @@ describe('OpenID Connect', () => {
     'auth-provider': { name: 'oidc', config: { 'idp-issuer-url': issuer, 'client-id': 'me', ...more } },
   })
 
-  test('shows the id token, and the next one when it runs out', async () => {
+  test('sends the id token, and a refreshed one when it expires', async () => {
     const clock = new FakeClock(start)
     await using idp = await provider()
     await using server = await listening(() => ({ code: 200, body: {} }))
@@ -261,7 +261,7 @@ describe('OpenID Connect', () => {
     })
   })
 
-  test('sends the secret as the provider wants it', async () => {
+  test('sends the client secret in the request body', async () => {
     await using idp = await provider(['client_secret_post'])
     await using server = await listening(() => ({ code: 200, body: {} }))
     const user = userOf(idp.url, { 'refresh-token': 'refresh-1', 'client-secret': 's' })
@@ -305,7 +305,7 @@ users:
       new HttpsTransport(await (await loadKubeconfig({ file })).connection(), { clock })
     const shown = (server: Listening): (string | undefined)[] => server.asked.map(({ authorization }) => authorization)
 
-    test('new tokens are written back, and nothing else is touched', async () => {
+    test('new tokens are written back, and nothing else is changed', async () => {
       const clock = new FakeClock(start)
       await using idp = await provider()
       await using server = await listening(() => ({ code: 200, body: {} }))
@@ -324,7 +324,7 @@ users:
       expect((await readdir(folder)).filter((name) => name.startsWith('back'))).toEqual(['back', 'back-link'])
     })
 
-    test('what another process got is taken over, before and after a refresh token is used up', async () => {
+    test('tokens of another process are used, before and after a refresh token was consumed', async () => {
       const clock = new FakeClock(start)
       await using idp = await provider()
       await using server = await listening(() => ({ code: 200, body: {} }))
@@ -342,7 +342,7 @@ users:
       expect(idp.asked.filter(({ path: at }) => at === '/token').length).toBe(2)
     })
 
-    test('kubectl’s lock is waited for; where the file cannot be had, the tokens stay in this process', async () => {
+    test('waits for kubectl’s lock; where the file cannot be locked, the tokens stay in this process', async () => {
       const clock = new FakeClock(start)
       await using idp = await provider()
       await using server = await listening(() => ({ code: 200, body: {} }))

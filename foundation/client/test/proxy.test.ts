@@ -47,7 +47,7 @@ describe('the environment', () => {
     ['https://[fd00::7]', { HTTPS_PROXY: 'http://p', NO_PROXY: 'fd00::7' }, undefined],
     ['https://10.1.2.3', { HTTPS_PROXY: 'http://p', NO_PROXY: 'nonsense/99,10.0.0.0/99' }, 'http://p'],
   ]
-  test.each(cases)('for %s with %j leads through %s', async (server, env, expected) => {
+  test.each(cases)('for %s with %j selects the proxy %s', async (server, env, expected) => {
     const folder = await mkdtemp(path.join(tmpdir(), 'fairlead-proxy-'))
     closing.push(() => rm(folder, { recursive: true }))
     const file = path.join(folder, 'config')
@@ -140,7 +140,7 @@ describe('a SOCKS5 proxy', () => {
     expect(proxy.asked).toEqual([`server.test:${port}`])
   })
 
-  test('is given addresses as such', async () => {
+  test('receives IP addresses unresolved', async () => {
     const proxy = await socksProxy()
     for (const server of ['http://10.0.0.1:1', 'http://[fd00::7:1]:1']) {
       await using transport = new HttpsTransport({ server, proxyUrl: proxy.url })

@@ -108,7 +108,7 @@ describe('the watch state machine', () => {
     ])
   })
 
-  test('an expired revision gives a new list, of which only the differences are told', async () => {
+  test('an expired revision causes a relist that reports only the differences', async () => {
     await using run = start({ prepare: (source) => ['a', 'b', 'c'].forEach((name) => source.put(name)) })
     await pass(run, 5000)
     run.changes.length = 0
@@ -122,7 +122,7 @@ describe('the watch state machine', () => {
     expect([told(run.changes), run.source.lists]).toEqual([['changed b', 'added d', 'removed a', 'synced'], 2])
   })
 
-  test('an object that was deleted and created again in a gap is told as removed and added', async () => {
+  test('an object that was deleted and recreated in a gap is reported as removed and added', async () => {
     await using run = start({ prepare: (source) => source.put('a') })
     await pass(run, 5000)
     run.changes.length = 0
@@ -151,7 +151,7 @@ describe('the watch state machine', () => {
     expect(run.events.map((event) => event.type)).toEqual(['interrupted', 'interrupted', 'listing', 'replaced'])
   })
 
-  test('a token that expires between pages gives one list in one piece', async () => {
+  test('a continue token that expires between pages causes one unpaged list', async () => {
     await using run = start({ pageSize: 1, prepare: (source) => ['a', 'b', 'c'].forEach((name) => source.put(name)) })
     const list = run.source.list.bind(run.source)
     run.source.list = async (request) => {
@@ -162,7 +162,7 @@ describe('the watch state machine', () => {
     expect([names(run.view.objects.values()), run.source.lists]).toEqual([['a', 'b', 'c'], 3])
   })
 
-  test('what a list named that broke off says nothing: an object that went before the next list is taken out', async () => {
+  test('objects of a broken list that were deleted before the next list are removed', async () => {
     await using run = start({ pageSize: 1, prepare: (source) => ['a', 'b', 'c'].forEach((name) => source.put(name)) })
     await pass(run, 5000)
     run.changes.length = 0
@@ -201,7 +201,7 @@ describe('the watch state machine', () => {
     expect([sizes, run.view.objects.size]).toEqual([['listing', 500, 500, 200], 1200])
   })
 
-  test('a silent connection is given up after the time that bookmarks teach', async () => {
+  test('an idle connection is closed after the bookmark interval', async () => {
     await using run = start({ prepare: (source) => source.put('a') })
     await pass(run, 1000)
     run.source.bookmark()
@@ -214,7 +214,7 @@ describe('the watch state machine', () => {
     expect([run.source.watches, names(run.view.objects.values())]).toEqual([2, ['a', 'b']])
   })
 
-  test('without bookmarks a silent connection is given up when the server should have ended it', async () => {
+  test('an idle connection without bookmarks is closed when the server should have ended it', async () => {
     await using run = start()
     await run.clock.advance(0)
     run.source.hang(true)
@@ -223,7 +223,7 @@ describe('the watch state machine', () => {
     expect([run.source.watches, names(run.view.objects.values())]).toEqual([2, ['b']])
   })
 
-  test('watches that end at once are opened again ever more slowly', async () => {
+  test('watches that end at once are reopened with backoff', async () => {
     await using run = start()
     run.source.watch = async () => {
       run.source.watches++
@@ -270,7 +270,7 @@ describe('the watch state machine', () => {
     ])
   })
 
-  test('streaming lists that break before they are complete give way to pages', async () => {
+  test('streaming lists that break before they are complete fall back to pages', async () => {
     const prepare = (source: FaultySource): void => {
       for (const name of ['a', 'b']) source.put(name)
       const watch = source.watch.bind(source)
@@ -290,7 +290,7 @@ describe('the watch state machine', () => {
     ])
   })
 
-  test('a server that ignores the wish for a streaming list is found out, and one that honours it may be silent afterwards', async () => {
+  test('a server that ignores streaming lists is detected, and one that supports them may be idle afterwards', async () => {
     const prepare = (source: FaultySource): void => ['a', 'b'].forEach((name) => source.put(name))
     await using ignoring = start({
       streaming: true,

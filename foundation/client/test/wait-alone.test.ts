@@ -15,7 +15,7 @@ await client.waitFor(Namespace, 'never', () => true, { timeout: 200 }).catch(({ 
 await server[Symbol.asyncDispose]()
 `
 
-test('a process lives as long as it waits, and no longer', () => {
+test('waitFor keeps the process alive while it waits, and no longer', () => {
   const args = ['--conditions=@fairlead/source', '--input-type=module', '-e', program]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: import.meta.dirname })
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'gone\nWaitTimeout\n', stderr: '' })

@@ -41,7 +41,7 @@ const settingsIn = (namespace: string): ConfigMap => ({
 const settings = settingsIn('default')
 
 describeClusters(({ open }) => {
-  test('a manager acts as a service account: with its rights and no others', async () => {
+  test('manager.as acts as a service account with its rights and no others', async () => {
     await using cluster = await open({ authorization: 'RBAC', controllers: false })
     const { client, outside, namespace } = cluster
     const account = { namespace, name: 'robot' }
@@ -58,7 +58,7 @@ describeClusters(({ open }) => {
   })
 })
 
-test('tokens are renewed before they run out, and when they are refused', async () => {
+test('service account tokens are renewed before they expire and when they are refused', async () => {
   await using cluster = await embeddedClusters[1]!.open({ authorization: 'RBAC', controllers: false })
   const { client: https, outside: admin } = cluster
   await admin.create<ServiceAccount>({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: robot })
@@ -87,7 +87,7 @@ test('tokens are renewed before they run out, and when they are refused', async 
   expect(asked()).toBe(3)
 })
 
-test("shared caches are read on behalf of someone by that one's rights, which count anew after ten seconds or a change", async () => {
+test("manager.onBehalfOf reads shared caches with the subject's rights, cached for ten seconds or until RBAC changes", async () => {
   await using server = await ApiServer.start({ authorization: 'RBAC', controllers: false })
   const admin = server.client()
   await admin.create(settings)

@@ -86,7 +86,7 @@ describeClusters(({ open }) => {
   }
 
   describe('a controller', () => {
-    test('reconciles every object once at start, then whatever changes', async () => {
+    test('reconciles every object once at start, then changed objects', async () => {
       const runs: string[] = []
       await using run = await start(
         (manager) =>
@@ -106,7 +106,7 @@ describeClusters(({ open }) => {
       expect(runs.toSorted()).toEqual(['x=1', 'x=2', 'y=1'].map((line) => at(line)))
     })
 
-    test('what it owns wakes the owner, and only the owner', async () => {
+    test('a change of an owned object enqueues its owner only', async () => {
       const runs: string[] = []
       const make: Run = async ({ object, client }) => {
         runs.push(object.metadata.name!)
@@ -127,7 +127,7 @@ describeClusters(({ open }) => {
       expect(runs.toSorted()).toEqual(['x', 'x', 'y'])
     })
 
-    test('own writes do not wake it, whether the answer or the event comes first; changes by others do, even in the middle of a write', async () => {
+    test('own writes do not wake the object, whether response or event arrives first; foreign changes during a write do', async () => {
       const runs: string[] = []
       let meddle = false
       const write: Run = async ({ object, client }) => {
@@ -156,7 +156,7 @@ describeClusters(({ open }) => {
       expect(runs).toEqual(['-', '-', 'yes'])
     })
 
-    test('own writes do not wake it when it reads what it writes, too', async () => {
+    test('own writes do not wake an object that also reads what it writes', async () => {
       const runs: string[] = []
       const write: Run = async ({ object, client, read }) => {
         runs.push(object.metadata.name!)
@@ -179,7 +179,7 @@ describeClusters(({ open }) => {
       expect(runs.length).toBe(3)
     })
 
-    test('a mapping that changes wakes old and new', async () => {
+    test('a changed mapping enqueues the old and the new key', async () => {
       const runs: string[] = []
       const users = (of: Secret): string[] => [at(of.metadata.labels?.user ?? '')]
       await using run = await start(
@@ -202,7 +202,7 @@ describeClusters(({ open }) => {
       expect(runs.toSorted()).toEqual(['x', 'y'])
     })
 
-    test('what a run read wakes it, there or not, by key or by selector; what it reads no more does not', async () => {
+    test('a change of a read object wakes the reader, existing or not, by key or selector, until a run no longer reads it', async () => {
       const runs: string[] = []
       const look: Run = async ({ object, read }) => {
         const one = await read.get(Secret, at(object.data?.use ?? ''))
@@ -231,7 +231,7 @@ describeClusters(({ open }) => {
       expect(runs).toEqual(['none+0', 'a+0', 'a+1', 'a+0', 'none+0', 'b+0'])
     })
 
-    test('what changes between a read and the end of the run that read it wakes it too', async () => {
+    test('a change between a read and the end of its run wakes the reader', async () => {
       const runs: string[] = []
       let go: () => void = () => {}
       const look: Run = async ({ read }) => {
@@ -252,7 +252,7 @@ describeClusters(({ open }) => {
       expect(runs).toEqual(['none', 'a'])
     })
 
-    test('a failure is tried again with growing waits, told as an event, and forgotten with success', async () => {
+    test('a failure is retried with backoff, recorded as an event, and reset by success', async () => {
       let failures = 3
       const fail: Run = () => {
         if (failures-- > 0) throw new Error('no luck')
@@ -290,7 +290,7 @@ describeClusters(({ open }) => {
       )
     })
 
-    test('a terminal failure is not tried again until something changes', async () => {
+    test('a terminal failure is not retried until something changes', async () => {
       const runs: string[] = []
       const fail: Run = ({ object }) => {
         runs.push(object.data?.a ?? '')
@@ -312,7 +312,7 @@ describeClusters(({ open }) => {
       ).toEqual([['InvalidA', 'a must be 2']])
     })
 
-    test('after() comes back later', async () => {
+    test('after() requeues later', async () => {
       let runs = 0
       await using run = await start((manager) =>
         manager
@@ -324,7 +324,7 @@ describeClusters(({ open }) => {
       await until('it came back twice', () => runs === 3)
     })
 
-    test('a success at an endpoint wakes those who failed there', async () => {
+    test('a success at an endpoint retries work that failed there', async () => {
       const runs: string[] = []
       const endpoint = 'https://hooks.test/a'
       let up = false
@@ -346,7 +346,7 @@ describeClusters(({ open }) => {
       await until('both ran again', () => runs.length === 4)
     })
 
-    test('a key without an object is skipped, or handed to gone()', async () => {
+    test('a key without an object is skipped, or passed to onDeleted', async () => {
       const seen: string[] = []
       await using run = await start((manager) => {
         manager
@@ -367,7 +367,7 @@ describeClusters(({ open }) => {
       expect(seen).toEqual(['skips x', 'gone x'])
     })
 
-    test('a finalizer is put on before the first run and taken off after the cleanup has succeeded', async () => {
+    test('a finalizer is added before the first run and removed after the cleanup has succeeded', async () => {
       const seen: string[] = []
       let refusals = 2
       await using run = await start((manager) =>
@@ -390,7 +390,7 @@ describeClusters(({ open }) => {
       await run.client.waitForDeletion(ConfigMap, at('x'))
     })
 
-    test('predicates decide which changes matter', async () => {
+    test('changes that predicates filter out do not enqueue the object', async () => {
       const runs: string[] = []
       await using run = await start((manager) => {
         manager
@@ -412,7 +412,7 @@ describeClusters(({ open }) => {
       expect(runs.slice(2)).toEqual(['labels'])
     })
 
-    test('at most so many objects at a time', async () => {
+    test('runs at most `concurrency` objects at a time', async () => {
       let [active, most, runs] = [0, 0, 0]
       await using run = await start(
         (manager) =>
@@ -478,7 +478,7 @@ describeClusters(({ open }) => {
     const setup = (manager: Manager): unknown =>
       manager.controller('test').for(ConfigMap, { labelSelector: mine }).owns(ConfigMap).reconcile(make)
 
-    test('costs one look and one apply to create, one apply to change, and nothing when nothing changed', async () => {
+    test('sends one GET and one apply to create, one apply to change, and nothing when nothing changed', async () => {
       await using run = await start(setup)
       await run.client.create(configMap('x', { a: '1' }, labels))
       const made = await run.client.waitFor(ConfigMap, at('x-child'), (object) => object.data?.a === '1')
@@ -501,7 +501,7 @@ describeClusters(({ open }) => {
       expect(run.transport.take()).toEqual([])
     })
 
-    test('a stranger’s object of the name is left alone, and reported', async () => {
+    test('a foreign object of the same name is left unchanged and reported', async () => {
       await using run = await start(setup, (client) => client.create(configMap('x-child', { theirs: '1' })))
       await run.client.create(configMap('x', { a: '1' }, labels))
       const event = await until(
@@ -518,7 +518,7 @@ describeClusters(({ open }) => {
       await run.client.waitFor(ConfigMap, at('x-child'), (object) => object.data?.a === '1')
     })
 
-    test('an object that appears between the look and the apply is given back', async () => {
+    test('fields of an object that appears between GET and apply are released', async () => {
       await using run = await start(setup)
       let raced = false
       run.transport.before = async (request) => {
@@ -544,7 +544,7 @@ describeClusters(({ open }) => {
       ]).toEqual([{ theirs: '1' }, undefined, ['fairlead'], theirs.metadata.uid])
     })
 
-    test('an object that was deleted while the cache lags is not brought back', async () => {
+    test('an object that was deleted while the cache lags is not recreated', async () => {
       await using run = await start(setup)
       await run.client.create(configMap('x', { a: '1' }, labels))
       const cached = await run.client.waitFor(ConfigMap, at('x-child'), () => true)

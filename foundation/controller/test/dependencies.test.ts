@@ -53,7 +53,7 @@ describe('dependencies', () => {
     expect([...dependencies.readers(Secret, now, before)]).toEqual([])
   })
 
-  test('a set replaces the one before, and a kind is read as long as one item reads it', () => {
+  test('replace drops earlier reads, and a kind is read as long as one item reads it', () => {
     const dependencies = new Dependencies()
     const read = (): string[] => [ConfigMap, Secret].filter((of) => dependencies.isRead(of)).map((of) => of.kind)
     dependencies.replace('one', [key('a', 'x'), { kind: Secret, key: { namespace: 'a', name: 's' } }])
@@ -84,7 +84,7 @@ describe('dependencies', () => {
   )
   const labels = fc.dictionary(fc.constantFrom('l', 'm'), fc.constantFrom('1', '2'))
 
-  test('wakes exactly those who asking everyone would wake', () => {
+  test('finds the same readers as a scan over all items', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('i', 'j', 'k'), fc.array(read, { maxLength: 4 })), { maxLength: 10 }),

@@ -12,7 +12,7 @@ const about: KubeObject = {
   metadata: { namespace: 'default', name: 'a', uid: 'u', resourceVersion: '7' },
 }
 
-test('the same event again counts up the one before, written now and then; another one is another', async () => {
+test('a repeated event increments the count of its series, written at intervals; a different one is a new event', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const clock = new FakeClock('2026-03-01T10:00:00.123Z')
   const { client, transport } = recorded(server.client(), clock)
@@ -89,7 +89,7 @@ async function eventsAfter(
     .map(({ note, series }): [string, number] => [note!, series?.count ?? 1])
 }
 
-test('many events that differ in their note only become one that counts, until ten minutes are quiet', async () => {
+test('many events that differ in their note only are aggregated until ten quiet minutes have passed', async () => {
   const told = await eventsAfter(async (record, clock) => {
     for (let number = 0; number < 15; number++) {
       record('Failed', `attempt ${number}`)
@@ -112,7 +112,7 @@ test('many events that differ in their note only become one that counts, until t
   ])
 })
 
-test('an object has 25 new events at once, then one every five minutes', async () => {
+test('new events of one object are limited to a burst of 25, then one every five minutes', async () => {
   const told = await eventsAfter(async (record, clock) => {
     for (let number = 0; number < 40; number++) {
       record(`Reason${number}`, `${number}`)

@@ -62,7 +62,7 @@ async function failure(client: HookClient, endpoint: HookEndpoint, call: HookCal
 }
 
 describe('calling hooks', () => {
-  test('posts JSON and gives the answer as it is, over one connection', async () => {
+  test('posts JSON and returns the raw response, over one connection', async () => {
     const seen: unknown[] = []
     const sockets = new Set<unknown>()
     const port = await serve((request, response, body) => {
@@ -106,7 +106,7 @@ describe('calling hooks', () => {
     expect(JSON.parse(text)).toBe(header ?? null)
   })
 
-  test('over TLS with a CA bundle and a client certificate; without the bundle it is unreachable', async () => {
+  test('calls over TLS with a CA bundle and a client certificate; a hook without the bundle is unreachable', async () => {
     const port = await serve(
       (request, response) => response.end(JSON.stringify((request.socket as TLSSocket).getPeerCertificate().subject)),
       true,
@@ -177,7 +177,7 @@ describe('calling hooks', () => {
     )
   })
 
-  test('a hook that does not answer in time is given up, also in the middle of its answer', async () => {
+  test('a hook that does not respond in time fails with HookTimeout, also in the middle of its response', async () => {
     const clock = new FakeClock()
     let [asked, hold] = [0, false]
     const port = await serve((_request, response) => {
@@ -196,7 +196,7 @@ describe('calling hooks', () => {
     }
   })
 
-  test('a kept connection that the hook has closed is replaced without a failure', async () => {
+  test('a keep-alive connection that the hook has closed is replaced without a failure', async () => {
     let calls = 0
     const port = await serve((request, response) => {
       calls++
@@ -209,7 +209,7 @@ describe('calling hooks', () => {
     expect(calls).toBe(5)
   })
 
-  test('the caller can call it off', async () => {
+  test('an aborted signal cancels the call', async () => {
     const stop = new AbortController()
     const port = await serve(() => stop.abort(new Error('enough')))
     await expect(hooks().call({ url: `http://127.0.0.1:${port}` }, { body: {}, signal: stop.signal })).rejects.toThrow(
@@ -217,7 +217,7 @@ describe('calling hooks', () => {
     )
   })
 
-  test('accepts what the caller accepts, and tells those who wait for the endpoint', async () => {
+  test('accepted status codes are successes and wake work that waits for the endpoint', async () => {
     const endpoints = new EndpointWaiters()
     const woken: string[] = []
     const port = await serve((_request, response) => response.writeHead(304).end())
@@ -228,7 +228,7 @@ describe('calling hooks', () => {
     expect([answer.status, woken]).toEqual([304, ['me']])
   })
 
-  test('an address that cannot be found says so', async () => {
+  test('a host that cannot be resolved is HookAddressUnknown', async () => {
     const resolve = async (): Promise<undefined> => {
       throw new Error('no Service hook in namespace team')
     }

@@ -47,7 +47,7 @@ const watches = (transport: RecordingTransport): string[] =>
   transport.requests.filter((request) => request.startsWith('WATCH'))
 
 describe('shared caches', () => {
-  test('hold what there is, follow changes, and hand out the very objects of the server', async () => {
+  test('hold all objects, follow changes, and return the same object instances as the server', async () => {
     await using run = await start()
     await run.outside.create(configMap('a'))
     using use = run.pool.use(ConfigMap)
@@ -69,7 +69,7 @@ describe('shared caches', () => {
     expect(use.informer.get('default/b')).toBe(written)
   })
 
-  test('are one watch per kind and scope, for as long as someone uses them and a minute more', async () => {
+  test('share one watch per kind and scope until a minute after the last user', async () => {
     await using run = await start()
     const uses = [
       run.pool.use(ConfigMap),
@@ -100,7 +100,7 @@ describe('shared caches', () => {
     expect([run.pool.size, again.informer === uses[1]!.informer]).toEqual([1, true])
   })
 
-  test('read by namespace, selector and index, and keep indexes as objects change', async () => {
+  test('read by namespace, selector and index, and update indexes as objects change', async () => {
     await using run = await start()
     await run.outside.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
     for (const [name, labels, namespace] of [
@@ -136,7 +136,7 @@ describe('shared caches', () => {
     expect(() => informer.list({ labelSelector: '!!' })).toThrow()
   })
 
-  test('can hold one namespace, or what a field selector picks', async () => {
+  test('can be limited to a namespace or a field selector', async () => {
     await using run = await start()
     await run.outside.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
     for (const [name, namespace] of [
@@ -160,7 +160,7 @@ describe('shared caches', () => {
     expect(watches(run.transport)).toContain('WATCH /api/v1/namespaces/default/configmaps')
   })
 
-  test('can hold metadata only', async () => {
+  test('can be limited to metadata', async () => {
     await using run = await start()
     await run.outside.create({ ...configMap('a', { app: 'x' }), data: { secret: '1' } })
     using use = run.pool.use(ConfigMap, { metadataOnly: true })
@@ -169,7 +169,7 @@ describe('shared caches', () => {
     expect([data, metadata.labels]).toEqual([undefined, { app: 'x' }])
   })
 
-  test('know a kind as Absent until its definition appears, then list it at once', async () => {
+  test('report a kind as Absent until its definition is created, then list it at once', async () => {
     await using run = await start()
     run.pool.watchDefinitions()
     using use = run.pool.use(Memcached)
@@ -183,7 +183,7 @@ describe('shared caches', () => {
     expect(states).toEqual(['Absent', 'Synced'])
   })
 
-  test('know a kind as Forbidden, keep what they hold, and go on when it is granted', async () => {
+  test('report a kind as Forbidden, keep their objects, and continue when access is granted', async () => {
     await using run = await start()
     const { status } = forbidden(
       { group: '', plural: 'configmaps' },
@@ -203,8 +203,8 @@ describe('shared caches', () => {
   })
 })
 
-describe('reading a kind that is not known', () => {
-  test('throws, says why, and wakes when it is known', async () => {
+describe('reading a kind that is not synced', () => {
+  test('throws with the reason, and wakes when the kind is synced', async () => {
     await using run = await start()
     const seen: string[] = []
     const setup = (manager: Manager): unknown =>

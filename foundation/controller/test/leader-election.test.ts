@@ -17,7 +17,7 @@ async function pass(clock: FakeClock, seconds: number): Promise<void> {
 }
 
 describe('leader election', () => {
-  test('the first leads, the second takes over when the first gives up or stops renewing', async () => {
+  test('the first candidate leads, the second when the first releases the lease or stops renewing', async () => {
     await using server = await ApiServer.start({ controllers: false })
     const clock = new FakeClock()
     const election = (identity: string): LeaderElection =>
@@ -82,7 +82,7 @@ describe('leader election', () => {
     expect([outcome, election.leads]).toEqual(['lost', false])
   })
 
-  test('a leader whose renewal is answered too late steps down: others count from the request', async () => {
+  test('a leader whose renewal response is late steps down: other candidates count from the request', async () => {
     await using server = await ApiServer.start({ controllers: false })
     const clock = new FakeClock()
     const { client, transport } = recorded(server.client(), clock)
@@ -99,7 +99,7 @@ describe('leader election', () => {
     expect([await held, election.leads]).toEqual(['lost', false])
   })
 
-  test('only the manager that leads works, and the other goes on from there', async () => {
+  test('only the leading manager works, and the other continues after it', async () => {
     await using server = await ApiServer.start({ controllers: false })
     const clock = new FakeClock()
     const seen: string[] = []

@@ -61,7 +61,7 @@ async function served(server: ApiServer, options: ManagerServerOptions = {}, clo
 }
 
 describe('health and metrics', () => {
-  test('are answered over HTTPS under certificates that the manager made', async () => {
+  test('are served over HTTPS with certificates that the manager created', async () => {
     await using server = await ApiServer.start()
     await using manager = await served(server, { metrics: 'open' })
     expect(await ask(manager, { path: '/healthz' })).toEqual({ code: 200, text: 'ok' })
@@ -74,7 +74,7 @@ describe('health and metrics', () => {
     expect([missing.code, JSON.parse(missing.text).message]).toEqual([404, 'there is nothing at GET /nothing'])
   })
 
-  test('metrics are for tokens whose owners may get the path; health asks nobody', async () => {
+  test('metrics need a token whose user may get the path; health needs none', async () => {
     const user = (name: string, ...groups: string[]): { token: string; user: { name: string; groups: string[] } } => ({
       token: `${name}-token`,
       user: { name, groups },
@@ -127,7 +127,7 @@ describe('health and metrics', () => {
       await expect(served(server, { metrics: 'open', host })).rejects.toThrow('on a loopback address only')
   })
 
-  test('readiness names what is missing', async () => {
+  test('readiness names the failing checks', async () => {
     await using server = await ApiServer.start()
     let problem: string | undefined = 'the database is down'
     await using manager = await served(server, { checks: [{ name: 'database', check: () => problem }] })
@@ -253,12 +253,12 @@ describe('certificates', () => {
   const hosts = ['hooks.fairlead-system.svc', '127.0.0.1']
   const start = Date.parse('2026-01-01T00:00:00Z')
 
-  test('are kept while they are good', async () => {
+  test('are kept while they are valid', async () => {
     const first = await renewedCertificates(undefined, hosts, start)
     expect(await renewedCertificates(first, hosts, start + 59 * day)).toBe(first)
   })
 
-  test('are renewed a month before they end, under the same authority', async () => {
+  test('are renewed a month before they expire, under the same authority', async () => {
     const first = await renewedCertificates(undefined, hosts, start)
     const second = await renewedCertificates(first, hosts, start + 61 * day)
     expect(second).toEqual({ ...first, serving: second.serving })
@@ -266,13 +266,13 @@ describe('certificates', () => {
     expect(new X509Certificate(second.serving.cert).verify(new X509Certificate(first.bundle).publicKey)).toBe(true)
   })
 
-  test('are renewed for another name', async () => {
+  test('are renewed when the DNS names change', async () => {
     const first = await renewedCertificates(undefined, hosts, start)
     const { serving } = await renewedCertificates(first, [...hosts, 'new.example.com'], start)
     expect(new X509Certificate(serving.cert).checkHost('new.example.com')).toBe('new.example.com')
   })
 
-  test('are always trusted by those who learnt the bundle at the look before', async () => {
+  test('are always trusted by callers with the bundle of the previous check', async () => {
     // Looks at most three weeks apart, over eleven years and more.
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 21 }), { minLength: 1, maxLength: 12 }), async (gaps) => {
@@ -294,7 +294,7 @@ describe('certificates', () => {
     )
   })
 
-  test('of replicas that start at once are the same', async () => {
+  test('are the same for replicas that start at the same time', async () => {
     await using server = await ApiServer.start()
     const secret = { namespace: 'default', name: 'hooks' }
     const options = { client: server.client(), clock: server.clock, random: () => 0, log: silentLogger, hosts, secret }
@@ -307,7 +307,7 @@ describe('certificates', () => {
     }
   })
 
-  test('are shown to new connections as soon as they are renewed', async () => {
+  test('are used for new connections as soon as they are renewed', async () => {
     const clock = new FakeClock(Date.now())
     await using server = await ApiServer.start()
     await using manager = await served(server, {}, clock)
@@ -346,7 +346,7 @@ function webhooks(): KubeObject {
   } as KubeObject
 }
 
-test('writes the bundle into webhook configurations and definitions, and again when it is taken away', async () => {
+test('injects the bundle into webhook configurations and definitions, and again when it is removed', async () => {
   await using server = await ApiServer.start()
   const client = server.client()
   const conversion = {

@@ -4,7 +4,7 @@ import { FakeClock } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { turns, until } from '../../../test/support/until.ts'
 
-test('metrics have the names and labels of controller-runtime, and those of a stopped controller stand still', async () => {
+test('metrics have the names and labels of controller-runtime, and gauges of a stopped controller are removed', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const clock = new FakeClock()
   await using manager = await Manager.start({ client: server.client(), clock })

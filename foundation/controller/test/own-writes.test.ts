@@ -6,7 +6,7 @@ const changed = (resourceVersion: string): ObservedChange => ({ type: 'changed',
 const removed = (resourceVersion: string): ObservedChange => ({ type: 'removed', resourceVersion })
 
 describe('own writes', () => {
-  test('the event of a write that comes before its answer waits, and is dropped with the answer', () => {
+  test('an event before the response of its write is held, and dropped with the response', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     expect(own.suppresses('pod', 'me', changed('11'))).toBe(true)
@@ -14,7 +14,7 @@ describe('own writes', () => {
     expect(own.size).toBe(0)
   })
 
-  test('the event of a write that comes after its answer is dropped then', () => {
+  test('an event after the response of its write is dropped', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     expect(own.wrote('pod', 'me', '11', '10')).toBe(false)
@@ -35,7 +35,7 @@ describe('own writes', () => {
     expect(own.size).toBe(0)
   })
 
-  test('a change by others that comes between the answer and our event wakes at once', () => {
+  test('a foreign change between the response and our event wakes at once', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '11', '9')
@@ -45,7 +45,7 @@ describe('own writes', () => {
     ])
   })
 
-  test('two writes one after another drop two events', () => {
+  test('two consecutive writes drop two events', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '11', '10')
@@ -58,21 +58,21 @@ describe('own writes', () => {
     ])
   })
 
-  test('a write that changed nothing leaves nothing to wait for', () => {
+  test('a write that changed nothing leaves no expected event', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '11', '11')
     expect(own.size).toBe(0)
   })
 
-  test('an event that was skipped (a relist) does not stay expected', () => {
+  test('an event that a relist skipped does not stay expected', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.wrote('pod', 'me', '11', '10')
     expect([own.suppresses('pod', 'me', changed('15')), own.size]).toEqual([false, 0])
   })
 
-  test('others are never held back', () => {
+  test('changes of an object are never held for other items', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     expect([own.suppresses('pod', 'you', changed('11')), own.suppresses('node', 'me', changed('11'))]).toEqual([
@@ -81,7 +81,7 @@ describe('own writes', () => {
     ])
   })
 
-  test('after a failed write every change that came meanwhile wakes: it may be anyone’s', () => {
+  test('after a failed write every change that arrived meanwhile wakes: its author is unknown', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.suppresses('pod', 'me', changed('11'))
@@ -90,7 +90,7 @@ describe('own writes', () => {
     expect(own.failed('pod', 'me')).toBe(false)
   })
 
-  test('our own delete is dropped, whichever of answer and event comes first', () => {
+  test('the event of our own delete is dropped, before and after the response', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     expect([own.wrote('pod', 'me', undefined, '10'), own.suppresses('pod', 'me', removed('11')), own.size]).toEqual([
@@ -103,7 +103,7 @@ describe('own writes', () => {
     expect([own.wrote('pod', 'me', undefined, undefined), own.size]).toEqual([false, 0])
   })
 
-  test('each of several caches that tell of one change is silenced, before and after the answer', () => {
+  test('a change that several caches report is suppressed for each, before and after the response', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     expect(own.suppresses('pod', 'me', changed('11'), 2)).toBe(true)
@@ -125,7 +125,7 @@ describe('own writes', () => {
     ]).toEqual([true, true, 0])
   })
 
-  test('what we deleted and others created again wakes', () => {
+  test('an object that we deleted and others recreated wakes', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')
     own.wrote('pod', 'me', undefined, '10', 2)

@@ -5,7 +5,7 @@ import { InformerPool, Manager } from '@fairlead/controller'
 import { expect, test } from 'vitest'
 import { until } from '../../../test/support/until.ts'
 
-test('a service account reads what it may; a kind that it may not read says which right is missing, until it is given', async () => {
+test('a reader with the rights of a service account names the missing right of a forbidden kind until it is granted', async () => {
   await using server = await ApiServer.start({ authorization: 'RBAC', controllers: false })
   const admin = server.client()
   await using manager = await Manager.start({ client: admin })

@@ -28,7 +28,7 @@ describe('the plan', () => {
     expect(plan(self, replicas, holders)).toEqual(expected)
   })
 
-  test('comes to rest with every shard held and no two replicas apart by more than one', () => {
+  test('converges with every shard held and no two replicas apart by more than one', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 24 }),
@@ -164,7 +164,7 @@ async function cluster(): Promise<ApiServer> {
   return server
 }
 
-test('two managers share the shards, and the one that stays takes over', async () => {
+test('two managers share the shards, and the remaining one acquires the shards of the other', async () => {
   await using server = await cluster()
   await using replicas = new Replicas(server)
   await replicas.start()
@@ -186,7 +186,7 @@ test('two managers share the shards, and the one that stays takes over', async (
   expect(replicas.clashes).toEqual([])
 })
 
-test('an election and shards exclude each other', async () => {
+test('a manager with both leader election and shards is refused', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const lease = { namespace: 'default', name: 'test' }
   await expect(

@@ -46,7 +46,7 @@ const later =
     object.metadata.resourceVersion !== previous
 
 describeClusters(({ open }) => {
-  test('fills in observedGeneration and Ready, and sends nothing when the status is as stated', async () => {
+  test('fills in observedGeneration and Ready, and sends nothing when the status is unchanged', async () => {
     let runs = 0
     await using run = await start(open, async ({ status, object }) => {
       await status.apply({ ready: object.spec.size })
@@ -77,7 +77,7 @@ describeClusters(({ open }) => {
     })
   })
 
-  test('states all its fields each time and leaves those of others alone; times move with the status only', async () => {
+  test('applies all its fields and leaves those of others unchanged; transition times change with the status only', async () => {
     await using run = await start(open, async ({ status, object }) => {
       const fine = object.spec.size > 2
       await status.apply({
@@ -163,7 +163,7 @@ describeClusters(({ open }) => {
     ]).toEqual([7, 'Reconciled', true])
   })
 
-  test('a controller that never wrote a status does not begin to when it fails', async () => {
+  test('a failure writes no status where the controller never wrote one', async () => {
     let runs = 0
     await using run = await start(open, () => {
       runs++

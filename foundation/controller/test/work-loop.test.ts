@@ -12,7 +12,7 @@ interface Group {
   readonly key: string
 }
 
-test('items of one’s own making run in turn over their parents, and are woken by what they read and not by what they wrote', async () => {
+test('custom items run round-robin over their groups, and are woken by what they read and not by what they wrote', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const runs: string[] = []
   let loop!: WorkLoop<Group>
@@ -68,7 +68,7 @@ test('items of one’s own making run in turn over their parents, and are woken 
   expect([runs.length, manager.leads]).toEqual([1, true])
 })
 
-test('a loop that is stopped gives its name free', async () => {
+test('the name of a stopped loop can be used again', async () => {
   await using server = await ApiServer.start({ controllers: false })
   await using manager = await Manager.start({ client: server.client() })
   const options = { name: 'one', id: (item: string) => item, run: () => {} }
@@ -78,7 +78,7 @@ test('a loop that is stopped gives its name free', async () => {
   await manager.loop(options).stop()
 })
 
-test('a watch that is disposed wakes nobody; its cache ends a minute after the last user', async () => {
+test('a disposed watch wakes no item; its cache stops a minute after the last user', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const clock = new FakeClock()
   await using manager = await Manager.start({
@@ -110,7 +110,7 @@ test('a watch that is disposed wakes nobody; its cache ends a minute after the l
   expect(manager.informers.size - before).toBe(0)
 })
 
-test('a loop that begins to watch a large cache hears of all its objects, with turns for others in between', async () => {
+test('watching a large cache delivers all its objects and yields to the event loop in between', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const client = server.client()
   const count = 1200
@@ -135,7 +135,7 @@ test('a loop that begins to watch a large cache hears of all its objects, with t
   expect([atOnce, heard]).toEqual([500, count])
 })
 
-test('work comes back at the time that it named, or after the time', async () => {
+test('an item is requeued at its time, or after its delay', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const clock = new FakeClock('2026-01-01T00:00:00Z')
   await using manager = await Manager.start({ client: server.client(), clock })
@@ -164,7 +164,7 @@ test('work comes back at the time that it named, or after the time', async () =>
   expect(() => after(new Date('never'))).toThrow(RangeError)
 })
 
-test('changes come before what is there at the start', async () => {
+test('changes take precedence over initial objects', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const client = server.client()
   const configMap = (name: string): KubeObject => ({

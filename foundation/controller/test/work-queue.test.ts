@@ -20,13 +20,13 @@ async function takeAll(queue: WorkQueue<string>): Promise<string[]> {
 }
 
 describe('the work queue', () => {
-  test('hands out each item once, however often it was added', async () => {
+  test('an item that is added several times is taken once', async () => {
     const { queue } = queueOf()
     for (const item of ['a', 'b', 'a', 'a']) queue.add(item)
     expect(await takeAll(queue)).toEqual(['a', 'b'])
   })
 
-  test('an item that is added while it is worked on is done once more, after that', async () => {
+  test('an item that is added while in work is taken once more afterwards', async () => {
     const { queue } = queueOf()
     queue.add('a')
     const item = (await queue.take())!
@@ -43,7 +43,7 @@ describe('the work queue', () => {
     expect(queue.length).toBe(0)
   })
 
-  test('of several delays the earliest wins, and adding cuts a delay short', async () => {
+  test('the earliest of several delays counts, and adding ends a delay', async () => {
     const { queue, clock } = queueOf()
     queue.addAfter('a', 5000)
     queue.addAfter('a', 1000)
@@ -59,7 +59,7 @@ describe('the work queue', () => {
     expect([queue.length, queue.delayed]).toEqual([0, 0])
   })
 
-  test('delayed items come in the order of their times', async () => {
+  test('delayed items are taken in the order of their deadlines', async () => {
     const { queue, clock } = queueOf()
     for (const [item, ms] of [
       ['c', 300],
@@ -72,7 +72,7 @@ describe('the work queue', () => {
     expect(await takeAll(queue)).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('changes come before start-up work, and lift an item that waits as such', async () => {
+  test('changes take precedence over start-up work, and raise the priority of a queued item', async () => {
     const { queue } = queueOf()
     for (const item of ['a', 'b', 'c']) queue.add(item, 'low')
     queue.add('d')
@@ -80,7 +80,7 @@ describe('the work queue', () => {
     expect(await takeAll(queue)).toEqual(['d', 'c', 'a', 'b'])
   })
 
-  test('groups are served in turn, each in its order', async () => {
+  test('groups are served round-robin, each in FIFO order', async () => {
     const { queue } = queueOf({ group: (item) => item[0]! })
     for (const item of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) queue.add(item)
     expect(await takeAll(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4'])
@@ -105,7 +105,7 @@ describe('the work queue', () => {
     },
   )
 
-  test('a server that asks for patience gets it, and a success hurries those who wait', async () => {
+  test('Retry-After delays an item, and hurry ends its delay', async () => {
     const { queue, clock } = queueOf()
     expect(queue.retry('a', { ...remoteRetry, atLeast: 7000 })).toBe(7000)
     queue.hurry('a')
@@ -115,7 +115,7 @@ describe('the work queue', () => {
     expect(queue.length).toBe(0)
   })
 
-  test('draining hands out nothing more and waits for what is in work', async () => {
+  test('drain closes the queue and waits for items in work', async () => {
     const { queue } = queueOf()
     for (const item of ['a', 'b']) queue.add(item)
     queue.addAfter('c', 10)
@@ -130,7 +130,7 @@ describe('the work queue', () => {
     expect([await queue.take(), queue.delayed]).toEqual([undefined, 0])
   })
 
-  test('a worker that waits is handed the next item, and undefined when the queue closes', async () => {
+  test('a waiting worker gets the next item, and undefined when the queue closes', async () => {
     const { queue } = queueOf()
     const [first, second] = [queue.take(), queue.take()]
     queue.add('a')
@@ -143,7 +143,7 @@ describe('the work queue', () => {
     fc.record({ do: fc.constantFrom('take', 'done', 'advance') }),
   )
 
-  test('no item is with two workers, none is lost, and none is handed out without having been asked for', async () => {
+  test('no item is with two workers, none is lost, and none is taken without having been added', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
         const { queue, clock } = queueOf({ group: (item) => item[0]! })

@@ -47,7 +47,7 @@ const status = async (client: Client, name: string): Promise<unknown> =>
   (await client.get(Deployment, `default/${name}`)).status
 
 describe('the simulator', () => {
-  test('gives objects that fit their status after the delay, with fields of the object and conditions', async () => {
+  test('sets the status of matching objects after the delay, with fields of the object and conditions', async () => {
     await using run = await start(`
 - apiVersion: apps/v1
   kind: Deployment
@@ -94,7 +94,7 @@ describe('the simulator', () => {
     })
   })
 
-  test('rules follow one another, a time alone changes nothing, and what is undone is done again', async () => {
+  test('rules apply in order, a time alone changes nothing, and a change that is undone is made again', async () => {
     await using run = await start(`
 - {apiVersion: batch/v1, kind: Job, delay: 1s, status: {startTime: "$(now)", active: 1}}
 `)
@@ -118,7 +118,7 @@ describe('the simulator', () => {
     expect((await pass(1000)).status).toMatchObject({ active: 1 })
   })
 
-  test('a guard lets phases follow one another; what it speaks of need not be there', async () => {
+  test('guards order phases; a guard on a missing field is false', async () => {
     await using run = await start(`
 - {apiVersion: apps/v1, kind: Deployment, when: "!has(self.status.replicas)", delay: 1s, status: {replicas: 1}}
 - {apiVersion: apps/v1, kind: Deployment, when: "self.status.replicas == 1 && self.spec.replicas > 1", delay: 2s, status: {replicas: 2, readyReplicas: 2}}
@@ -139,7 +139,7 @@ describe('the simulator', () => {
     ])
   })
 
-  test('rules that undo each other are found out', async () => {
+  test('rules that undo each other are reported', async () => {
     await using run = await start(`
 - {name: up, apiVersion: apps/v1, kind: Deployment, status: {replicas: 1}}
 - {name: down, apiVersion: apps/v1, kind: Deployment, status: {replicas: 2}}
@@ -156,7 +156,7 @@ describe('the simulator', () => {
     }
   })
 
-  test('leaves alone what is being deleted', async () => {
+  test('leaves terminating objects unchanged', async () => {
     await using run = await start('- {apiVersion: apps/v1, kind: Deployment, delay: 1s, status: {replicas: 7}}\n')
     await run.client.create({
       ...deployment('a'),
@@ -169,7 +169,7 @@ describe('the simulator', () => {
     expect(await status(run.client, 'a')).toEqual({})
   })
 
-  test('a rule for a kind that is not served yet begins with its definition', async () => {
+  test('a rule for a kind that is not served yet starts when its definition is created', async () => {
     await using run = await start('- {apiVersion: example.com/v1, kind: Widget, status: {phase: Ready}}\n')
     const Widget = kind('example.com/v1', 'Widget')
     const schema = {
@@ -209,7 +209,7 @@ describe('the simulator', () => {
 })
 
 describe('reading rules', () => {
-  test('takes every form', () => {
+  test('accepts every form of a rule', () => {
     const rules = parseRules(`
 - name: all of it
   apiVersion: v1

@@ -1,6 +1,6 @@
 // The controller of MapControllers on an embedded server: acceptance, restarts, events.
 import type { ApiServer } from '@fairlead/apiserver'
-import { Client } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
 import { describe, expect, test } from 'vitest'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import {

@@ -1,10 +1,10 @@
 // Decisions on single groups, over the objects of files.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
-import { decideGroup } from '@fairlead/map'
 import type { Cluster, Decision, Hook, Hooks } from '@fairlead/map'
+import { decideGroup } from '@fairlead/map'
 import { describe, expect, test } from 'vitest'
-import { HookBusyError } from '../src/engine/hook.ts'
 import type { HookCall } from '../src/engine/hook.ts'
+import { HookBusyError } from '../src/engine/hook.ts'
 import { identityOf } from '../src/engine/identity.ts'
 import type { ControllerKinds } from '../src/engine/kinds.ts'
 import { mapKeyOf } from '../src/engine/map-key.ts'

@@ -1,15 +1,15 @@
 // Random actions of users and random faults of server and hook: no output is lost meanwhile, and in the end the state
 // is that of a run without faults.
 import type { ApiServer } from '@fairlead/apiserver'
-import { Client } from '@fairlead/client'
 import type { ApiRequest, ApiResponse, Transport } from '@fairlead/client'
-import { fc, test as property } from '@fast-check/vitest'
+import { Client } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { isNotFound } from '@fairlead/kube'
+import { fc, test as property } from '@fast-check/vitest'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { Stage, repeatableRandom } from '../../../examples/stage.ts'
-import { TestHook, copyOf } from './hook.ts'
 import { inputAnnotation } from '../src/engine/tag.ts'
+import { TestHook, copyOf } from './hook.ts'
 
 type Action =
   | {

@@ -1,9 +1,9 @@
 import type { KubeObject } from '@fairlead/kube'
 import { everything } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { claim, claims, namespaces, parent } from './objects.ts'
 import { inputFilter, inputRole, parentSelector } from '../src/engine/input.ts'
 import type { InputKind } from '../src/engine/resource.ts'
+import { claim, claims, namespaces, parent } from './objects.ts'
 
 const noNamespaces = (): undefined => undefined
 

@@ -1,5 +1,5 @@
-import { fc, test as property } from '@fast-check/vitest'
 import { labelValue } from '@fairlead/kube'
+import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import type { Identity } from '../src/engine/identity.ts'
 import { formatIdentity, parseIdentity } from '../src/engine/identity.ts'

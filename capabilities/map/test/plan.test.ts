@@ -1,8 +1,7 @@
-import { fc, test as property } from '@fast-check/vitest'
-import { applyServerSide } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
+import { applyServerSide } from '@fairlead/kube'
+import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { claim, configMaps, outputOf, parent, snapshot, snapshots, tagFor } from './objects.ts'
 import type { Configuration } from '../src/engine/configuration.ts'
 import { configurationOf, fieldManager } from '../src/engine/configuration.ts'
 import type { GroupFacts } from '../src/engine/group.ts'
@@ -14,6 +13,7 @@ import { isEmptyPlan, planDetached, planGroup } from '../src/engine/plan.ts'
 import type { OutputKind } from '../src/engine/resource.ts'
 import type { MapResponse } from '../src/engine/response.ts'
 import { readMapResponse } from '../src/engine/response.ts'
+import { claim, configMaps, outputOf, parent, snapshot, snapshots, tagFor } from './objects.ts'
 
 const owner = parent()
 const input = claim('a')

@@ -1,7 +1,7 @@
 // The edges of map controllers in the graph of derived objects, from a running MapController.
 import { Client } from '@fairlead/client'
-import { Manager, cacheReader } from '@fairlead/controller'
 import type { CapabilityInstance, Relation } from '@fairlead/controller'
+import { Manager, cacheReader } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { map } from '@fairlead/map'
 import { afterAll, beforeAll, expect, test } from 'vitest'

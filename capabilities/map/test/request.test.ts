@@ -1,8 +1,8 @@
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { claim, configMaps, controller, parent, snapshot, snapshots } from './objects.ts'
 import type { RequestFacts } from '../src/engine/request.ts'
 import { hookRequest } from '../src/engine/request.ts'
+import { claim, configMaps, controller, parent, snapshot, snapshots } from './objects.ts'
 
 const managedFields = [{ manager: 'kubectl', operation: 'Apply' as const }]
 const managed = (object: KubeObject): KubeObject => ({ ...object, metadata: { ...object.metadata, managedFields } })

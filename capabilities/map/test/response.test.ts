@@ -1,10 +1,10 @@
-import { parseJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { parseJson } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { clusterRoles, configMaps, parent, snapshot, snapshots } from './objects.ts'
 import type { OutputKind } from '../src/engine/resource.ts'
 import type { ResponseBody, ResponseContext } from '../src/engine/response.ts'
 import { ResponseError, readMapResponse, readTombstoneResponse } from '../src/engine/response.ts'
+import { clusterRoles, configMaps, parent, snapshot, snapshots } from './objects.ts'
 
 const kinds: OutputKind[] = [snapshots('OnDelete'), configMaps]
 const context: ResponseContext = { parent: parent(), kinds, strict: false }

@@ -1,13 +1,13 @@
-import { fc, test as property } from '@fast-check/vitest'
 import type { KubeObject } from '@fairlead/kube'
+import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
-import { claim, claims, namespaces, outputOf, parent, snapshot } from './objects.ts'
 import { formatIdentity, identityOf } from '../src/engine/identity.ts'
 import { inputFilter } from '../src/engine/input.ts'
 import { mapKeyOf } from '../src/engine/map-key.ts'
 import { OutputIndex } from '../src/engine/output-index.ts'
 import { Selection } from '../src/engine/selection.ts'
 import { OutputCounts } from '../src/engine/status.ts'
+import { claim, claims, namespaces, outputOf, parent, snapshot } from './objects.ts'
 
 /** An event of one object of a small cluster. */
 interface ObjectEvent {

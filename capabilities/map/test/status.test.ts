@@ -1,8 +1,8 @@
-import { fc, test as property } from '@fast-check/vitest'
 import type { KubeObject } from '@fairlead/kube'
+import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { claims, configMaps, snapshot, snapshots } from './objects.ts'
 import { OutputCounts, parentStatus } from '../src/engine/status.ts'
+import { claims, configMaps, snapshot, snapshots } from './objects.ts'
 
 const withConditions = (conditions: Readonly<Record<string, string | undefined>>): KubeObject => ({
   ...snapshot('a'),

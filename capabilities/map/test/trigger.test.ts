@@ -1,8 +1,8 @@
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { claim, claims, controller, outputOf, parent, snapshot } from './objects.ts'
 import { startDelay, untilResync } from '../src/engine/resync.ts'
 import { inputChangeMatters, parentChangeMatters, seenDigest, wasSeen } from '../src/engine/trigger.ts'
+import { claim, claims, controller, outputOf, parent, snapshot } from './objects.ts'
 
 const moved = (object: KubeObject, change: { metadata?: object; [field: string]: unknown }): KubeObject => ({
   ...object,

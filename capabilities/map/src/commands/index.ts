@@ -1,7 +1,7 @@
 // `fairlead map ...`: the commands of map controllers. Each loads its implementation when it runs, so that `--help` is
 // fast.
-import { command } from '@fairlead/controller/command'
 import type { Command } from '@fairlead/controller/command'
+import { command } from '@fairlead/controller/command'
 
 const resolve = {
   flags: '--resolve <name=host:port>',

@@ -1,12 +1,12 @@
 // Hooks for commands: webhooks and expressions, without a cluster.
-import { Client, systemClock } from '@fairlead/client'
 import type { Transport } from '@fairlead/client'
+import { Client, systemClock } from '@fairlead/client'
 import { HookClient } from '@fairlead/controller'
 import { Registry } from 'prom-client'
 import type { MapController } from '../api.ts'
-import { makeHooks } from '../hook/make-hooks.ts'
-import { CallMetrics } from '../hook/call-metrics.ts'
 import type { Hooks } from '../engine/hook.ts'
+import { CallMetrics } from '../hook/call-metrics.ts'
+import { makeHooks } from '../hook/make-hooks.ts'
 
 /** A transport without a server: credentials in Secrets cannot be read. */
 const noCluster: Transport = {

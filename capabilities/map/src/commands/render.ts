@@ -1,9 +1,9 @@
 // `fairlead map render`: the writes that map controllers would make for the objects of some files, with their reasons.
-import type { CommandContext } from '@fairlead/controller/command'
 import { systemClock } from '@fairlead/client'
+import type { CommandContext } from '@fairlead/controller/command'
 import { SelectorError } from '@fairlead/kube'
-import { CommandError, KindCatalog, exitCode, formatPlan, usageError } from '@fairlead/offline'
 import type { PlanFormat } from '@fairlead/offline'
+import { CommandError, KindCatalog, exitCode, formatPlan, usageError } from '@fairlead/offline'
 import { ExpressionError } from '../hook/expression.ts'
 import { readMapManifests } from '../offline/manifests.ts'
 import { parentPlan } from '../offline/plans.ts'

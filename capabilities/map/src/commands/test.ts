@@ -5,11 +5,11 @@ import type { KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import { CommandError, manifestFiles, readDocuments } from '@fairlead/offline'
 import { inputAnnotation } from '../engine/tag.ts'
-import { playCase } from '../offline/case-player.ts'
 import type { CaseOutcome } from '../offline/case-player.ts'
+import { playCase } from '../offline/case-player.ts'
 import { controllerUid } from '../offline/case-state.ts'
-import { hasNamedHooks } from '../offline/map-case.ts'
 import type { CaseResource, MapCase, WantedRequest, WantedWrite } from '../offline/map-case.ts'
+import { hasNamedHooks } from '../offline/map-case.ts'
 import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
 
 interface CaseFile {

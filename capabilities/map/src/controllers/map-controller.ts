@@ -1,8 +1,7 @@
 // The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it is
 // deleted and reports its state.
-import { CustomResourceDefinition, backoffDelay, isClientError, isInCluster, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
-import { HookClient, after, anyOf, generationChanged } from '@fairlead/controller'
+import { CustomResourceDefinition, backoffDelay, isClientError, isInCluster, kind } from '@fairlead/client'
 import type {
   CapabilityOptions,
   Controller,
@@ -12,23 +11,24 @@ import type {
   Relation,
   Result,
 } from '@fairlead/controller'
-import { SelectorError, condition, isTerminating, jsonEqual, selectorFrom } from '@fairlead/kube'
+import { HookClient, after, anyOf, generationChanged } from '@fairlead/controller'
 import type { Condition, JsonValue, KubeObject } from '@fairlead/kube'
+import { SelectorError, condition, isTerminating, jsonEqual, selectorFrom } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
+import type { Hooks } from '../engine/hook.ts'
 import { inputFilter } from '../engine/input.ts'
+import type { ControllerKinds } from '../engine/kinds.ts'
+import { definitionNames, resolveKinds } from '../engine/kinds.ts'
 import { serviceResolver } from '../hook/address.ts'
+import { CallMetrics } from '../hook/call-metrics.ts'
 import { ExpressionError } from '../hook/expression.ts'
 import { makeHooks } from '../hook/make-hooks.ts'
-import { CallMetrics } from '../hook/call-metrics.ts'
-import { OutputMetrics } from '../runtime/output-metrics.ts'
-import { readiness } from './readiness.ts'
-import type { Hooks } from '../engine/hook.ts'
-import { definitionNames, resolveKinds } from '../engine/kinds.ts'
 import { discoveredResource } from '../runtime/discovered-resource.ts'
-import type { ControllerKinds } from '../engine/kinds.ts'
 import { MapRun } from '../runtime/map-run.ts'
+import { OutputMetrics } from '../runtime/output-metrics.ts'
 import { reportsOfOthers, writeShardReports } from '../runtime/shard-reports.ts'
+import { readiness } from './readiness.ts'
 
 /** A MapController as the client reads it. */
 export type MapControllerObject = MapController & KubeObject

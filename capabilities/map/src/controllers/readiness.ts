@@ -1,6 +1,6 @@
 // The Ready condition of a MapController, with its advice.
-import { StatusError, condition, isForbidden } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
+import { StatusError, condition, isForbidden } from '@fairlead/kube'
 import type { ShardReport } from '../api.ts'
 import { problemMessage } from '../runtime/caches.ts'
 import type { FailingGroup } from '../runtime/group-state.ts'

@@ -1,8 +1,8 @@
 // The configuration that is applied for a desired output, and whether an observed output already matches it.
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { asJson, isJsonObject, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
-import type { DesiredOutput } from './response.ts'
 import { digest } from './digest.ts'
+import type { DesiredOutput } from './response.ts'
 import type { Tag } from './tag.ts'
 import {
   appliedAnnotation,

@@ -1,7 +1,7 @@
 // Decides on one group: reads the cluster, calls the hook that the group needs and plans the writes. The controller
 // carries the plan out; `fairlead map render` prints it, and `fairlead map test` compares it.
-import { isTerminating } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { isTerminating } from '@fairlead/kube'
 import type { Cluster } from './cluster.ts'
 import { fieldManager } from './configuration.ts'
 import type { Group, Step } from './group.ts'

@@ -2,13 +2,13 @@
 // with planGroup.
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isTerminating } from '@fairlead/kube'
-import type { MapResponse, TombstoneResponse, DesiredOutput } from './response.ts'
 import type { Configuration, Provenance } from './configuration.ts'
 import { configurationOf, isAsApplied } from './configuration.ts'
 import { outputRole } from './group.ts'
 import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { OutputKind } from './resource.ts'
+import type { MapResponse, TombstoneResponse, DesiredOutput } from './response.ts'
 
 /** The reason why an output is kept as it is. */
 export type KeepReason =

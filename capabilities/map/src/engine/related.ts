@@ -1,6 +1,6 @@
 // Related objects (Q34): the objects that the rules of relatedResources select for a parent.
-import { selectorFrom } from '@fairlead/kube'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import { selectorFrom } from '@fairlead/kube'
 import type { NamespaceLabels } from './input.ts'
 import type { ObjectsOfKind } from './request.ts'
 import type { RelatedKind } from './resource.ts'

@@ -1,7 +1,7 @@
 // The inputs that parents select, updated by single changes (Q31): a change of an input visits only parents that could
 // select it, a change of a parent only that parent's inputs. Pure: it reads nothing but its arguments.
-import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { formatKey, keyOf } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { InputFilter, InputRole, NamespaceLabels, ParentSelector } from './input.ts'

@@ -3,8 +3,8 @@
 import type { Client } from '@fairlead/client'
 import { kind } from '@fairlead/client'
 import type { HookResolver } from '@fairlead/controller'
-import { isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
+import { isForbidden } from '@fairlead/kube'
 
 interface Service extends KubeObject {
   readonly spec?: {

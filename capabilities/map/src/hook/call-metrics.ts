@@ -1,6 +1,6 @@
 // Metrics of hook calls, under Metacontroller's names where it has them.
-import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
+import { Counter, Gauge, Histogram } from 'prom-client'
 import type { HookName } from '../engine/hook.ts'
 
 interface MetricsOfHook {

@@ -1,10 +1,10 @@
 // A hook that is a CEL expression: no server, no rights, bounded steps (specs/map.md §3).
 import type { JsonValue } from '@fairlead/kube'
-import { CelBudgetError, CelCompileError, CelError, compile, listOf, toJson, types } from '@fairlead/kube/cel'
 import type { CelProgram } from '@fairlead/kube/cel'
-import type { ResponseBody } from '../engine/response.ts'
-import { hookRequest } from '../engine/request.ts'
+import { CelBudgetError, CelCompileError, CelError, compile, listOf, toJson, types } from '@fairlead/kube/cel'
 import type { Hook, HookCall, HookName } from '../engine/hook.ts'
+import { hookRequest } from '../engine/request.ts'
+import type { ResponseBody } from '../engine/response.ts'
 
 /**
  * An error of an expression of a MapController. The message names the field of the spec.

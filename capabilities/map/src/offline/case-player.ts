@@ -1,22 +1,22 @@
 // Plays cases with the engine alone: renders the controller over the state of a case and applies the plans to it. Start
 // with playCase.
-import { KindCatalog } from '@fairlead/offline'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { KindCatalog } from '@fairlead/offline'
 import type { MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
-import { HookBusyError } from '../engine/hook.ts'
 import type { Hook, HookName, Hooks } from '../engine/hook.ts'
+import { HookBusyError } from '../engine/hook.ts'
 import type { Identity } from '../engine/identity.ts'
 import { identityOf } from '../engine/identity.ts'
 import { resolveKinds } from '../engine/kinds.ts'
 import { mapKeyOf } from '../engine/map-key.ts'
 import { hookRequest } from '../engine/request.ts'
-import { CaseState } from './case-state.ts'
 import type { CaseWrite } from './case-state.ts'
+import { CaseState } from './case-state.ts'
 import type { CaseResponse, MapCase, MapCaseInput } from './map-case.ts'
 import { hasNamedHooks } from './map-case.ts'
-import { renderController } from './rendering.ts'
 import type { RenderedGroup } from './rendering.ts'
+import { renderController } from './rendering.ts'
 
 /** The result of a case. */
 export interface CaseOutcome {

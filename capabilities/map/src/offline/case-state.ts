@@ -1,4 +1,5 @@
 // The objects of a case: outputs as a controller would have left them, and the effect of plans on them.
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import {
   applyServerSide,
   asJson,
@@ -9,7 +10,6 @@ import {
   parseKey,
   trackUpdate,
 } from '@fairlead/kube'
-import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { configurationOf, fieldManager } from '../engine/configuration.ts'
 import type { Identity } from '../engine/identity.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'

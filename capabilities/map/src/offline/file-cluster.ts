@@ -1,6 +1,6 @@
 // The cluster from the objects of some files: everything is known, and an object that the files lack does not exist.
-import { formatKey, keyOf, ownerReferenceTo, parseKey, selectorFrom } from '@fairlead/kube'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import { formatKey, keyOf, ownerReferenceTo, parseKey, selectorFrom } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import type { Group } from '../engine/group.ts'

@@ -1,6 +1,6 @@
 // The manifests that the commands of map read, checked against the schemas of CustomResourceDefinitions.
-import { CrdSchemas, readManifests, validManifests } from '@fairlead/offline'
 import type { KubeObject } from '@fairlead/kube'
+import { CrdSchemas, readManifests, validManifests } from '@fairlead/offline'
 import type { MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
 import { crds } from '../generated/crds.ts'

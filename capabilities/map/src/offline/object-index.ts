@@ -1,6 +1,6 @@
 // The objects of some files, indexed once by kind, key and namespace.
-import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { formatKey, keyOf } from '@fairlead/kube'
 
 /** A kind in one version. */
 export interface KindName {

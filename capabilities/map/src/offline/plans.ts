@@ -1,7 +1,7 @@
 // Decisions as plans for printing.
-import { planReference } from '@fairlead/offline'
-import type { Plan, PlanAction } from '@fairlead/offline'
 import type { KubeObject } from '@fairlead/kube'
+import type { Plan, PlanAction } from '@fairlead/offline'
+import { planReference } from '@fairlead/offline'
 import type { Step } from '../engine/group.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { Action } from '../engine/plan.ts'

@@ -1,6 +1,6 @@
 // Renders a MapController over the objects of files: decides on every group as the controller does in a cluster.
-import { KindCatalog } from '@fairlead/offline'
 import type { KubeObject } from '@fairlead/kube'
+import { KindCatalog } from '@fairlead/offline'
 import type { MapController } from '../api.ts'
 import type { Decision } from '../engine/decide-group.ts'
 import { decideGroup } from '../engine/decide-group.ts'

@@ -4,10 +4,10 @@ import { kind as kindOf } from '@fairlead/client'
 import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { MapControllerSpec } from '../api.ts'
+import type { ControllerKinds } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { groupResource } from '../engine/resource.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
-import type { ControllerKinds } from '../engine/kinds.ts'
 
 /** A kind that cannot be read, with its error. */
 export interface KindProblem {

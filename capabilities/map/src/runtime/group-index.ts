@@ -2,8 +2,8 @@
 // an event enqueues. Start with GroupIndex.fill.
 import { chunkSize, yieldToEventLoop } from '@fairlead/client'
 import type { ObjectChange } from '@fairlead/controller'
-import { formatKey, isTerminating, jsonEqual, keyOf, parseKey } from '@fairlead/kube'
 import type { Clock, JsonObject, KubeObject } from '@fairlead/kube'
+import { formatKey, isTerminating, jsonEqual, keyOf, parseKey } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import { inputFilter } from '../engine/input.ts'

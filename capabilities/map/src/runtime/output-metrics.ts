@@ -1,6 +1,6 @@
 // Metrics of outputs: writes and drift.
-import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
+import { Counter, Gauge } from 'prom-client'
 
 /** The metrics of the outputs of all map controllers of a manager. */
 export class OutputMetrics {

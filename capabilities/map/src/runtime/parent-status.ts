@@ -2,12 +2,12 @@
 // (Q15).
 import type { Client } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
-import { asJson, isConflict, isForbidden, isJsonObject, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { asJson, isConflict, isForbidden, isJsonObject, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
+import type { ControllerKinds } from '../engine/kinds.ts'
 import { groupResource } from '../engine/resource.ts'
 import type { OutputCounts } from '../engine/status.ts'
 import { parentStatus } from '../engine/status.ts'
-import type { ControllerKinds } from '../engine/kinds.ts'
 
 /** The counts that a parent's status reports. */
 export interface ParentCounts {

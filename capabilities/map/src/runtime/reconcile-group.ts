@@ -1,6 +1,6 @@
 // Reconciles one group: decides on it and carries the plan out.
-import { RemoteError } from '@fairlead/controller'
 import type { WorkContext } from '@fairlead/controller'
+import { RemoteError } from '@fairlead/controller'
 import type { Decision } from '../engine/decide-group.ts'
 import { decideGroup } from '../engine/decide-group.ts'
 import type { Group } from '../engine/group.ts'

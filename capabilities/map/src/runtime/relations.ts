@@ -1,7 +1,7 @@
 // The edges of map controllers in the graph of derived objects, from the index of a run.
 import type { ObjectReference, Relation } from '@fairlead/controller'
-import { parseApiVersion, parseKey } from '@fairlead/kube'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import { parseApiVersion, parseKey } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { apiGroup, apiVersion } from '../api.ts'
 import type { Identity } from '../engine/identity.ts'

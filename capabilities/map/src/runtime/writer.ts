@@ -1,8 +1,8 @@
 // Carries out plans: the writes of design decision 5 and nothing else.
 import type { Client } from '@fairlead/client'
 import { CollisionError } from '@fairlead/client'
-import { StatusError, isConflict, isNotFound, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { StatusError, isConflict, isNotFound, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
 import { isOutputOf } from '../engine/group.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { Action, Plan } from '../engine/plan.ts'

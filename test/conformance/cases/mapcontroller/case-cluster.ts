@@ -1,11 +1,13 @@
 // The cluster of a case: an embedded server in memory on a fake clock, with exactly the state that the case gives.
 import { isDeepStrictEqual } from 'node:util'
-import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Store } from '@fairlead/apiserver'
+import { ApiServer, memory } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
-import { FakeClock, asJson, asObject, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
+import { FakeClock, asJson, asObject, parseApiVersion } from '@fairlead/kube'
+import type { Identity, MapRun, Tag } from '@fairlead/map'
+import type { CaseOutput, CaseResource } from '@fairlead/map'
 import {
   MapControllers,
   configurationOf,
@@ -17,13 +19,11 @@ import {
   tagAnnotations,
   tagLabels,
 } from '@fairlead/map'
-import type { Identity, MapRun, Tag } from '@fairlead/map'
-import { repeatableRandom } from '../../../../examples/stage.ts'
-import { CaseHookServer } from './hook-server.ts'
-import type { Responder } from './hook-server.ts'
-import type { CaseOutput, CaseResource } from '@fairlead/map'
-import type { MapCase } from './map-case.ts'
 import { parseRef } from '@fairlead/map'
+import { repeatableRandom } from '../../../../examples/stage.ts'
+import type { Responder } from './hook-server.ts'
+import { CaseHookServer } from './hook-server.ts'
+import type { MapCase } from './map-case.ts'
 import { RecordingTransport } from './recording-transport.ts'
 
 /** The cluster, the hooks and the controller of one case. */

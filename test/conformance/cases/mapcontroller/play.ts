@@ -1,14 +1,14 @@
 // Plays a case: brings a cluster into the state of the case, triggers its event and collects the result.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
-import { formatIdentity, mapKeyOf } from '@fairlead/map'
 import type { FailingGroup } from '@fairlead/map'
-import type { Responder, RecordedCall } from './hook-server.ts'
 import type { CaseResponse, CaseOutput } from '@fairlead/map'
-import type { MapCase, MapInput } from './map-case.ts'
+import { formatIdentity, mapKeyOf } from '@fairlead/map'
 import { parseRef, refOf } from '@fairlead/map'
-import type { RecordedWrite } from './recording-transport.ts'
 import { CaseCluster } from './case-cluster.ts'
+import type { Responder, RecordedCall } from './hook-server.ts'
+import type { MapCase, MapInput } from './map-case.ts'
+import type { RecordedWrite } from './recording-transport.ts'
 
 /** The result of a case. */
 export interface CaseResult {

@@ -1,13 +1,13 @@
 // mapcontroller.json: each case on a cluster of its own, with the real controller and real HTTP hooks.
 import { controllerOf } from '@fairlead/kube'
+import type { HookName, MapCaseWant, WantedRequest, WantedWrite } from '@fairlead/map'
 import { mapKeyLabel } from '@fairlead/map'
 import type { Disagreement } from '../comparison.ts'
 import { contains, sameSet, sameValue } from '../comparison.ts'
 import type { Suite } from '../suite.ts'
 import { mapArea, readMapCase, unknownParts } from './map-case.ts'
-import type { HookName, MapCaseWant, WantedRequest, WantedWrite } from '@fairlead/map'
-import { play } from './play.ts'
 import type { CaseResult } from './play.ts'
+import { play } from './play.ts'
 import type { RecordedWrite } from './recording-transport.ts'
 
 /** The suite. */

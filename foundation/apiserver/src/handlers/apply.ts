@@ -16,7 +16,7 @@ import {
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
 import type { PatchOptions } from '../request/write-options.ts'
-import { checkPlace, updateObject } from './update.ts'
+import { setNamespace, updateObject } from './update.ts'
 import type { Written } from './update.ts'
 import { acrossVersions } from './across-versions.ts'
 import { resetFields, schemaOf } from './managed-fields.ts'
@@ -76,7 +76,7 @@ export async function applyObject(
         'Ignore',
         server.registry,
       )
-      checkPlace(scope, object)
+      setNamespace(scope, object)
       return object
     },
   })

@@ -5,7 +5,7 @@ import type { JsonObject, KubeObject, ObjectMeta, Status } from '@fairlead/kube'
 import type { DeleteOptions } from '../request/write-options.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
 import type { Draft, ResourceDefinition } from '@fairlead/builtin-kinds'
-import { StoreError } from '../storage/store.ts'
+import { retryOnConflict } from './retry-on-conflict.ts'
 import type { Entry } from '../storage/store.ts'
 import { deleteOptionsObject } from '../admission/options-object.ts'
 import { admissionAttributes } from './admission-attributes.ts'
@@ -22,7 +22,6 @@ export type Deleted = { readonly object: KubeObject } | { readonly status: Statu
 
 const orphan = 'orphan'
 const foreground = 'foregroundDeletion'
-const attempts = 100
 
 /**
  * Deletes the object that the request names, or begins its deletion.
@@ -38,16 +37,11 @@ export async function deleteObject(
   const { definition } = scope.resource
   refuseDeletionOf(definition, scope.name)
   warnAboutJobs(scope, options)
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  return retryOnConflict(definition, scope.name, async () => {
     const entry = await server.store.head(resourceName(definition), objectKey(scope), scope.signal)
     if (entry === undefined) throw notFound(definition, scope.name)
-    try {
-      return await deleteEntry(server, scope, entry, options, isInternal)
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
-    }
-  }
-  throw conflict(definition, scope.name)
+    return deleteEntry(server, scope, entry, options, isInternal)
+  })
 }
 
 async function deleteEntry(

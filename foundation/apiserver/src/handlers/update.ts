@@ -5,7 +5,7 @@ import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { forbiddenRequest } from '../auth/forbidden.ts'
 import { parseResourceVersion, unsignedSyntax } from '../request/query.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
-import { StoreError } from '../storage/store.ts'
+import { retryOnConflict } from './retry-on-conflict.ts'
 import type { Entry } from '../storage/store.ts'
 import { fromStored, servedForm } from '../views/views.ts'
 import type { View } from '../views/views.ts'
@@ -31,8 +31,8 @@ export interface Written {
 /** A change of one object. */
 export interface Change extends WriteMode {
   /**
-   * Returns the new object, private to this request and with the name and namespace of the request
-   * ({@link checkPlace}), from the current one; undefined when there is none. Called again after a conflict with
+   * Returns the new object, private to this request and with the name and namespace of the request ({@link checkPlace},
+   * {@link setNamespace}), from the current one; undefined when there is none. Called again after a conflict with
    * another write.
    */
   readonly change: (current: KubeObject | undefined) => JsonObject | Promise<JsonObject>
@@ -42,7 +42,6 @@ export interface Change extends WriteMode {
   readonly checksUid?: boolean
 }
 
-const attempts = 100
 /** Attempts before writers of the same object serialize on its lock. */
 const unlockedAttempts = 2
 
@@ -53,16 +52,11 @@ const unlockedAttempts = 2
 export async function updateObject(server: ServerDependencies, scope: RequestScope, change: Change): Promise<Written> {
   const { definition } = scope.resource
   const key = objectKey(scope)
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  return retryOnConflict(definition, scope.name, async (attempt) => {
     using lock =
       attempt < unlockedAttempts ? undefined : await server.writeLocks.acquire(`${resourceName(definition)}/${key}`)
-    try {
-      return await attemptChange(server, scope, change, key, lock)
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'Conflict') throw error
-    }
-  }
-  throw conflict(definition, scope.name)
+    return await attemptChange(server, scope, change, key, lock)
+  })
 }
 
 async function attemptChange(

@@ -1,12 +1,12 @@
 // A cluster for the examples of supply chains: the embedded server with RBAC and admission, the controllers under a
 // service account that has the capability's own rules and those that an example grants by label, and the simulator.
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
-import { asObject, parseYamlDocuments } from '@fairlead/kube'
-import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
+import { readManifests } from '@fairlead/offline'
 import { Simulator, parseRules } from '@fairlead/simulator'
 import { supply } from '@fairlead/supply'
 
@@ -64,21 +64,13 @@ export async function stageFor(example: string): Promise<ExampleStage> {
   started.use(
     await Manager.start({ client: server.client({ as: user }), setup: (manager) => supply.setup(manager, options) }),
   )
-  for (const object of manifests(example)) {
+  const manifests = await readManifests([join(example, 'manifests')], { stdin: async () => '' })
+  for (const { object } of manifests) {
     if (object.kind === 'CustomResourceDefinition') await installDefinitions(client, [object])
     else await client.apply(object)
   }
   const running = started.move()
   return { client, [Symbol.asyncDispose]: () => running.disposeAsync() }
-}
-
-/** Returns the objects of all manifests of an example. */
-export function manifests(example: string): KubeObject[] {
-  const folder = join(example, 'manifests')
-  return readdirSync(folder)
-    .toSorted()
-    .flatMap((file) => parseYamlDocuments(readFileSync(join(folder, file), 'utf8')))
-    .map((document) => asObject(document as JsonObject))
 }
 
 /**

@@ -1,6 +1,6 @@
 // Checks the words of the sources: `node scripts/check-words.js [--wrap] [FOLDER or FILE …]`. Refuses the words of
 // `rules`, doc comments that open with a question word, and comments beyond 120 columns; `--wrap` refills such comments
-// first. Without arguments it checks src/ and crds/ of every package.
+// first. Without arguments it checks src/ and crds/ of every package, scripts, tests across packages, benchmarks and examples.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
@@ -33,7 +33,7 @@ const rules = [
   },
   { pattern: /\bdoors?\b/, say: 'entry point, public API, listener' },
   {
-    pattern: /\b(as |is |be |a )texts?\b(?! (file|editor|format|message|node|block|template|area|input|stream|frame))/,
+    pattern: /\ba texts?\b(?! (file|editor|format|message|node|block|template|area|input|stream|frame))/,
     say: 'string',
   },
   { pattern: /\btexts\b/, say: 'strings', where: 'comment' },
@@ -54,7 +54,14 @@ const rules = [
   { pattern: /\bgone\b/, say: 'deleted, missing, closed', unless: [/410|['"`]Gone['"`]/] },
   { pattern: /\bpictures?\b/, say: 'snapshot, index, state' },
   { pattern: /\bbooks?\b/, say: 'index, state, log' },
-  { pattern: /\bturns?\b/, say: 'KeyedMutex, lock, reconcile', where: 'code', unless: [/later.?turn|next.?turn/] },
+  // `turns` of test/support waits for turns of the event loop.
+  {
+    pattern: /\bturns?\b/,
+    say: 'KeyedMutex, lock, reconcile',
+    where: 'code',
+    notUnder: /^test\/support\//,
+    unless: [/later.?turn|next.?turn/],
+  },
   {
     pattern: /\bturn of (a|the|its|each) group\b|\btakes? (its|the|a|their) turn\b/,
     say: 'reconcile, lock',
@@ -113,6 +120,7 @@ const folders = [
     packagesIn(group).flatMap((name) => [`${group}/${name}/src`, `${group}/${name}/crds`]),
   ),
   ...packagesIn('apps').flatMap((name) => [`apps/${name}/src`, `apps/${name}/bin`]),
+  ...['scripts', 'test', 'bench', 'examples'],
 ]
 
 function packagesIn(group) {

@@ -9,6 +9,7 @@ const checks = [
   ['format', 'oxfmt', ['--check', '.']],
   ['unused code', 'knip', ['--no-progress']],
   ['generated files', 'node', ['--conditions=@fairlead/source', 'scripts/generate.ts', '--check']],
+  ['words', 'node', ['scripts/check-words.js']],
   ['import arrows', 'vitest', ['run', 'test/architecture']],
 ]
 const failed = checks.filter(([name, tool, args]) => {

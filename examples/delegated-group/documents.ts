@@ -1,5 +1,5 @@
-// Documents: API objects that live as JSON files in a folder, one folder per namespace. A user who edits a file, with an
-// editor or by `git pull`, changes the object; watchers see it at once.
+// Documents: API objects that live as JSON files in a folder, one folder per namespace. A user who edits a file, with
+// an editor or by `git pull`, changes the object; watchers see it at once.
 import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'

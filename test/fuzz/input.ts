@@ -1,5 +1,5 @@
-// Inputs of a fuzzing run: a sequence of requests to a fresh server, or strings for a pure function. Plain JSON, so that
-// a case found can be kept.
+// Inputs of a fuzzing run: a sequence of requests to a fresh server, or strings for a pure function. Plain JSON, so
+// that a case found can be kept.
 
 /** One request. A body that is not UTF-8 is in base64. */
 export interface FuzzRequest {

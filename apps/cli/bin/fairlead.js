@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The launcher, in plain JavaScript so that any Node can read it: finds a Node that is new enough, turns the compile cache on, and starts the
-// command from bundle/ (as published) or from src/ (in the repository, by type stripping; design decision 1b).
+// The launcher, in plain JavaScript so that any Node can read it: finds a Node that is new enough, turns the compile
+// cache on, and starts the command from bundle/ (as published) or from src/ (in the repository, by type stripping;
+// design decision 1b).
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
@@ -17,8 +18,9 @@ if (major > 24 || (major === 24 && minor >= 15)) await start()
 else restart()
 
 async function start() {
-  // V8 collects when there is nothing to do, instead of keeping what a burst of writes has left: 160 MB where it was 280 (bench/apiserver). Writes
-  // get a quarter slower by it, unless `node --min-semi-space-size=8 --max-semi-space-size=8` starts this file, as `npm start` does.
+  // V8 collects when there is nothing to do, instead of keeping what a burst of writes has left: 160 MB where it was
+  // 280 (bench/apiserver). Writes get a quarter slower by it, unless `node --min-semi-space-size=8
+  // --max-semi-space-size=8` starts this file, as `npm start` does.
   setFlagsFromString('--memory-saver-mode')
   module.enableCompileCache()
   if (inRepository) {

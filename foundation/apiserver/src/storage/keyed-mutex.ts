@@ -1,4 +1,5 @@
-// A mutex per key. Concurrent writers of one object serialize on it: without it, n writers of a hot object need n² attempts.
+// A mutex per key. Concurrent writers of one object serialize on it: without it, n writers of a hot object need n²
+// attempts.
 
 /** Locks by key. Waiters are served in FIFO order. */
 export class KeyedMutex {

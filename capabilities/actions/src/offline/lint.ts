@@ -30,47 +30,49 @@ const schemas = new CrdSchemas(crds)
 
 /** Checks files and folders; `-` is standard input. An unreadable file is a finding and does not stop the others. */
 export async function lint(paths: readonly string[], stdin: () => Promise<string>): Promise<LintReport> {
-  const reports: LintReport[] = []
-  for (const path of paths) reports.push(...(await lintPath(path, stdin)))
-  return {
-    objects: reports.reduce((sum, { objects }) => sum + objects, 0),
-    findings: reports.flatMap(({ findings }) => findings),
+  const findings: Finding[] = []
+  let objects = 0
+  for await (const manifest of manifestsOf(paths, stdin)) {
+    if (manifest instanceof ManifestError) findings.push({ message: manifest.message, isWarning: false })
+    else {
+      const problems = problemsOf(manifest.object)
+      if (problems === undefined) continue
+      objects++
+      findings.push(...problems.map((problem) => findingOf(manifest, problem)))
+    }
+  }
+  return { objects, findings }
+}
+
+/** Reads manifests file by file, so that an error in one does not stop the others. */
+async function* manifestsOf(
+  paths: readonly string[],
+  stdin: () => Promise<string>,
+): AsyncGenerator<Manifest | ManifestError> {
+  for (const path of paths) {
+    const files = await orManifestError(async () => (path === '-' ? [path] : manifestFiles(path)))
+    if (files instanceof ManifestError) yield files
+    else for (const file of files) yield* await manifestsIn(file, stdin)
   }
 }
 
-function lintPath(path: string, stdin: () => Promise<string>): Promise<readonly LintReport[]> {
-  return reported(async () => {
-    const reports: LintReport[] = []
-    for (const file of path === '-' ? [path] : manifestFiles(path))
-      reports.push(
-        ...(await reported(async () =>
-          (await readManifests([file], { stdin, hint: wildcardHint })).flatMap(lintManifest),
-        )),
-      )
-    return reports
-  })
+async function manifestsIn(file: string, stdin: () => Promise<string>): Promise<readonly (Manifest | ManifestError)[]> {
+  const manifests = await orManifestError(() => readManifests([file], { stdin, hint: wildcardHint }))
+  return manifests instanceof ManifestError ? [manifests] : manifests
 }
 
-/** Turns a ManifestError into a finding. */
-async function reported(run: () => Promise<readonly LintReport[]>): Promise<readonly LintReport[]> {
+async function orManifestError<T>(run: () => Promise<T>): Promise<T | ManifestError> {
   try {
     return await run()
   } catch (error) {
-    if (!(error instanceof ManifestError)) throw error
-    return [{ objects: 0, findings: [{ message: error.message, isWarning: false }] }]
+    if (error instanceof ManifestError) return error
+    throw error
   }
 }
 
-/** Returns the report of an object; none for objects that are neither mappings nor maps. */
-function lintManifest({ file, line, object }: Manifest): readonly LintReport[] {
-  const problems = problemsOf(object)
-  if (problems === undefined) return []
-  const at = `${file}:${line}: ${object.kind} ${object.metadata.name ?? ''}`
-  const findings = problems.map(({ isWarning, text }) => ({
-    message: `${at}: ${isWarning ? 'warning' : 'error'}: ${text}`,
-    isWarning,
-  }))
-  return [{ objects: 1, findings }]
+function findingOf({ file, line, object }: Manifest, { isWarning, text }: ObjectProblem): Finding {
+  const severity = isWarning ? 'warning' : 'error'
+  return { message: `${file}:${line}: ${object.kind} ${object.metadata.name ?? ''}: ${severity}: ${text}`, isWarning }
 }
 
 interface ObjectProblem {
@@ -78,6 +80,7 @@ interface ObjectProblem {
   readonly isWarning: boolean
 }
 
+/** Returns the problems of a mapping or map; undefined for any other object. */
 function problemsOf(object: KubeObject): readonly ObjectProblem[] | undefined {
   if (object.kind === 'KindActionMapping') return mappingProblems(object)
   if (object.kind !== 'ConfigMap' || !isMap(object)) return undefined

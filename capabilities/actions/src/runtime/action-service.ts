@@ -219,12 +219,12 @@ export class ActionService {
 
   /** Returns the derived status of a resource. */
   async status(caller: Caller, ref: ResourceRef): Promise<ResourceStatus> {
-    return this.#statusOf((await this.#read(caller, ref)).resource)
+    return this.#statusOf(await this.#read(caller, ref))
   }
 
   /** Returns the sections of a resource's details. */
   async sections(caller: Caller, ref: ResourceRef): Promise<readonly Section[]> {
-    return this.#options.source.catalog().sectionsOf((await this.#read(caller, ref)).resource)
+    return this.#options.source.catalog().sectionsOf(await this.#read(caller, ref))
   }
 
   /** Returns the Applications that the caller may list, with their menus; hidden ones are left out. */
@@ -292,15 +292,14 @@ export class ActionService {
     caller: Caller,
     ref: ResourceRef,
   ): Promise<{ readonly resource: KubeObject; readonly resolution: Resolution }> {
-    const { resource } = await this.#read(caller, ref)
+    const resource = await this.#read(caller, ref)
     return { resource, resolution: this.#options.source.catalog().resolve(resource) }
   }
 
-  async #read(caller: Caller, ref: ResourceRef): Promise<{ readonly resource: KubeObject }> {
+  async #read(caller: Caller, ref: ResourceRef): Promise<KubeObject> {
     const kind = await this.#kindOf(ref)
     const key = { namespace: kind.namespaced ? (ref.namespace ?? 'default') : '', name: ref.name }
-    const resource = await caller.client.get({ apiVersion: kind.apiVersion, kind: kind.kind }, key)
-    return { resource }
+    return caller.client.get({ apiVersion: kind.apiVersion, kind: kind.kind }, key)
   }
 
   async #kindOf({ apiVersion, kind }: ResourceRef): Promise<ResourceKind> {

@@ -9,7 +9,7 @@ import { launch } from './launch.ts'
 import type { RunMode } from './launch.ts'
 import type { PodLogs } from './pod-logs.ts'
 
-/** Options of a the job runner. */
+/** Options of a job runner. */
 export interface JobRunnerOptions {
   readonly mode: RunMode
   /**
@@ -32,9 +32,11 @@ interface JobRunParts {
   readonly job: Job
   readonly client: Client
   readonly clock: Clock
+  /** Aborts the run: the Job was finished, deleted or suspended, or the runner closes. */
   readonly stop: AbortController
   readonly options: JobRunnerOptions
   readonly podLogs: PodLogs
+  /** Aborts the command of a running pod, by the uid of the pod. */
   readonly commands: Map<string, AbortController>
 }
 

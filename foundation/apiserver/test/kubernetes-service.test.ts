@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ApiServer } from '@fairlead/apiserver'
 import { Service } from '@fairlead/client'
 
-test('Service kubernetes leads to the port that is open, also after another one', async () => {
+test('Service kubernetes points to the open port, also after the port changes', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const client = server.client()
   const ports = async (): Promise<unknown> => (await client.get(Service, 'default/kubernetes'))['spec']

@@ -1,4 +1,4 @@
-// The protobuf codec against what a real server sent: every golden decodes to its JSON and encodes to its bytes.
+// The protobuf codec compared with a real server: every golden decodes to its JSON and encodes to its bytes.
 import type { JsonObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { decodeProtobuf, encodeProtobuf, encodeProtobufEvent, ProtobufError } from '@fairlead/apiserver'
@@ -25,7 +25,7 @@ describeData('protobuf bodies of a real server', { minimum: 40, read: goldens },
     },
   )
 
-  // A ControllerRevision carries the client's own JSON text, spaces included.
+  // A ControllerRevision contains the client's own JSON, spaces included.
   const canonical = objects.filter(({ kind }) => kind !== 'apps/v1/ControllerRevision')
   test.each(canonical.map((golden) => [golden.kind, golden] as const))(
     '%s encodes to its bytes',
@@ -34,7 +34,7 @@ describeData('protobuf bodies of a real server', { minimum: 40, read: goldens },
     },
   )
 
-  test('a watch is a stream of frames', () => {
+  test('a watch is encoded as a stream of frames', () => {
     const stream = all.find(({ json }) => Array.isArray(json))
     const events = stream?.json as unknown as { type: string; object: JsonObject }[]
     const frames = events.map(({ type, object }) => encodeProtobufEvent(type, object))
@@ -42,7 +42,7 @@ describeData('protobuf bodies of a real server', { minimum: 40, read: goldens },
   })
 })
 
-/** On the wire only the envelope says apiVersion and kind. */
+/** On the wire only the envelope has apiVersion and kind. */
 function withoutNestedTypes(json: JsonObject): JsonObject {
   const text = JSON.stringify(json, (key, value: JsonObject) => {
     if (key === 'volumeClaimTemplates' || key === 'items') {
@@ -59,7 +59,7 @@ function without({ apiVersion: _apiVersion, kind: _kind, ...rest }: JsonObject):
   return rest
 }
 
-describe('bytes that are no protobuf of ours', () => {
+describe('invalid protobuf', () => {
   test.each([
     ['nothing', ''],
     ['JSON', Buffer.from('{"kind":"ConfigMap"}').toString('hex')],
@@ -70,7 +70,7 @@ describe('bytes that are no protobuf of ours', () => {
     expect(() => decodeProtobuf(Buffer.from(hex, 'hex'))).toThrow(ProtobufError)
   })
 
-  test('a schema nested a thousand levels deep is refused', () => {
+  test('is rejected for a schema nested a thousand levels deep', () => {
     let schema: JsonObject = { type: 'object' }
     for (let depth = 0; depth < 1001; depth++) schema = { not: schema }
     const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }]

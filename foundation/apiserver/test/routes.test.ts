@@ -1,4 +1,4 @@
-// Endpoints of capabilities: who may call them, with which rights, how much they take, and connections that change their protocol.
+// HTTP routes of capabilities: authorization, clients, body limits and upgrades.
 import { once } from 'node:events'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
@@ -10,7 +10,7 @@ import type { Route, RouteResponse } from '@fairlead/controller'
 import { asJson, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 
-/** What a console does: a cookie names the user. */
+/** Authenticates like the console: a cookie has the user. */
 const cookies: Authenticator = {
   name: 'cookies',
   authenticate: async ({ headers }) => {
@@ -21,7 +21,7 @@ const cookies: Authenticator = {
 
 let cleanup: AsyncDisposableStack
 let server: ApiServer
-let door: Listening
+let listening: Listening
 let agent: Agent
 
 beforeEach(async () => {
@@ -29,8 +29,8 @@ beforeEach(async () => {
   server = cleanup.use(
     await ApiServer.start({ storage: memory(), authorization: 'RBAC', controllers: false, authenticators: [cookies] }),
   )
-  door = await server.listen()
-  agent = new Agent({ ca: door.certificateAuthority })
+  listening = await server.listen()
+  agent = new Agent({ ca: listening.certificateAuthority })
   cleanup.defer(() => agent.destroy())
   await grant('caller', [
     { nonResourceURLs: ['/notes', '/notes/*', '/plain/*', '/api/below/*'], verbs: ['get', 'post'] },
@@ -108,8 +108,8 @@ interface Answer {
   readonly text: string
 }
 
-async function overTheDoor(path: string, headers: OutgoingHttpHeaders, method = 'GET', body?: string): Promise<Answer> {
-  const request = httpsRequest({ host: door.host, port: door.port, path, method, headers, agent })
+async function overHttps(path: string, headers: OutgoingHttpHeaders, method = 'GET', body?: string): Promise<Answer> {
+  const request = httpsRequest({ host: listening.host, port: listening.port, path, method, headers, agent })
   request.end(body)
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   let text = ''
@@ -119,7 +119,7 @@ async function overTheDoor(path: string, headers: OutgoingHttpHeaders, method = 
 
 const as = (name: string): UserInfo => ({ name, groups: [] })
 
-test('a route is called by those who may call its path', async () => {
+test('a capability route requires permission for its path', async () => {
   server.serve(notes)
   expect(await call(as('caller'), 'POST', '/notes/echo/a%2Fb?x=1', 'hello')).toEqual([
     200,
@@ -133,7 +133,7 @@ test('a route is called by those who may call its path', async () => {
   expect((await call(undefined, 'GET', '/notes/echo'))[0]).toBe(403)
 })
 
-test('a prefix may stand where resources are', async () => {
+test('a capability route may have a prefix below /api/', async () => {
   server.serve({ ...notes, prefix: '/api/below' })
   expect(await call(as('caller'), 'GET', '/api/below/echo/x/y/z')).toMatchObject([
     200,
@@ -141,7 +141,7 @@ test('a prefix may stand where resources are', async () => {
   ])
 })
 
-test('what a route does to objects it does with the rights of its caller', async () => {
+test('the client of a capability route acts as the user of the request', async () => {
   server.serve(notes)
   await server
     .client()
@@ -156,33 +156,33 @@ test('what a route does to objects it does with the rights of its caller', async
   ])
 })
 
-test('what a route throws and what it does not know are answered as the API answers', async () => {
+test('errors and unknown paths of a capability route become Statuses', async () => {
   server.serve(notes)
   expect(await call(as('caller'), 'GET', '/notes/missing')).toMatchObject([404, { message: 'notes "x" not found' }])
   expect((await call(as('caller'), 'GET', '/notes/nothing'))[0]).toBe(404)
   expect((await call(as('caller'), 'GET', '/plain/nothing'))[0]).toBe(404)
 })
 
-test('bodies are held to the limit of the route, at the door and within', async () => {
+test('a capability route limits bodies over HTTPS and in process', async () => {
   server.serve(notes)
   const send = async (length: number): Promise<[number, number]> => [
     (await call(as('caller'), 'POST', '/notes/echo', 'x'.repeat(length)))[0],
-    (await overTheDoor('/notes/echo', { cookie: 'user=caller' }, 'POST', 'x'.repeat(length))).status,
+    (await overHttps('/notes/echo', { cookie: 'user=caller' }, 'POST', 'x'.repeat(length))).status,
   ]
   expect(await send(2000)).toEqual([200, 200])
   expect(await send(2001)).toEqual([413, 413])
 })
 
-test('authenticators that were added find out who calls', async () => {
+test('additional authenticators authenticate requests to a capability route', async () => {
   server.serve(notes)
-  expect(JSON.parse((await overTheDoor('/notes/echo', { cookie: 'a=b; user=reader' })).text)).toMatchObject({
+  expect(JSON.parse((await overHttps('/notes/echo', { cookie: 'a=b; user=reader' })).text)).toMatchObject({
     user: 'reader',
   })
 })
 
 async function upgrade(path: string, user: string): Promise<{ socket: Duplex } | Answer> {
   const headers = { cookie: `user=${user}`, connection: 'upgrade', upgrade: 'shout' }
-  const request = httpsRequest({ host: door.host, port: door.port, path, headers, agent })
+  const request = httpsRequest({ host: listening.host, port: listening.port, path, headers, agent })
   request.end()
   const upgraded = once(request, 'upgrade').then(([, socket]) => ({ socket: socket as Duplex }))
   const answered = once(request, 'response').then(async ([response]) => {
@@ -193,7 +193,7 @@ async function upgrade(path: string, user: string): Promise<{ socket: Duplex } |
   return Promise.race([upgraded, answered])
 }
 
-test('a route takes over connections of those who may get the path, until the server closes', async () => {
+test('a capability route upgrades connections of users who may get the path, until the server closes', async () => {
   server.serve(notes)
   const opened = await upgrade('/notes/live', 'reader')
   if (!('socket' in opened)) throw new Error(`answered ${opened.status} ${opened.text}`)
@@ -208,7 +208,7 @@ test.each([
   ['/notes/live', 'stranger', 403, 'User \\"stranger\\" cannot get path'],
   ['/notes/other', 'reader', 404, '404 page not found'],
   ['/notes/%zz', 'reader', 400, 'invalid URL escape'],
-  // Nobody upgrades these: they are answered as if nothing had been asked.
+  // No route upgrades these: the Upgrade header is ignored.
   ['/version', 'reader', 200, '+fairlead'],
   ['/api/v1/namespaces/default/pods/a/exec', 'reader', 403, 'pods'],
 ])('a request to change the protocol at %s by %s is answered %i', async (path, user, status, text) => {

@@ -1,4 +1,4 @@
-// The embedded server as a cluster with APIServices, seen from inside: its clients, what it tells about servers that are not well, and streams.
+// The aggregator of the embedded server: proxied requests, the conditions of unavailable servers, and streams.
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { Server } from 'node:https'
@@ -19,7 +19,7 @@ import { findCondition, notFound } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { freePort } from '../support/aggregating-clusters.ts'
 import { TestApi } from '../support/api.ts'
-import { ask } from '../support/front-proxy.ts'
+import { sendRequest } from '../support/front-proxy.ts'
 import { note, noteDefinition, NoteStorage } from '../support/notes.ts'
 
 const group = '/apis/shells.example.com/v1'
@@ -35,12 +35,12 @@ const ApiService = kind<ApiService>('apiregistration.k8s.io/v1', 'APIService', {
   namespaced: false,
 })
 
-/** An extension server that somebody else wrote, with a certificate for `shells.default.svc`. */
+/** A foreign extension API server, with a certificate for `shells.default.svc`. */
 class Extension implements AsyncDisposable {
   readonly server: Server
   readonly ca: string
   readonly seen: IncomingMessage['headers'][] = []
-  /** Answers what is not discovery. */
+  /** Handles requests other than discovery. */
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.end('{}')
 
   private constructor(server: Server, ca: string) {
@@ -153,8 +153,8 @@ function asked(
   path: string,
   body?: JsonValue,
   headers: Record<string, string> = {},
-): ReturnType<typeof ask> {
-  return ask(method, path, {
+): ReturnType<typeof sendRequest> {
+  return sendRequest(method, path, {
     port: door.port,
     ca: door.certificateAuthority,
     headers: { authorization: `Bearer ${token}`, ...headers },
@@ -162,8 +162,8 @@ function asked(
   })
 }
 
-describe('what is handed on', () => {
-  test('the caller, and nothing that only we should see', async () => {
+describe('the aggregator forwards', () => {
+  test('the user, without the credentials of the client', async () => {
     await register()
     await becomes('True', 'Passed')
     extension.answer = (request, response) => {
@@ -210,7 +210,7 @@ describe('what is handed on', () => {
     })
   })
 
-  test('large bodies as they come, however large', async () => {
+  test('large bodies as a stream', async () => {
     await register()
     await becomes('True', 'Passed')
     extension.answer = (request, response) => {
@@ -222,7 +222,7 @@ describe('what is handed on', () => {
     expect((await asked('POST', shells, 'x'.repeat(size))).body).toEqual({ length: size })
   })
 
-  test('a refusal before the body has been read', async () => {
+  test('an error response before the body has been read', async () => {
     await register()
     await becomes('True', 'Passed')
     extension.answer = (_request, response) => {
@@ -232,7 +232,7 @@ describe('what is handed on', () => {
     expect((await asked('POST', shells, 'x'.repeat(4 * 1024 * 1024))).status).toBe(413)
   })
 
-  test('watches as they happen, until the caller goes', async () => {
+  test('watch events without delay, until the client disconnects', async () => {
     await register()
     await becomes('True', 'Passed')
     const gone = Promise.withResolvers<void>()
@@ -259,7 +259,7 @@ describe('what is handed on', () => {
     expect(await client.find(Shell, 'default/a')).toBe(undefined)
   })
 
-  test('changes of protocol', async () => {
+  test('protocol upgrades', async () => {
     await register()
     await becomes('True', 'Passed')
     const open = async (path: string): Promise<ReturnType<typeof connect>> => {
@@ -286,7 +286,7 @@ describe('what is handed on', () => {
   })
 })
 
-test('who may not, may not there either, by no protocol', async () => {
+test('the aggregator authorizes requests and upgrades before it forwards them', async () => {
   await api[Symbol.asyncDispose]()
   api = await TestApi.start({
     authorization: 'RBAC',
@@ -311,7 +311,7 @@ test('who may not, may not there either, by no protocol', async () => {
   expect((await asked('GET', group)).status).toBe(200)
 })
 
-describe('servers that are not well', () => {
+describe('unavailable extension API servers', () => {
   test.each<[string, () => Promise<void>, string, RegExp]>([
     [
       'no Service',
@@ -380,7 +380,7 @@ describe('servers that are not well', () => {
     expect((await asked('GET', '/apis')).status).toBe(200)
   })
 
-  test('one that dies is noticed with the next request, and found again when it is back', async () => {
+  test('are marked unavailable at the next request, and available again later', async () => {
     await register({ insecureSkipTLSVerify: true, caBundle: null })
     await becomes('True', 'Passed')
     expect((await asked('GET', shells)).status).toBe(200)
@@ -393,7 +393,7 @@ describe('servers that are not well', () => {
     expect((await asked('GET', shells)).status).toBe(200)
   })
 
-  test('one that hangs holds up nobody but its callers', async () => {
+  test('delay only their own clients when they hang', async () => {
     await register()
     await becomes('True', 'Passed')
     extension.answer = () => undefined
@@ -410,8 +410,8 @@ describe('servers that are not well', () => {
   })
 })
 
-describe('beside what is served here', () => {
-  test('its resources are in discovery while the APIService is there', async () => {
+describe('resources of an extension API server', () => {
+  test('are in discovery while the APIService exists', async () => {
     await register()
     await becomes('True', 'Passed')
     const listed = async (): Promise<boolean> => {
@@ -427,7 +427,7 @@ describe('beside what is served here', () => {
       return index.status === 200
     }
     expect(await listed()).toBe(true)
-    // Without OpenAPI of its own nothing is made up for it.
+    // Without OpenAPI of its own it has no entry.
     expect((await api.get('/openapi/v3')).text).not.toContain('shells.example.com')
     await api.delete(`${apiServices}/v1.shells.example.com`)
     await eventually(async () => expect(await listed()).toBe(false))
@@ -444,7 +444,7 @@ describe('beside what is served here', () => {
     expect(extension.seen.every(({ 'x-remote-user': user }) => user === 'system:kube-aggregator')).toBe(true)
   })
 
-  test('what is served there is never served here, however its path is spelled', async () => {
+  test('are never served locally, however the path is encoded', async () => {
     await register()
     await becomes('True', 'Passed')
     const spellings = [
@@ -462,7 +462,7 @@ describe('beside what is served here', () => {
     expect(extension.seen.every(({ 'x-remote-user': user }) => user === 'system:kube-aggregator')).toBe(true)
   })
 
-  test('whom to believe is published', async () => {
+  test('rely on the published authentication settings', async () => {
     await register()
     await becomes('True', 'Passed')
     const { data } = await api.server.client().get(ConfigMap, 'kube-system/extension-apiserver-authentication')
@@ -477,7 +477,7 @@ describe('beside what is served here', () => {
     })
   })
 
-  test('a namespace that goes takes its objects on the other server with it', async () => {
+  test('are deleted with their namespace', async () => {
     const storage = new NoteStorage()
     await using hosted = await ExtensionServer.start({
       client: api.server.client({ manager: 'notes' }),
@@ -497,7 +497,7 @@ describe('beside what is served here', () => {
   })
 })
 
-test('a cluster that was started again and the servers behind it find each other', async () => {
+test('a restarted cluster and its extension API servers reconnect', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-aggregation-'))
   const port = await freePort()
   const open = async (): Promise<{ server: ApiServer; kubeconfig: string }> => {
@@ -518,7 +518,7 @@ test('a cluster that was started again and the servers behind it find each other
   await first.server[Symbol.asyncDispose]()
   const second = await open()
   try {
-    // Its front proxy has a new authority, which the server behind it has to hear of.
+    // Its front proxy has a new authority, which the extension API server must receive.
     const listed = (): Promise<unknown> => second.server.client().list(Note)
     expect(await eventually(listed, 50)).toMatchObject({
       items: [{ metadata: { name: 'a' } }],

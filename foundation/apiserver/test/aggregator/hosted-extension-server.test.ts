@@ -1,4 +1,5 @@
-// A server in a process of its own behind an APIService of a cluster: of our embedded one, and of a real one where its binaries are named.
+// An extension API server in a process of its own, behind an APIService of our embedded server, and of a real cluster
+// where its binaries are configured.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,8 +16,8 @@ import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import { findKubectl, Kubectl } from '../../../../test/support/kubectl.ts'
 import { aggregatingClusters, freePort } from '../support/aggregating-clusters.ts'
 import type { AggregatingCluster } from '../support/aggregating-clusters.ts'
-import { ask } from '../support/front-proxy.ts'
-import type { Told } from '../support/front-proxy.ts'
+import { sendRequest } from '../support/front-proxy.ts'
+import type { TlsResponse } from '../support/front-proxy.ts'
 import { playNotes } from '../support/note-transcript.ts'
 import { note } from '../support/notes.ts'
 
@@ -89,8 +90,8 @@ for (const choice of aggregatingClusters) {
       path: string,
       headers: Record<string, string> = {},
       body?: JsonObject,
-    ): Promise<Told> =>
-      ask(method, path, {
+    ): Promise<TlsResponse> =>
+      sendRequest(method, path, {
         port: cluster.port,
         ca: cluster.ca,
         headers: { authorization: `Bearer ${tokenOfAlice}`, ...headers },
@@ -140,7 +141,7 @@ for (const choice of aggregatingClusters) {
       rmSync(folder, { recursive: true, force: true })
     })
 
-    test('its resources are in discovery and OpenAPI of the cluster', async () => {
+    test('its resources are in the discovery and OpenAPI documents of the cluster', async () => {
       const resources = (await admin.send({ method: 'GET', path: group })) as JsonObject
       expect((resources['resources'] as JsonObject[]).map(({ name }) => name)).toEqual([
         'notes',
@@ -180,7 +181,7 @@ for (const choice of aggregatingClusters) {
           verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
           subresources: expect.arrayContaining([expect.objectContaining({ subresource: 'status' })]),
         })
-        // The real server calls its index plain text.
+        // The content type of the real server's index is plain text.
         const index = await admin.send({ method: 'GET', path: '/openapi/v3' })
         const { paths } = (typeof index === 'string' ? JSON.parse(index) : index) as {
           paths: Record<string, { serverRelativeURL: string }>
@@ -194,7 +195,7 @@ for (const choice of aggregatingClusters) {
       }, 200)
     })
 
-    test('clients read, write and watch them as everything else', async () => {
+    test('clients read, write and watch its resources like all others', async () => {
       const events: string[] = []
       const stop = new AbortController()
       const reflector = admin.reflector(Note, { namespace: 'default' }, (event: ReflectorEvent<KubeObject>) => {
@@ -225,7 +226,7 @@ for (const choice of aggregatingClusters) {
       await running
     })
 
-    test('who calls is who the cluster says, whatever headers say', async () => {
+    test('it receives the authenticated user, whatever the headers of the client', async () => {
       const forged = {
         'x-remote-user': 'root',
         'x-remote-group': 'system:masters',
@@ -247,16 +248,16 @@ for (const choice of aggregatingClusters) {
       await masked.delete(Note, 'default/masked')
     })
 
-    test('straight to the hosted server, headers count for nothing', async () => {
+    test('it ignores user headers of direct requests', async () => {
       const headers = { 'x-remote-user': 'root', 'x-remote-group': 'system:masters' }
       const direct = { port, ca: caBundle, headers }
-      expect((await ask('GET', notes, direct)).status).toBe(403)
+      expect((await sendRequest('GET', notes, direct)).status).toBe(403)
       const withToken = { ...headers, authorization: `Bearer ${tokenOfAlice}` }
-      expect((await ask('GET', notes, { ...direct, headers: withToken })).status).toBe(200)
-      expect((await ask('GET', `${group}/notes`, { ...direct, headers: withToken })).status).toBe(403)
+      expect((await sendRequest('GET', notes, { ...direct, headers: withToken })).status).toBe(200)
+      expect((await sendRequest('GET', `${group}/notes`, { ...direct, headers: withToken })).status).toBe(403)
     })
 
-    test('bodies that are too large for it are refused through the cluster', async () => {
+    test('it rejects too large bodies through the cluster', async () => {
       const body = note('big', 'x', { annotations: { big: 'x'.repeat(3 * 1024 * 1024) } })
       expect((await asAlice('POST', notes, {}, body)).status).toBe(413)
     })
@@ -269,7 +270,7 @@ for (const choice of aggregatingClusters) {
       },
     )
 
-    test('while it is gone its group is, and nothing else', async () => {
+    test('only its group is unavailable while it is down', async () => {
       await hosted[Symbol.asyncDispose]()
       await eventually(async () => expect((await available())?.status).toBe('False'), 100)
       expect((await available())?.reason).toBe('FailedDiscoveryCheck')

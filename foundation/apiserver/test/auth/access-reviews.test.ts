@@ -1,4 +1,4 @@
-// Questions about permissions. Texts: recordings auth/subject-access-review and auth/self-subject-rules-review.
+// Access reviews. Messages: recordings auth/subject-access-review and auth/self-subject-rules-review.
 import { describe, expect, test } from 'vitest'
 import { accessReviews } from '@fairlead/apiserver'
 import type { Attributes, Authorizer, UserInfo } from '@fairlead/apiserver'
@@ -7,7 +7,7 @@ import type { KubeObject } from '@fairlead/kube'
 const apiVersion = 'authorization.k8s.io/v1'
 const alice: UserInfo = { name: 'alice', groups: ['devs', 'system:authenticated'] }
 
-/** Allows dave and the group g1 to get ConfigMaps, and remembers what it was asked. */
+/** Allows dave and the group g1 to get ConfigMaps, and records its calls. */
 class Recorder implements Authorizer {
   readonly asked: Attributes[] = []
 
@@ -43,7 +43,7 @@ function ask(
 const getConfigMaps = { verb: 'get', resource: 'configmaps', namespace: 'ns' }
 
 describe('SubjectAccessReview', () => {
-  test('answers for the user and groups it names', () => {
+  test('decides for the user and groups of its spec', () => {
     const spec = { user: 'dave', resourceAttributes: getConfigMaps }
     expect(ask('SubjectAccessReview', spec)).toEqual({
       apiVersion,
@@ -60,7 +60,7 @@ describe('SubjectAccessReview', () => {
     })
   })
 
-  test('asks for exactly what it says', () => {
+  test('authorizes exactly the attributes of its spec', () => {
     const authorizer = new Recorder()
     const attributes = {
       verb: 'update',
@@ -88,7 +88,7 @@ describe('SubjectAccessReview', () => {
   })
 })
 
-test('SelfSubjectAccessReview answers for the caller', () => {
+test('SelfSubjectAccessReview decides for the user of the request', () => {
   const authorizer = new Recorder()
   expect(ask('SelfSubjectAccessReview', { resourceAttributes: getConfigMaps }, { authorizer }).status).toEqual({
     allowed: false,
@@ -96,7 +96,7 @@ test('SelfSubjectAccessReview answers for the caller', () => {
   expect(authorizer.asked).toMatchObject([{ user: alice, verb: 'get', resource: 'configmaps', namespace: 'ns' }])
 })
 
-test('LocalSubjectAccessReview answers within its namespace', () => {
+test('LocalSubjectAccessReview decides within its namespace', () => {
   const metadata = { namespace: 'ns', managedFields: [] }
   const answer = ask(
     'LocalSubjectAccessReview',
@@ -106,7 +106,7 @@ test('LocalSubjectAccessReview answers within its namespace', () => {
   expect([answer.metadata, answer.status]).toEqual([metadata, { allowed: true, reason: expect.any(String) }])
 })
 
-test('SelfSubjectRulesReview lists the rules of the caller', () => {
+test('SelfSubjectRulesReview lists the rules of the user of the request', () => {
   expect(ask('SelfSubjectRulesReview', { namespace: 'ns' })).toEqual({
     apiVersion,
     kind: 'SelfSubjectRulesReview',
@@ -123,7 +123,7 @@ test('SelfSubjectRulesReview lists the rules of the caller', () => {
   )
 })
 
-describe('a question without sense', () => {
+describe('an invalid access review', () => {
   const exactlyOne =
     'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified'
   const cases: [string, string, object, Parameters<typeof ask>[2], string, string][] = [
@@ -195,7 +195,7 @@ describe('a question without sense', () => {
     )
   })
 
-  test('has a name', () => {
+  test('is rejected for a metadata.name', () => {
     expect(() =>
       ask('SelfSubjectAccessReview', { resourceAttributes: getConfigMaps }, { metadata: { name: 'x' } }),
     ).toThrow(/metadata: Invalid value: .*: must be empty$/)

@@ -1,4 +1,4 @@
-// Who asks: the chain of authenticators, and acting as someone else. Texts: recordings auth/unauthenticated, auth/impersonation-granted.
+// Authentication and impersonation. Messages: recordings auth/unauthenticated, auth/impersonation-granted.
 import { describe, expect, test } from 'vitest'
 import {
   authenticate,
@@ -63,11 +63,11 @@ describe('credentials', () => {
     expect(await authenticate(chain, shown(credentials))).toEqual(user)
   })
 
-  test('are needed where anonymous callers are not wanted', async () => {
+  test('are required when anonymous requests are disabled', async () => {
     expect(await authenticate(chain, shown({}), false)).toBeUndefined()
   })
 
-  test('that one authenticator calls invalid are shown to no other', async () => {
+  test('that one authenticator finds invalid are passed to no other', async () => {
     const strict = { name: 'strict', authenticate: () => Promise.resolve('invalid' as const) }
     expect(await authenticate([strict, ...chain], shown({ authorization: 'Bearer s3cret' }))).toBeUndefined()
   })
@@ -181,7 +181,7 @@ describe('impersonation', () => {
     })
   })
 
-  test('of a group needs a user', async () => {
+  test('of a group requires a user', async () => {
     expect(await as({ 'impersonate-group': ['ops'] })).toMatchObject({
       code: 400,
       reason: 'BadRequest',
@@ -189,7 +189,7 @@ describe('impersonation', () => {
     })
   })
 
-  test('keeps keys that mean something to JavaScript', () => {
+  test('keeps extra keys such as __proto__', () => {
     expect(readImpersonation({ 'impersonate-user': 'bob', 'impersonate-extra-__proto__': ['x'] })?.extra).toEqual(
       new Map([['__proto__', ['x']]]),
     )

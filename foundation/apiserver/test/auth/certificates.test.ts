@@ -1,4 +1,4 @@
-// Certificates and the kubeconfig that speaks of them.
+// Certificates and the kubeconfig that contains them.
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-test('are for servers and clients, signed by one authority', async () => {
+test('certificates are for server and administrator, signed by one authority', async () => {
   const { ca, server, admin } = await makeCertificates({
     clock: systemClock,
     hosts: ['fairlead.example.com', '10.1.2.3'],
@@ -49,7 +49,7 @@ test('are for servers and clients, signed by one authority', async () => {
   expect(serving.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
 })
 
-test('are made once and kept, readable by their owner only', async () => {
+test('certificates are created once and stored readable by their owner only', async () => {
   const first = await loadCertificates(folder, { clock: systemClock })
   expect(await loadCertificates(folder, { clock: systemClock })).toEqual(first)
   const names = (await readdir(folder)).toSorted()
@@ -57,7 +57,7 @@ test('are made once and kept, readable by their owner only', async () => {
   for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
 })
 
-test('are made anew when a host is missing, a file is gone or the end is near; the authority stays', async () => {
+test('certificates are renewed when a host or a file is missing or they expire; the authority stays', async () => {
   const clock = new FakeClock('2026-01-01T00:00:00Z')
   const first = await loadCertificates(folder, { clock })
   const withHost = await loadCertificates(folder, { clock, hosts: ['other'] })
@@ -72,7 +72,7 @@ test('are made anew when a host is missing, a file is gone or the end is near; t
   expect(Date.parse(new X509Certificate(later.admin.cert).validTo)).toBeGreaterThan(clock.now())
 })
 
-test('are made anew when a key and its certificate do not belong together', async () => {
+test('certificates are renewed when key and certificate do not match', async () => {
   const first = await loadCertificates(folder, { clock: systemClock })
   const { admin: other } = await makeCertificates({ clock: systemClock })
   await writeFile(join(folder, 'admin.key'), other.key)
@@ -82,7 +82,7 @@ test('are made anew when a key and its certificate do not belong together', asyn
   expect(admin.cert).not.toBe(first.admin.cert)
 })
 
-test('leave the folder alone until it is ours, and take what its holder before has made', async () => {
+test('certificates are not written before the folder is locked, and those of its previous holder are used', async () => {
   const held = Promise.withResolvers<void>()
   const waiting = loadCertificates(folder, { clock: systemClock }, held.promise)
   const first = await loadCertificates(folder, { clock: systemClock })
@@ -93,7 +93,7 @@ test('leave the folder alone until it is ours, and take what its holder before h
   await expect(readdir(join(folder, 'locked'))).rejects.toThrow('ENOENT')
 })
 
-test('stand in the kubeconfig, which only its owner can read', async () => {
+test('certificates are embedded in the kubeconfig, which only its owner can read', async () => {
   const path = join(folder, 'made', 'kubeconfig')
   const certificate = { cert: 'CERT', key: 'KEY' }
   await writeKubeconfig(path, {
@@ -115,7 +115,7 @@ test('stand in the kubeconfig, which only its owner can read', async () => {
   expect(kubeconfigText({ name: 'x', server: 's', ca: 'CA', user: { name: 'u', token: 't' } })).toContain('token: t')
 })
 
-test('and the key of tokens is made once, too', async () => {
+test('the signing key of tokens is created once', async () => {
   const kept = await tokenKey(folder)
   expect(kept.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
   expect((await tokenKey(folder)).equals(kept)).toBe(true)

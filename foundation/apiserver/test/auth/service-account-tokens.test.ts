@@ -1,4 +1,4 @@
-// Tokens of service accounts from request to rejection. Texts: recording auth/token-request.
+// Tokens of service accounts from request to rejection. Messages: recording auth/token-request.
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
 import type { JSONWebKeySet } from 'jose'
@@ -70,7 +70,7 @@ function whose(token: string): Promise<unknown> {
 }
 
 describe('a TokenRequest', () => {
-  test('is answered with a token for this server and an hour', async () => {
+  test('returns a token for this server, valid for an hour', async () => {
     const answer = await request({})
     expect(answer).toEqual({
       apiVersion: 'authentication.k8s.io/v1',
@@ -147,14 +147,14 @@ describe('a TokenRequest', () => {
   })
 })
 
-describe('a token', () => {
-  test('for others is not for this server', async () => {
+describe('a service account token', () => {
+  test('for another audience is rejected', async () => {
     const token = await tokenFor({ audiences: ['x'], expirationSeconds: 3600 })
     expect(await whose(token)).toBeUndefined()
     expect(await tokens.verify(token, ['y', 'x'])).toMatchObject({ audiences: ['x'], user: { uid: 'uid-sa' } })
   })
 
-  test('runs out, a minute after its time for clocks that differ', async () => {
+  test('expires with a leeway of a minute for clock skew', async () => {
     const token = await tokenFor({ expirationSeconds: 600 })
     await clock.advance(659_000)
     expect(await whose(token)).toBeDefined()
@@ -162,7 +162,7 @@ describe('a token', () => {
     expect(await whose(token)).toBeUndefined()
   })
 
-  test('dies with its account, and stays dead when another takes the name', async () => {
+  test('is invalid once its account is deleted, also when another takes its name', async () => {
     const token = await tokenFor({})
     expect(await whose(token)).toBeDefined()
     await remove('serviceaccounts.', 'ns/sa')
@@ -171,7 +171,7 @@ describe('a token', () => {
     expect(await whose(token)).toBeUndefined()
   })
 
-  test('dies a minute after the deletion of its account began', async () => {
+  test('is invalid a minute after the deletion of its account began', async () => {
     const token = await tokenFor({})
     await put('serviceaccounts.', 'ns/sa', {
       ...account,
@@ -188,7 +188,7 @@ describe('a token', () => {
   }
   const toPod = { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'uid-pod' } }
 
-  test('of a Pod names it and its node, and dies with the Pod', async () => {
+  test('of a Pod contains the Pod and its node, and is invalid once the Pod is deleted', async () => {
     await put('pods.', 'ns/p', pod)
     await put('nodes.', 'n', { metadata: { name: 'n', uid: 'uid-node' } })
     const token = await tokenFor(toPod)
@@ -212,7 +212,7 @@ describe('a token', () => {
     expect(await whose(token)).toBeUndefined()
   })
 
-  test('is not bound to a Pod of another account or another uid', async () => {
+  test('cannot be bound to a Pod of another account or uid', async () => {
     await put('pods.', 'ns/p', { ...pod, spec: { serviceAccountName: 'other' } })
     await expect(request(toPod)).rejects.toMatchObject({
       code: 400,
@@ -227,7 +227,7 @@ describe('a token', () => {
     })
   })
 
-  test('of a Secret or a Node dies with it', async () => {
+  test('of a Secret or a Node is invalid once that is deleted', async () => {
     await put('secrets.', 'ns/s', { metadata: { name: 's', uid: 'uid-s' } })
     await put('nodes.', 'n', { metadata: { name: 'n', uid: 'uid-n' } })
     for (const [kind, name, resource, key] of [
@@ -241,7 +241,7 @@ describe('a token', () => {
     }
   })
 
-  test('that we did not sign is nobody’s', async () => {
+  test('with another signature is rejected', async () => {
     const good = await tokenFor({})
     const [header, payload, signature] = good.split('.')
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
@@ -256,7 +256,7 @@ describe('a token', () => {
       new UnsecuredJWT(claims).encode(),
       await new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(other),
       await new SignJWT({ ...claims, iss: 'https://elsewhere' }).setProtectedHeader({ alg: 'ES256' }).sign(privateKey),
-      // Whoever has the public key must not be able to use it as a secret.
+      // The public key must not be usable as an HMAC secret.
       await new SignJWT(claims)
         .setProtectedHeader({ alg: 'HS256' })
         .sign(Buffer.from(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }))),
@@ -265,7 +265,7 @@ describe('a token', () => {
     expect(await whose(good)).toBeDefined()
   })
 
-  test('can be checked by others, with the published keys', async () => {
+  test('can be verified with the published keys', async () => {
     expect(tokens.discoveryDocument()).toEqual({
       issuer,
       jwks_uri: `${issuer}/openid/v1/jwks`,
@@ -283,7 +283,7 @@ describe('a token', () => {
   })
 })
 
-describe('a review of identity', () => {
+describe('an authentication review', () => {
   const review = (spec: object): Promise<KubeObject> => {
     const context: TokenReviewContext = { authenticators: [tokens.authenticator()], tokens, audiences: [issuer] }
     return reviewToken(
@@ -292,7 +292,7 @@ describe('a review of identity', () => {
     )
   }
 
-  test('tells callers who they are', () => {
+  test('returns the user of a SelfSubjectReview', () => {
     const question = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview', metadata: {} }
     const user = { name: 'admin', uid: 'uid-admin', groups: ['system:masters', 'system:authenticated'] }
     expect(reviewSelf(question, user, clock.now())).toEqual({
@@ -302,7 +302,7 @@ describe('a review of identity', () => {
     })
   })
 
-  test('tells whose a token is, and for which audiences', async () => {
+  test('returns user and audiences of a token in a TokenReview', async () => {
     const token = await tokenFor({ audiences: ['x', issuer] })
     const user = {
       username: 'system:serviceaccount:ns:sa',

@@ -1,4 +1,4 @@
-// The form of backups: what was written is read again, and nothing else is taken for one.
+// The format of backups: written backups are read back, and other files are rejected.
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -38,7 +38,7 @@ async function filled(objects: readonly JsonObject[]): Promise<Store> {
   return store
 }
 
-test('a backup holds what the store held, to the last digit, in the order of keys', async () => {
+test('a backup contains the objects of the store, to the last digit, in key order', async () => {
   const exact = parseJson('{"metadata":{"uid":"u"},"n":9007199254740993,"text":"ü\\u0000\\ud83d\\n"}') as JsonObject
   await using store = await filled([exact, { metadata: {} }, { metadata: { name: 'x' } }])
   expect(await readBackup(inPieces(await bytesOf(store), 7))).toEqual<Backup>({
@@ -51,7 +51,7 @@ test('a backup holds what the store held, to the last digit, in the order of key
   })
 })
 
-test('writes that come while a backup is read are not in it', async () => {
+test('a backup does not contain writes made while it is read', async () => {
   const padding = 'x'.repeat(1000)
   await using store = await filled(Array.from({ length: 500 }, (_, n) => ({ metadata: { n }, padding })))
   const chunks: Uint8Array[] = []
@@ -71,7 +71,7 @@ test('writes that come while a backup is read are not in it', async () => {
   })
 })
 
-test('what a store throws while it is read reaches the reader', async () => {
+test('an error of the store reaches the reader of a backup', async () => {
   const failing = {
     revision: 1000,
     async *snapshot(): AsyncGenerator<Entry> {
@@ -82,7 +82,7 @@ test('what a store throws while it is read reaches the reader', async () => {
   await expect(bytesOf(failing)).rejects.toThrow('the disk is gone')
 })
 
-describe('refuses', () => {
+describe('readBackup', () => {
   const header = JSON.stringify({ product: 'fairlead', format: 1, revision: 1, createdAt: 'now', server: 'v1' })
   const entry = JSON.stringify({ resource: 'a.', key: 'b', revision: 1, object: { metadata: {} } })
   const endOf = (...lines: string[]): string =>
@@ -95,7 +95,7 @@ describe('refuses', () => {
     })
   const packed = (...lines: string[]): Uint8Array => gzipSync(lines.map((line) => `${line}\n`).join(''))
 
-  test('nothing when all is well', async () => {
+  test('accepts a complete backup', async () => {
     expect(await refusal(packed(header, entry, endOf(header, entry)))).toBe('undefined')
   })
 
@@ -117,7 +117,7 @@ describe('refuses', () => {
     expect(await refusal(bytes)).toBe(code)
   })
 
-  test('every beginning of a backup that is not the whole', async () => {
+  test('rejects every truncated backup', async () => {
     await using store = await filled(Array.from({ length: 40 }, (_, n) => ({ metadata: { n: `${n * 7919}` } })))
     const whole = await bytesOf(store)
     for (let length = 0; length < whole.length; length += 13)
@@ -127,11 +127,11 @@ describe('refuses', () => {
       ])
   })
 
-  test('every backup with a byte changed in its contents', async () => {
+  test('rejects every backup with a changed byte', async () => {
     await using store = await filled([{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }])
     const whole = await bytesOf(store)
     await fc.assert(
-      // Bytes 4 to 9 of gzip's header say when and where it was written; nobody reads them.
+      // Bytes 4 to 9 of the gzip header are the time and the system; readers ignore them.
       fc.asyncProperty(
         fc.integer({ min: 10, max: whole.length - 1 }),
         fc.integer({ min: 1, max: 255 }),

@@ -1,4 +1,4 @@
-// Backing up and restoring a server that runs, over its route.
+// Backup and restore of a running server, over its route.
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { ApiServer, backupPath, memory, readBackup } from '@fairlead/apiserver'
@@ -33,7 +33,7 @@ function start(options: ApiServerOptions = {}): Promise<ApiServer> {
   return ApiServer.start({ storage: memory(), authorization: 'RBAC', ...options })
 }
 
-/** Resolves when the controllers have given every namespace what it should hold. */
+/** Resolves when the controllers have created the default objects of every namespace. */
 async function settled(server: ApiServer): Promise<void> {
   const admin = server.client()
   const { items } = await admin.list({ apiVersion: 'v1', kind: 'Namespace' })
@@ -49,7 +49,7 @@ async function backupOf(server: ApiServer): Promise<Uint8Array> {
   return bytes
 }
 
-/** What a restore says: its lines, or its Status' code and message. */
+/** Returns the lines of a restore, or the code and message of its Status. */
 async function restore(server: ApiServer, body: Uint8Array, query = ''): Promise<JsonValue> {
   const answer = await server.inject({ method: 'POST', path: `${backupPath}${query}`, user: masters, body })
   if (answer.status !== 200) return { code: answer.status, message: (answer.json() as { message: string }).message }
@@ -72,7 +72,7 @@ async function* oneByOne(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8
   yield* pieces
 }
 
-test('a fresh server takes everything over, with uid and creationTimestamp', async () => {
+test('a restore into a new server keeps uid and creationTimestamp of every object', async () => {
   await using source = await start()
   const admin = source.client()
   await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } })
@@ -109,14 +109,14 @@ test('a fresh server takes everything over, with uid and creationTimestamp', asy
   ])
   expect(target.store.revision).toBeGreaterThan(header.revision)
   expect(new Set(await identities(target))).toEqual(new Set(await identities(source)))
-  // The controllers of the target go on from there: the definition is served, the garbage collector knows the owner.
+  // The controllers of the target continue: the definition is served, the garbage collector knows the owner.
   const restored = target.client()
   await restored.waitFor({ apiVersion: 'example.com/v1', kind: 'Widget' }, 'team/owner', () => true)
   await restored.delete({ apiVersion: 'example.com/v1', kind: 'Widget' }, 'team/owner')
   await restored.waitForDeletion(ConfigMap, 'team/owned')
 })
 
-test('a server with objects of users refuses, says what it holds and would do, and obeys when forced', async () => {
+test('a restore into a server with objects of users is rejected with its plan, and runs with force', async () => {
   await using server = await start({ controllers: false })
   const admin = server.client()
   const before = await admin.create(configMap('same'))
@@ -155,7 +155,7 @@ test('a server with objects of users refuses, says what it holds and would do, a
   expect(found.find(({ metadata }) => metadata.name === 'same')).toEqual(before)
 })
 
-test('what is no sound backup changes nothing', async () => {
+test('a restore of an invalid backup changes nothing', async () => {
   await using server = await start({ controllers: false })
   const sound = await backupOf(server)
   const { revision } = server.store
@@ -171,23 +171,23 @@ test('what is no sound backup changes nothing', async () => {
   expect(server.store.revision).toBe(revision)
 })
 
-test('what the server made for itself stays, and is made again, whatever the backup lacks', async () => {
+test('a restore keeps or recreates the objects of the server itself, whatever the backup lacks', async () => {
   await using old = await ApiServer.start({ storage: memory(), controllers: false })
   await old.client().create(configMap('a'))
   const bytes = await backupOf(old)
-  let told = 0
-  await using server = await start({ onRestored: async () => void told++ })
+  let restores = 0
+  await using server = await start({ onRestored: async () => void restores++ })
   await settled(server)
   const admin = server.client({ manager: 'fairlead-up' })
   await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fairlead-system' } })
   await admin.create(configMap('marker', { k: 'v' }, 'fairlead-system'))
   expect(await restore(server, bytes)).toMatchObject([{ plan: { delete: 0 } }, { restored: {} }])
-  expect(told).toBe(1)
+  expect(restores).toBe(1)
   expect(await admin.find(ConfigMap, 'fairlead-system/marker')).toBeDefined()
   expect(await admin.find({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' }, 'admin')).toBeDefined()
 })
 
-test('only administrators: a right to the path is not enough', async () => {
+test('backup and restore require an administrator: permission for the path is not enough', async () => {
   await using server = await start()
   const admin = server.client()
   const rbac = 'rbac.authorization.k8s.io/v1'
@@ -218,7 +218,7 @@ test('only administrators: a right to the path is not enough', async () => {
   expect(await Promise.all([status('GET', 'everything'), status('PUT', 'everything')])).toEqual([200, 405])
 })
 
-test('a backup larger than any other body goes through the door, both ways', async () => {
+test('a backup larger than the body limit is downloaded and restored over HTTPS', async () => {
   await using source = await start({ controllers: false })
   const noise = (n: number): string =>
     Array.from({ length: 16_000 }, (_, i) =>
@@ -228,10 +228,10 @@ test('a backup larger than any other body goes through the door, both ways', asy
     Array.from({ length: 100 }, (_, n) => source.client().create(configMap(`c${n}`, { noise: noise(n) }))),
   )
   await using target = await start({ controllers: false })
-  const door = async (server: ApiServer): Promise<HttpsTransport> =>
+  const listening = async (server: ApiServer): Promise<HttpsTransport> =>
     new HttpsTransport(await parseKubeconfig((await server.listen()).kubeconfig).connection())
-  await using from = await door(source)
-  await using to = await door(target)
+  await using from = await listening(source)
+  await using to = await listening(target)
   const fetched = await from.exchange({ method: 'GET', path: backupPath })
   const bytes = Buffer.concat(await Array.fromAsync(fetched.body))
   expect(bytes.length).toBeGreaterThan(3 * 1024 * 1024)

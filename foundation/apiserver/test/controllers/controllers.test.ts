@@ -14,7 +14,7 @@ const admin = { name: 'admin', groups: ['system:masters'] }
 let cleanup: AsyncDisposableStack
 let client: Client
 
-/** A server with some of the controllers. */
+/** Starts a server with some of the controllers. */
 async function serve(options: Partial<ControllersOptions> = {}): Promise<ApiServer> {
   const server = cleanup.use(await ApiServer.start({ controllers: false }))
   client = server.client()
@@ -52,7 +52,7 @@ function ownedBy(owner: KubeObject, more: Partial<OwnerReference> = {}): OwnerRe
   }
 }
 
-/** Reads until the value is as wanted, and returns it. */
+/** Reads until the value passes, and returns it. */
 async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   const end = performance.now() + patience
   for (;;) {
@@ -64,7 +64,7 @@ async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolea
 }
 
 describe('garbage collection', () => {
-  test('deletes in the background what has lost its last owner', async () => {
+  test('deletes an object in the background after its last owner', async () => {
     await serve({ controllers: ['gc'] })
     const one = await client.create(configMap('one'))
     const two = await client.create(configMap('two'))
@@ -83,7 +83,7 @@ describe('garbage collection', () => {
     await client.waitForDeletion(ConfigMap, 'default/grandchild')
   })
 
-  test('deletes what names an owner that never was, or one of another uid', async () => {
+  test('deletes an object whose owner never existed or has another uid', async () => {
     await serve({ controllers: ['gc'] })
     const other = await client.create(configMap('other'))
     await client.create(
@@ -101,7 +101,7 @@ describe('garbage collection', () => {
     )
   })
 
-  test('keeps what names an owner of a kind that is not served', async () => {
+  test('keeps an object with an owner of a kind that is not served', async () => {
     await serve({ controllers: ['gc'] })
     const reference = {
       apiVersion: 'example.com/v1',
@@ -117,7 +117,7 @@ describe('garbage collection', () => {
     expect((await client.get(ConfigMap, 'default/kept')).metadata.ownerReferences).toEqual([reference])
   })
 
-  test('lets dependents go first in the foreground, as long as they block', async () => {
+  test('deletes blocking dependents before their owner in the foreground', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('owner'))
     await client.create(
@@ -139,7 +139,7 @@ describe('garbage collection', () => {
     expect(await client.find(ConfigMap, 'default/blocking')).toEqual(undefined)
   })
 
-  test('passes the foreground on to dependents that have dependents', async () => {
+  test('deletes dependents that have dependents in the foreground, too', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('a'))
     const middle = await client.create(
@@ -165,7 +165,7 @@ describe('garbage collection', () => {
     await client.waitForDeletion(ConfigMap, 'default/a')
   })
 
-  test('frees owners in a circle of foreground deletions', async () => {
+  test('unblocks owners in a cycle of foreground deletions', async () => {
     await serve({ controllers: ['gc'] })
     const a = await client.create(configMap('a'))
     const b = await client.create(configMap('b', { ownerReferences: [ownedBy(a, { blockOwnerDeletion: true })] }))
@@ -177,7 +177,7 @@ describe('garbage collection', () => {
     await client.waitForDeletion(ConfigMap, 'default/b')
   })
 
-  test('leaves orphans where they are, without a reference and without an owner of the field', async () => {
+  test('removes the owner reference of orphans and its manager', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('owner'))
     await client.create(configMap('dependent', { ownerReferences: [ownedBy(owner)] }))
@@ -187,7 +187,7 @@ describe('garbage collection', () => {
     expect([metadata.ownerReferences, metadata.managedFields]).toEqual([undefined, undefined])
   })
 
-  test('reports owners in other namespaces, and deletes the dependent', async () => {
+  test('deletes a dependent with an owner in another namespace, and records an Event', async () => {
     await serve({ controllers: ['gc'] })
     await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'elsewhere' } })
     const owner = await client.create(configMap('owner', { namespace: 'elsewhere' }))
@@ -205,7 +205,7 @@ describe('garbage collection', () => {
     ])
   })
 
-  test('keeps cluster-scoped objects that name an owner in a namespace, and reports them', async () => {
+  test('keeps a cluster-scoped object with a namespaced owner, and records an Event', async () => {
     await serve({ controllers: ['gc'] })
     const owner = await client.create(configMap('owner'))
     await client.create({
@@ -247,7 +247,7 @@ describe('garbage collection', () => {
     await client.waitForDeletion(ConfigMap, 'default/dependent')
   })
 
-  test('collects what an earlier life of the server left behind', async () => {
+  test('collects objects that were ownerless before a restart', async () => {
     const server = cleanup.use(await ApiServer.start({ controllers: false }))
     client = server.client()
     const owner = await client.create(configMap('owner'))
@@ -276,7 +276,7 @@ describe('garbage collection of kinds that come and go', () => {
   }
   const Widget = kind('example.com/v1', 'Widget', { plural: 'widgets', namespaced: true })
 
-  test('follows custom resources from the moment they are served', async () => {
+  test('includes custom resources once they are served', async () => {
     const server = cleanup.use(await ApiServer.start({ controllers: ['crd'] }))
     client = server.client()
     const resources = server.registry as Registry
@@ -296,7 +296,7 @@ describe('garbage collection of kinds that come and go', () => {
     await client.waitForDeletion(ConfigMap, 'default/made')
   })
 
-  test('decides nothing about what belongs to a kind that cannot be listed', async () => {
+  test('keeps dependents of a kind that cannot be listed', async () => {
     const server = cleanup.use(await ApiServer.start({ controllers: false }))
     client = server.client()
     const known = server.registry.definition('', 'configmaps')!
@@ -347,7 +347,7 @@ describe('namespaces', () => {
     return (status.conditions ?? []).map(({ type, status: value, message }) => `${type} ${value}: ${message}`)
   }
 
-  test('go with everything in them, and say what holds them', async () => {
+  test('are deleted with their content, and report what remains', async () => {
     await serve({ controllers: ['namespace'] })
     await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } })
     await client.create(configMap('held', { namespace: 'n', finalizers: ['example.com/f'] }))
@@ -369,7 +369,7 @@ describe('namespaces', () => {
     await client.waitForDeletion(Namespace, 'n')
   })
 
-  test('wait for finalizers of others', async () => {
+  test('stay until the finalizers of other controllers are removed', async () => {
     await serve({ controllers: ['namespace'] })
     await client.create({
       apiVersion: 'v1',
@@ -389,7 +389,7 @@ describe('namespaces', () => {
     ).toEqual(['fairlead ', 'kube-controller-manager finalize', 'kube-controller-manager status'])
   })
 
-  test('get their ServiceAccount and certificate, again when deleted', async () => {
+  test('get the default ServiceAccount and kube-root-ca.crt, again when these are deleted', async () => {
     await serve({ controllers: ['service-account'], rootCertificate: () => Promise.resolve('PEM') })
     await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } })
     await client.waitFor(ServiceAccount, 'n/default', () => true)
@@ -413,7 +413,7 @@ describe('aggregated roles', () => {
   })
   const rule = (resource: string): JsonObject => ({ apiGroups: [''], resources: [resource], verbs: ['get'] })
 
-  test('have the rules of all roles that they select', async () => {
+  test('get the rules of all roles that they select', async () => {
     await serve({ controllers: ['role-aggregation'] })
     await client.create(
       role('all', { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] }, rules: [] }),
@@ -429,8 +429,8 @@ describe('aggregated roles', () => {
   })
 })
 
-describe('times to live', () => {
-  /** A server whose clock only moves when told. */
+describe('expiry', () => {
+  /** Starts a server with a manual clock. */
   async function serveAt(clock: FakeClock, controllers: ControllersOptions['controllers']): Promise<void> {
     const server = cleanup.use(await ApiServer.start({ controllers: false, clock }))
     client = server.client()
@@ -453,7 +453,7 @@ describe('times to live', () => {
     regarding: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'x' },
   })
 
-  test('of Events end an hour after the last write', async () => {
+  test('deletes Events an hour after their last write', async () => {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
     await serveAt(clock, ['events'])
     await client.create(event('old'))
@@ -477,7 +477,7 @@ describe('times to live', () => {
     spec: { ...spec, template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
   })
 
-  test('of finished Jobs end when they say', async () => {
+  test('deletes finished Jobs after ttlSecondsAfterFinished', async () => {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
     await serveAt(clock, ['job-ttl', 'gc'])
     await client.create(job('kept', {}))
@@ -504,7 +504,7 @@ describe('times to live', () => {
     expect(await names(Job)).toEqual(['kept', 'running'])
   })
 
-  test('tell of workloads that nothing runs, once each', async () => {
+  test('records one Event per workload that nothing runs', async () => {
     const clock = new FakeClock('2026-01-01T00:00:00Z')
     await serveAt(clock, ['idle-workloads'])
     await client.create(job('idle', {}))
@@ -530,8 +530,8 @@ describe('times to live', () => {
     )
     await client.patch(Job, 'default/idle', { merge: { metadata: { labels: { a: 'b' } } } })
     await clock.advance(60_000)
-    const told = notices.map(({ regarding, reason }) => `${regarding?.['kind']} ${regarding?.['name']} ${reason}`)
-    expect(told.toSorted()).toEqual(['Job idle NothingRunsThis', 'Pod pod NothingRunsThis'])
+    const regardings = notices.map(({ regarding, reason }) => `${regarding?.['kind']} ${regarding?.['name']} ${reason}`)
+    expect(regardings.toSorted()).toEqual(['Job idle NothingRunsThis', 'Pod pod NothingRunsThis'])
     expect(await names(KubeEvent)).toHaveLength(2)
   })
 })
@@ -554,7 +554,7 @@ describe('many dependents of one owner', () => {
     const after = await requestsOf(server)
     const made = (verb: string): number => (after[verb] ?? 0) - (before[verb] ?? 0)
     expect(made('DELETE')).toBe(1001)
-    // Looking for the live owner, by each worker that did not yet know that it was deleted.
+    // GETs of the live owner, by each worker that did not know yet that it was deleted.
     expect(made('GET') + made('PATCH') + made('PUT')).toBeLessThan(100)
   })
 

@@ -1,4 +1,4 @@
-// Conversion of custom resources by webhook: every way in and out, batches, and what is said when the webhook fails.
+// Conversion of custom resources by webhook: reads, writes, batches, and errors of the webhook.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { failureOf, TestApi } from '../support/api.ts'
@@ -18,7 +18,7 @@ afterEach(() => servers.disposeAsync())
 
 type Change = (object: JsonObject) => JsonValue
 
-/** v1 says `size`, v2 `amount` (text). */
+/** v1 has `size`, v2 `amount` (a string). */
 function converted(object: JsonObject, desired: string): JsonObject {
   const { spec, ...rest } = object as { spec?: JsonObject }
   const value = spec?.['size'] ?? Number(spec?.['amount'])
@@ -87,8 +87,8 @@ function thing(name: string, version: 'v1' | 'v2', spec: JsonObject): JsonObject
   return { apiVersion: `example.com/${version}`, kind: 'Thing', metadata: { name }, spec }
 }
 
-describe('conversion', () => {
-  test('happens on writes and reads in another version, and only then', async () => {
+describe('conversion webhooks', () => {
+  test('are called for reads and writes in another version only', async () => {
     const server = await serve()
     await define(server)
     const created = await api.post(v1, thing('a', 'v1', { size: 3 }))
@@ -116,7 +116,7 @@ describe('conversion', () => {
     expect(server.calls.length).toBe(1)
   })
 
-  test('goes through create, update, patch, apply and delete of the version that is not stored', async () => {
+  test('serve create, update, patch, apply and delete in a version that is not stored', async () => {
     await define(await serve())
     expect((await api.post(v2, thing('a', 'v2', { amount: '1' }))).body['spec']).toEqual({ amount: '1' })
     const stored = (await api.get(`${v1}/a`)).body
@@ -131,7 +131,7 @@ describe('conversion', () => {
     expect((await api.get(`${v1}/a`)).status).toBe(404)
   })
 
-  test('an update that changes nothing writes nothing', async () => {
+  test('do not cause a write for an update without changes', async () => {
     await define(await serve())
     await api.post(v1, thing('a', 'v1', { size: 3 }))
     const before = (await api.get(`${v2}/a`)).body
@@ -139,7 +139,7 @@ describe('conversion', () => {
     expect(after.body.metadata['resourceVersion']).toBe(before.metadata['resourceVersion'])
   })
 
-  test('lists ask once for many, and not again', async () => {
+  test('are called once for the objects of a list, and not again', async () => {
     const server = await serve()
     await define(server)
     for (let i = 0; i < 20; i++) await api.post(v1, thing(`a${i}`, 'v1', { size: i }))
@@ -151,7 +151,7 @@ describe('conversion', () => {
     expect((lists[0]!.body['items'] as JsonObject[])[0]!['spec']).toEqual({ amount: '0' })
   })
 
-  test('watches see their version, and many watchers ask once', async () => {
+  test('are called once for all watchers of a version', async () => {
     const server = await serve()
     await define(server)
     const started = (await api.get(v1)).body.metadata['resourceVersion'] as string
@@ -164,7 +164,7 @@ describe('conversion', () => {
     expect(server.calls.length).toBe(1)
   })
 
-  test('validation and defaults are those of the version asked for', async () => {
+  test('leave validation and defaults to the requested version', async () => {
     await define(await serve())
     expect((await api.post(v2, thing('a', 'v2', {}))).status).toBe(201)
     const refused = await api.post(v1, thing('b', 'v1', { size: 300 }))
@@ -172,7 +172,7 @@ describe('conversion', () => {
     expect((await api.post(v2, thing('c', 'v2', { amount: '300' }))).status).toBe(201)
   })
 
-  test('objects that were stored in another version go on being served', async () => {
+  test('convert objects that are stored in an older version', async () => {
     const server = await serve()
     await define(server)
     await api.post(v1, thing('a', 'v1', { size: 1 }))
@@ -187,7 +187,7 @@ describe('conversion', () => {
 })
 
 describe('ownership across versions', () => {
-  test('a field of another version that comes to the same is the same field', async () => {
+  test('treats a field that converts to the same value as the same field', async () => {
     await define(await serve())
     await api.apply(`${v2}/a?fieldManager=one`, thing('a', 'v2', { amount: '3' }))
     const conflict = await api.apply(`${v1}/a?fieldManager=two`, thing('a', 'v1', { size: 4 }))
@@ -220,8 +220,8 @@ describe('ownership across versions', () => {
   })
 })
 
-describe('metadata', () => {
-  test('labels and annotations may change, nothing else', async () => {
+describe('converted metadata', () => {
+  test('may change labels and annotations only', async () => {
     await define(
       await serve((object) => ({
         ...object,
@@ -285,7 +285,7 @@ function withMetadata(object: JsonObject, more: JsonObject): JsonObject {
   return { ...object, metadata: { ...(object['metadata'] as JsonObject), ...more } }
 }
 
-describe('failures', () => {
+describe('a failing conversion webhook', () => {
   const cases: [string, WebhookAnswer, string][] = [
     ['a refusal', { ...review({ result: { status: 'Failed', message: 'cannot' } }) }, 'failed: cannot'],
     [
@@ -325,7 +325,7 @@ describe('failures', () => {
     expect((await api.get(`${v1}/a`)).status).toBe(200)
   })
 
-  test('nothing is written when it cannot be converted', async () => {
+  test('prevents the write', async () => {
     const server = servers.use(await WebhookServer.start(() => ({ code: 503, text: '' })))
     await define(server)
     const refused = failureOf(await api.post(v2, thing('a', 'v2', { amount: '3' })))
@@ -337,7 +337,7 @@ describe('failures', () => {
     expect((await api.get(`${v1}/a`)).status).toBe(404)
   })
 
-  test('a watch ends with an error', async () => {
+  test('ends a watch with an error', async () => {
     const server = servers.use(await WebhookServer.start(() => ({ code: 503, text: '' })))
     await define(server)
     const started = (await api.get(v1)).body.metadata['resourceVersion'] as string

@@ -1,4 +1,4 @@
-// From a CRD to a served resource, and the decisions about its life: pure functions.
+// Resource definitions of CRDs, and their lifecycle: pure functions.
 import { describe, expect, test } from 'vitest'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { compareVersions, formatFieldError } from '@fairlead/kube'
@@ -62,7 +62,7 @@ test('versions are in Kubernetes’ order of preference', () => {
 })
 
 describe('resourceDefinitionFrom', () => {
-  test('takes accepted names over those asked for', () => {
+  test('prefers accepted names over requested ones', () => {
     const accepted = {
       plural: 'widgets',
       singular: 'widget',
@@ -81,7 +81,7 @@ describe('resourceDefinitionFrom', () => {
     expect(versions).toHaveLength(1)
   })
 
-  test('has the subresources, the deprecation and the fields of its version', () => {
+  test('has the subresources, the deprecation and the selectable fields of its version', () => {
     const scale = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' }
     const [version] = resourceDefinitionFrom(
       crd({
@@ -106,7 +106,7 @@ describe('resourceDefinitionFrom', () => {
   })
 })
 
-describe('tables', () => {
+describe('tables of custom resources', () => {
   const cells = (columns: readonly Fields[], object: KubeObject): readonly unknown[] =>
     resourceDefinitionFrom(crd({ additionalPrinterColumns: columns })).versions[0]!.printer.cells(
       object,
@@ -156,7 +156,7 @@ describe('customResourceStrategy', () => {
       ) ?? []
     ).map(formatFieldError)
 
-  test('looks at the type of an object before anything else', () => {
+  test('checks kind and apiVersion of an object first', () => {
     expect(validate(scaled, { ...widget({ spec: { n: -1 } }), kind: 'Gadget' })).toEqual([
       'kind: Invalid value: "Gadget": must be Widget',
     ])
@@ -183,7 +183,7 @@ describe('customResourceStrategy', () => {
     expect(validate(scaled, widget(fields))).toEqual(expected)
   })
 
-  test('runs rules, unless the object does not have the shape that they rely on', () => {
+  test('skips CEL rules for a malformed object', () => {
     const engine: RuleEngine = {
       compile: () => [],
       rulesOf: () => ({
@@ -225,7 +225,7 @@ describe('nextStep', () => {
       ({ type, reason }) => `${type} ${reason}`,
     )
 
-  test('rests when a definition has its names', () => {
+  test('rests when a definition has its accepted names', () => {
     expect(nextStep({ crd: crd({}, { status: { acceptedNames: names } }), siblings: [], instances: 0, now })).toEqual({
       step: 'rest',
     })
@@ -245,7 +245,7 @@ describe('nextStep', () => {
     ])
   })
 
-  test('keeps the names it had when new ones are taken', () => {
+  test('keeps accepted names when new ones conflict', () => {
     const wanted = { ...names, shortNames: ['mine', 'taken'] }
     const mine = crd(
       {},
@@ -265,7 +265,7 @@ describe('nextStep', () => {
     })
   })
 
-  test('says that deletion is in progress, deletes, and lets go when all is gone', () => {
+  test('reports InstanceDeletionInProgress, deletes the instances, then removes the finalizer', () => {
     const first = nextStep({ crd: dying([established]), siblings: [], instances: 2, now })
     expect(first.step === 'write' && reasonsIn(first.object)).toEqual([
       'Established InitialNamesAccepted',
@@ -285,13 +285,13 @@ describe('nextStep', () => {
     ).toEqual([['Established InitialNamesAccepted', 'Terminating InstanceDeletionCompleted'], ['a/b']])
   })
 
-  test('has nothing to clean up for a definition that was never established, and waits for others’ finalizers', () => {
+  test('removes the finalizer of a definition that was never established, and waits for other finalizers', () => {
     const step = nextStep({ crd: dying([]), siblings: [], instances: 0, now })
     expect(step.step === 'write' && reasonsIn(step.object)).toEqual(['Terminating NeverEstablished'])
     expect(nextStep({ crd: dying([established], ['a/b']), siblings: [], instances: 0, now })).toEqual({ step: 'rest' })
   })
 
-  test('comes to rest: what it writes needs no further write', () => {
+  test('rests after its own write', () => {
     const step = nextStep({ crd: crd(), siblings: [], instances: 0, now })
     const object = (step as { object: JsonObject }).object as unknown as KubeObject
     expect(nextStep({ crd: object, siblings: [], instances: 0, now })).toEqual({ step: 'rest' })

@@ -1,4 +1,4 @@
-// Custom resources on a whole server: from the POST of a definition to the end of its objects.
+// Custom resources on a whole server: from the POST of a definition to the deletion of its objects.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '@fairlead/kube'
 import { FakeClock } from '@fairlead/kube'
@@ -54,7 +54,7 @@ async function send(
   return { status: response.status, headers: response.headers, body: json }
 }
 
-/** Lets everything happen that is due. */
+/** Runs all due timers. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await clock.advance(10)
 }
@@ -98,7 +98,7 @@ async function conditionsOf(name: string = 'widgets.example.com'): Promise<Recor
 }
 
 describe('a definition', () => {
-  test('is answered before anything has been decided, and established on a later turn', async () => {
+  test('is created without conditions and established in a later iteration of the event loop', async () => {
     const created = await send('POST', definitionsPath, definition())
     expect(created.body['status']).toEqual({
       conditions: null,
@@ -118,7 +118,7 @@ describe('a definition', () => {
     })
   })
 
-  test('does not get a kind that another one of its group holds, until that one goes', async () => {
+  test('does not get a kind that another of its group has, until that is deleted', async () => {
     await establish(definition())
     const gadgets = definition(anything, {}, { plural: 'gadgets', singular: 'gadget', kind: 'Widget' })
     gadgets.metadata.name = 'gadgets.example.com'
@@ -137,7 +137,7 @@ describe('a definition', () => {
     expect((await send('GET', '/apis/example.com/v1/gadgets')).status).toBe(200)
   })
 
-  test('of a protected group says what became of its approval', async () => {
+  test('of a protected group has the condition of its API approval', async () => {
     const crd = definition()
     Object.assign(crd.metadata, {
       name: 'widgets.x.k8s.io',
@@ -150,7 +150,7 @@ describe('a definition', () => {
     })
   })
 
-  test('takes its objects along when it is deleted, and waits for their finalizers', async () => {
+  test('deletes its objects with it, and waits for their finalizers', async () => {
     await establish(definition())
     await send('POST', widgetsPath, widget('free'))
     await send('POST', widgetsPath, { ...widget('held'), metadata: { name: 'held', finalizers: ['example.com/hold'] } })
@@ -175,7 +175,7 @@ describe('a definition', () => {
     expect((await send('GET', widgetsPath)).status).toBe(404)
   })
 
-  test('is served again by a server that opens its store', async () => {
+  test('is served again after a restart', async () => {
     await establish(definition())
     await send('POST', widgetsPath, widget('kept', { spec: { size: 3 } }))
     const again = await ApiServer.start({
@@ -192,8 +192,8 @@ describe('a definition', () => {
   })
 })
 
-describe('an object', () => {
-  test('is read with the defaults of the schema as it is now, and stays as it was stored', async () => {
+describe('a custom resource', () => {
+  test('is read with the defaults of the current schema, and stays stored unchanged', async () => {
     await establish(
       definition({ type: 'object', properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } } }),
     )
@@ -243,7 +243,7 @@ describe('an object', () => {
     })
   })
 
-  test('loses what its schema does not know, with a warning or strictly', async () => {
+  test('is pruned by its schema, with a warning or an error by fieldValidation', async () => {
     await establish(
       definition({ type: 'object', properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } } }),
     )
@@ -262,7 +262,7 @@ describe('an object', () => {
     })
   })
 
-  test('keeps its status apart when the version has the subresource', async () => {
+  test('changes status through the subresource only when its version has it', async () => {
     await establish(definition(anything, { subresources: { status: {} } }))
     const created = await send('POST', widgetsPath, widget('w', { spec: { a: 1 }, status: { b: 1 } }))
     expect(created.body).not.toHaveProperty('status')
@@ -276,7 +276,7 @@ describe('an object', () => {
   })
 })
 
-describe('rules', () => {
+describe('validation rules', () => {
   const causesIn = ({ body }: Answer): string[] =>
     ((body['details'] as { causes?: readonly { field: string; message: string }[] } | undefined)?.causes ?? []).map(
       ({ field, message }) => `${field}: ${message}`,
@@ -302,7 +302,7 @@ describe('rules', () => {
     ])
   })
 
-  test('hold for new objects, compare with old ones, and are skipped for objects of another shape', async () => {
+  test('run for new objects, transition rules with the old one, and not for malformed objects', async () => {
     await establish(
       withRules({
         type: 'object',
@@ -328,7 +328,7 @@ describe('rules', () => {
     ])
   })
 
-  test('hold for defaults too', async () => {
+  test('apply to defaults too', async () => {
     const refused = await send(
       'POST',
       definitionsPath,

@@ -1,4 +1,4 @@
-// Discovery documents against recorded ones, and how they are served.
+// Discovery documents compared with recorded ones, and their routes.
 import type { JsonObject } from '@fairlead/kube'
 import {
   apiGroup,
@@ -35,21 +35,21 @@ describeData(
   'discovery of built-in groups equals that of a real server',
   { minimum: 6, read: discoveryDocuments },
   () => {
-    test('the list of groups', () => {
+    test('the APIGroupList matches the recording', () => {
       expect(apiGroupList(groups)).toEqual(recorded('discovery/groups'))
     })
 
-    test('aggregated, for /api', () => {
+    test('the aggregated document of /api matches the recording', () => {
       expect(apiGroupDiscoveryList([groupNamed('')])).toEqual(recorded('discovery/aggregated-api'))
     })
 
-    test('aggregated, for /apis', () => {
+    test('the aggregated document of /apis matches the recording', () => {
       expect(apiGroupDiscoveryList(groups.filter(({ name }) => name !== ''))).toEqual(
         recorded('discovery/aggregated-apis'),
       )
     })
 
-    test('one group and its resources', () => {
+    test('APIGroup and APIResourceList match the recordings', () => {
       const goldens = readDataJson('kubernetes', 'protobuf-goldens.json') as unknown as readonly {
         kind: string
         json: JsonObject
@@ -132,8 +132,8 @@ async function established(server: ApiServer, body: JsonObject): Promise<void> {
     .toContain('"InitialNamesAccepted"')
 }
 
-describe('as served', () => {
-  test('custom resources appear after the built-in groups, preferred version first', async () => {
+describe('served discovery', () => {
+  test('has custom resources after the built-in groups, preferred version first', async () => {
     await using server = await ApiServer.start()
     await established(server, definition('widget', ['v1beta1', 'v1', 'v2alpha1']))
     const { groups: listed } = (await get(server, '/apis', 'application/json')).json() as {
@@ -154,7 +154,7 @@ describe('as served', () => {
     ])
   })
 
-  test('the aggregated document has an ETag that changes with its content only', async () => {
+  test('has an ETag of the aggregated document that changes with its content only', async () => {
     await using server = await ApiServer.start()
     const first = await get(server, '/apis', aggregatedType)
     const etag = String(first.headers['etag'])
@@ -181,7 +181,7 @@ describe('as served', () => {
     expect([answer.status, answer.headers['content-type']]).toEqual([status, contentType])
   })
 
-  test('protobuf holds what JSON does', async () => {
+  test('has the same content in protobuf and JSON', async () => {
     await using server = await ApiServer.start()
     const json = await get(server, '/apis', aggregatedType)
     const protobuf = await get(

@@ -39,7 +39,7 @@ async function definitionOf(schema: JsonObject): Promise<JsonObject | undefined>
   return definition()
 }
 
-test('built-in kinds stand in it with references of v2, without defaults, and unions as strings', async () => {
+test('OpenAPI v2 has built-in kinds with v2 references, without defaults, and unions as strings', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const { definitions, paths } = await read(server)
   expect(definitions['io.k8s.api.core.v1.ServicePort']).toEqual({
@@ -66,7 +66,7 @@ test('built-in kinds stand in it with references of v2, without defaults, and un
   })
 })
 
-test('every reference leads somewhere', async () => {
+test('every reference in OpenAPI v2 resolves', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const document = await read(server)
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/definitions\/([^"]+)"/g)].map(
@@ -76,7 +76,7 @@ test('every reference leads somewhere', async () => {
   expect([...new Set(references)].filter((name) => document.definitions[name!] === undefined)).toEqual([])
 })
 
-test('a custom resource says less where v2 would be read as stricter', async () => {
+test('OpenAPI v2 relaxes the schema of a custom resource where v2 would be stricter', async () => {
   const definition = await definitionOf({
     type: 'object',
     properties: {
@@ -112,7 +112,7 @@ test('a custom resource says less where v2 would be read as stricter', async () 
   })
 })
 
-test('a custom resource that keeps unknown fields has none of its own', async () => {
+test('OpenAPI v2 declares no fields of a custom resource that preserves unknown ones', async () => {
   expect(
     await definitionOf({
       type: 'object',
@@ -125,7 +125,7 @@ test('a custom resource that keeps unknown fields has none of its own', async ()
   })
 })
 
-test('who has the document already is told so, until something changes', async () => {
+test('OpenAPI v2 responds 304 to a known ETag until the document changes', async () => {
   await using server = await ApiServer.start({ controllers: ['crd'] })
   const get = (etag: string): ReturnType<ApiServer['inject']> =>
     server.inject({ user, method: 'GET', path: '/openapi/v2', headers: { 'if-none-match': etag } })

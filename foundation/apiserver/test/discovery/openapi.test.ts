@@ -1,4 +1,4 @@
-// OpenAPI v3 documents: whole, consistent in themselves, and cached as clients expect.
+// OpenAPI v3 documents: complete, consistent, and cached as clients expect.
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { apiGroups, ApiServer, openApiDocument } from '@fairlead/apiserver'
 import { builtinResources } from '@fairlead/builtin-kinds'
@@ -28,14 +28,14 @@ function* referencesIn(value: JsonValue): Generator<string> {
   }
 }
 
-describe('documents of the built-in groups', () => {
-  test.each(all)('%s refers only to what it holds', (_title, group, version) => {
+describe('OpenAPI v3 of the built-in groups', () => {
+  test.each(all)('%s resolves all of its references', (_title, group, version) => {
     const document = openApiDocument(group, version, groups) as Document
     const held = new Set(Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`))
     expect([...referencesIn(document)].filter((reference) => !held.has(reference))).toEqual([])
   })
 
-  test('operation ids are unique', () => {
+  test('has unique operation ids', () => {
     const ids = all.flatMap(([, group, version]) =>
       Object.values((openApiDocument(group, version, groups) as Document).paths).flatMap((item) =>
         Object.values(item).flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId])),
@@ -44,7 +44,7 @@ describe('documents of the built-in groups', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('operations of a namespaced resource', () => {
+  test('has the operations of a namespaced resource', () => {
     const { paths } = documentOf('apps')
     const ids = Object.entries(paths)
       .filter(([path]) => path.includes('/deployments'))
@@ -82,7 +82,7 @@ describe('documents of the built-in groups', () => {
     })
   })
 
-  test('a patch says what it takes and which fields are checked', () => {
+  test('declares the media types of PATCH and fieldValidation', () => {
     const patch =
       documentOf('rbac.authorization.k8s.io').paths['/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}']?.['patch']
     expect({ ...patch, responses: Object.keys(patch?.['responses'] as JsonObject) }).toEqual({
@@ -114,7 +114,7 @@ describe('documents of the built-in groups', () => {
     })
   })
 
-  test('a reference beside a default stands in allOf', () => {
+  test('wraps a reference with a default in allOf', () => {
     expect((documentOf('').components.schemas['io.k8s.api.core.v1.Pod']?.['properties'] as JsonObject)['spec']).toEqual(
       {
         allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.PodSpec' }],
@@ -169,8 +169,8 @@ async function withWidgets(): Promise<ApiServer> {
   return server
 }
 
-describe('as served', () => {
-  test('a custom resource comes with its own schema and the ones that every object needs', async () => {
+describe('served OpenAPI v3', () => {
+  test('has the schema of a custom resource and those that it refers to', async () => {
     await using server = await withWidgets()
     const document = (
       await server.inject({ method: 'GET', path: '/openapi/v3/apis/example.com/v1', user })
@@ -208,7 +208,7 @@ describe('as served', () => {
     ).toEqual(['get', 'put', 'patch', 'parameters'])
   })
 
-  test('the index links to documents that may be kept for ever', async () => {
+  test('has an index of documents that may be cached for ever', async () => {
     await using server = await withWidgets()
     const { paths } = (await server.inject({ method: 'GET', path: '/openapi/v3', user })).json() as {
       paths: Record<string, { serverRelativeURL: string }>
@@ -236,7 +236,7 @@ describe('as served', () => {
     ])
   })
 
-  test('a new kind changes the hash of its own group only', async () => {
+  test('changes the hash of the group of a new kind only', async () => {
     await using server = await ApiServer.start()
     const hashes = async (): Promise<Record<string, string>> => {
       const { paths } = (await server.inject({ method: 'GET', path: '/openapi/v3', user })).json() as {
@@ -270,7 +270,7 @@ describe('as served', () => {
     expect(Buffer.from(protobuf.bytes).toString('latin1')).toBe('\n\x032.0\x12\x15\n\nKubernetes\x12\x07v1.35.4B\x00')
   })
 
-  test.each(['/openapi/v3/apis/nope/v1', '/openapi/v2/nope', '/openapi/v4'])('GET %s is not there', async (path) => {
+  test.each(['/openapi/v3/apis/nope/v1', '/openapi/v2/nope', '/openapi/v4'])('responds 404 to GET %s', async (path) => {
     await using server = await ApiServer.start()
     expect((await server.inject({ method: 'GET', path, user })).status).toBe(404)
   })

@@ -1,4 +1,4 @@
-// A server behind an APIService, asked directly: whom it believes, what it asks the cluster, and how it keeps its registration.
+// An extension API server, called directly: its authenticators, its requests to the cluster, and its registration.
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent } from 'node:https'
@@ -14,15 +14,15 @@ import type { ExtensionServerOptions } from '@fairlead/apiserver'
 import { FakeClock } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { TestApi } from '../support/api.ts'
-import { ask, TestAuthority } from '../support/front-proxy.ts'
-import type { Asking, Told } from '../support/front-proxy.ts'
+import { sendRequest, TestAuthority } from '../support/front-proxy.ts'
+import type { TlsRequest, TlsResponse } from '../support/front-proxy.ts'
 import { note, noteDefinition, NoteStorage } from '../support/notes.ts'
 
 const notes = '/apis/notes.example.com/v1/namespaces/default/notes'
 const account = { namespace: 'default', name: 'notes-server' }
 const token = 'token-of-tom'
 
-/** Counts what is sent through it. */
+/** Counts the requests that pass through it. */
 class CountingTransport implements Transport {
   readonly address = 'counted'
   readonly sent: string[] = []
@@ -93,16 +93,16 @@ async function start(more: Partial<ExtensionServerOptions> = {}): Promise<void> 
   await eventually(() => expect(server.problem).toBe(undefined), 10)
 }
 
-function asked(method: string, path: string, more: Partial<Asking> = {}): Promise<Told> {
-  return ask(method, path, { port: server.port, ca: server.caBundle, ...more })
+function asked(method: string, path: string, more: Partial<TlsRequest> = {}): Promise<TlsResponse> {
+  return sendRequest(method, path, { port: server.port, ca: server.caBundle, ...more })
 }
 
-/** Through the front proxy, on behalf of somebody. */
-function as(user: string, groups: readonly string[] = ['system:authenticated']): Partial<Asking> {
+/** Sends a request as the front proxy, for a user. */
+function as(user: string, groups: readonly string[] = ['system:authenticated']): Partial<TlsRequest> {
   return { certificate: proxy, headers: { 'X-Remote-User': user, 'X-Remote-Group': [...groups] } }
 }
 
-/** What it shows to those who connect now. */
+/** Returns the certificate of a new connection. */
 async function certificateOf({ port }: ExtensionServer): Promise<X509Certificate> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -118,7 +118,7 @@ beforeEach(async () => {
   proxy = frontProxy.client('front-proxy-client')
   cluster = await TestApi.start({
     authorization: 'RBAC',
-    // Whom to trust is published by this test.
+    // This test publishes the authentication settings itself.
     aggregation: false,
     tokens: [{ token, user: { name: 'tom', groups: ['writers'], extra: { team: ['red'] } } }],
   })
@@ -150,8 +150,8 @@ afterEach(async () => {
   await cluster[Symbol.asyncDispose]()
 })
 
-describe('whom it believes', () => {
-  test('the front proxy, on behalf of whoever it names', async () => {
+describe('authentication of an extension API server', () => {
+  test('accepts the user in the headers of the front proxy', async () => {
     const writers: unknown[] = []
     const { create } = storage
     storage.create = (object, write) => {
@@ -179,7 +179,7 @@ describe('whom it believes', () => {
     ])
   })
 
-  test('the cluster about tokens, and bearers of its client certificates', async () => {
+  test('accepts tokens by TokenReview and client certificates of the cluster', async () => {
     await start()
     const authorization = `Bearer ${token}`
     const answers = [
@@ -200,7 +200,7 @@ describe('whom it believes', () => {
     })
   })
 
-  test.each<[string, () => Promise<Partial<Asking>>, number]>([
+  test.each<[string, () => Promise<Partial<TlsRequest>>, number]>([
     ['headers without a certificate', async () => ({ headers: as('alice').headers! }), 403],
     [
       'groups that would be masters',
@@ -248,7 +248,7 @@ describe('whom it believes', () => {
     expect([told.status, storage.notes.size]).toEqual([status, 0])
   })
 
-  test('a certificate chain that only looks like one of the proxy is none', async () => {
+  test('rejects a forged chain with the name of the proxy authority', async () => {
     await start()
     // The real authority's public certificate behind a certificate that another authority of the same name has signed.
     const forger = await TestAuthority.make('front-proxy-ca')
@@ -260,19 +260,19 @@ describe('whom it believes', () => {
     expect(told.status).toBe(401)
   })
 
-  test('who wants to be somebody else needs the right to', async () => {
+  test('authorizes impersonation', async () => {
     await start()
     const headers = { ...as('alice').headers, 'impersonate-user': 'tom', 'impersonate-group': 'system:masters' }
     expect((await asked('GET', notes, { certificate: proxy, headers })).status).toBe(403)
   })
 
-  test('health is for everyone, the rest for whom the cluster allows it', async () => {
+  test('serves health to every client, other paths by SubjectAccessReview', async () => {
     await start()
     const paths = ['/healthz', '/livez', '/readyz', '/apis', '/openapi/v3', '/metrics']
     const anonymous = await Promise.all(paths.map((path) => asked('GET', path)))
     const authenticated = await Promise.all(paths.map((path) => asked('GET', path, as('bob'))))
     const masters = await Promise.all(paths.map((path) => asked('GET', path, as('root', ['system:masters']))))
-    const codes = (answers: readonly Told[]): number[] => answers.map(({ status }) => status)
+    const codes = (answers: readonly TlsResponse[]): number[] => answers.map(({ status }) => status)
     expect([codes(anonymous), codes(authenticated), codes(masters)]).toEqual([
       [200, 200, 200, 403, 403, 403],
       [200, 200, 200, 200, 200, 403],
@@ -281,8 +281,8 @@ describe('whom it believes', () => {
   })
 })
 
-describe('what it asks the cluster', () => {
-  test('it asks once for a while, and nothing about masters', async () => {
+describe('requests of an extension API server to the cluster', () => {
+  test('cache reviews, and skip them for system:masters', async () => {
     await start()
     const reviews = 'POST subjectaccessreviews'
     await Promise.all(Array.from({ length: 10 }, () => asked('GET', notes, as('alice'))))
@@ -293,7 +293,7 @@ describe('what it asks the cluster', () => {
     expect([transport.count('POST tokenreviews'), transport.count(reviews)]).toEqual([1, 2])
   })
 
-  test('namespaces, so that nothing is left in those that are not there', async () => {
+  test('look up namespaces, so that no object is created in a missing one', async () => {
     await start()
     const inNamespace = (name: string): string => notes.replace('default', name)
     const missing = await asked('POST', inNamespace('missing'), { ...as('alice'), body: note('a', 'one') })
@@ -302,12 +302,12 @@ describe('what it asks the cluster', () => {
     expect([missing.status, created.status, [...storage.notes.keys()]]).toEqual([404, 201, ['new/a']])
   })
 
-  test('whom to trust: what is rotated out is out, on connections that stand as well', async () => {
+  test('follow the rotation of authorities, on open connections too', async () => {
     await start()
     using agent = Object.assign(new Agent({ ca: server.caBundle, ...proxy, keepAlive: true, maxSockets: 1 }), {
       [Symbol.dispose]: () => agent.destroy(),
     })
-    const onStanding = (): Promise<Told> => asked('GET', notes, { ...as('alice'), agent })
+    const onStanding = (): Promise<TlsResponse> => asked('GET', notes, { ...as('alice'), agent })
     expect((await onStanding()).status).toBe(200)
     const next = await TestAuthority.make('front-proxy-ca-2')
     const both = frontProxy.pair.cert + next.pair.cert
@@ -315,7 +315,7 @@ describe('what it asks the cluster', () => {
     using early = Object.assign(new Agent({ ca: server.caBundle, ...renewed, keepAlive: true, maxSockets: 1 }), {
       [Symbol.dispose]: () => early.destroy(),
     })
-    const tooEarly = (): Promise<Told> => asked('GET', notes, { ...as('alice'), agent: early })
+    const tooEarly = (): Promise<TlsResponse> => asked('GET', notes, { ...as('alice'), agent: early })
     expect((await tooEarly()).status).toBe(401)
     await publish(settings({ 'requestheader-client-ca-file': both }))
     await eventually(async () => {
@@ -335,7 +335,7 @@ describe('what it asks the cluster', () => {
       ]
       expect(statuses).toEqual([401, 401, 200])
     })
-    // What makes no sense changes nothing, and is told.
+    // Invalid settings change nothing, and are reported.
     await publish(settings({ 'requestheader-allowed-names': 'front-proxy-client' }))
     await eventually(() => expect(server.problem).toBe('requestheader-allowed-names is not JSON'))
     expect((await asked('GET', notes, as('alice'))).status).toBe(401)
@@ -343,11 +343,11 @@ describe('what it asks the cluster', () => {
   })
 })
 
-describe('its registration', () => {
+describe('the APIServices of an extension API server', () => {
   const path = '/apis/apiregistration.k8s.io/v1/apiservices/v1.notes.example.com'
   const spec = async (): Promise<JsonObject> => (await cluster.get(path)).body['spec'] as JsonObject
 
-  test('is made, and kept', async () => {
+  test('are registered and reconciled', async () => {
     await start({ groupPriority: 1500 })
     const wanted = {
       group: 'notes.example.com',
@@ -369,7 +369,7 @@ describe('its registration', () => {
     await eventually(async () => expect(await spec()).toEqual(wanted))
   })
 
-  test('two who want the same name give each other time', async () => {
+  test('are backed off when two servers fight over one name', async () => {
     await start()
     await using rival = await ExtensionServer.start({
       client: cluster.server.client({ manager: 'rival' }),
@@ -378,12 +378,12 @@ describe('its registration', () => {
     })
     await eventually(() => expect(rival.problem).toBe(undefined))
     const changes = await cluster.events(`${path.slice(0, path.lastIndexOf('/'))}?watch=true&timeoutSeconds=3`)
-    // Half a second, one, two …: without patience it would be hundreds.
+    // Half a second, one, two …: without backoff it would be hundreds.
     expect(changes.length).toBeLessThan(12)
     expect(changes.length).toBeGreaterThan(1)
   })
 
-  test('certificates are renewed in time, and the cluster hears of a new authority', async () => {
+  test('get the new CA bundle when certificates are renewed', async () => {
     const certificateSecret = { namespace: 'default', name: 'notes-certificates' }
     const rights = { serviceAccount: account, apiServices: ['v1.notes.example.com'], certificateSecret }
     const admin = cluster.server.client()
@@ -396,12 +396,12 @@ describe('its registration', () => {
       resources: [{ definition: noteDefinition(), storage }],
       serving,
     })
-    /** Lets time pass until something holds. */
+    /** Advances the clock until a condition holds. */
     const passing = (step: number, holds: () => Promise<void>): Promise<void> =>
       eventually(async () => (await clock.advance(step), await holds()), 5)
     const day = 86_400_000
     await passing(1, async () => expect(server.problem).toBe(undefined))
-    // What another replica has made two months ago.
+    // Certificates that another replica created two months ago.
     const aged = await renewedCertificates(undefined, servedHosts(serving), clock.now() - 61 * day)
     const secret = await admin.get(Secret, certificateSecret)
     const data = {
@@ -422,7 +422,7 @@ describe('its registration', () => {
     expect(Date.parse(shown.validTo)).toBeGreaterThan(clock.now() + 60 * day)
   })
 
-  test('its certificates outlive it where there is a Secret for them', async () => {
+  test('keep their CA bundle across restarts when a Secret stores the certificates', async () => {
     const certificateSecret = { namespace: 'default', name: 'notes-certificates' }
     const rights = extensionServerRules({ serviceAccount: account, apiServices: [], certificateSecret })
     for (const object of rights) await cluster.server.client().apply(object, { force: true, manager: 'x' })
@@ -438,8 +438,8 @@ describe('its registration', () => {
   })
 })
 
-describe('its end, and those who do not want it to work', () => {
-  test('it says that it stops before it does, and ends watches', async () => {
+describe('an extension API server', () => {
+  test('reports not ready before it stops, and ends watches', async () => {
     await start({ shutdownDelay: 300 })
     const watching = asked('GET', `${notes}?watch=true`, as('alice'))
     await eventually(async () => expect((await asked('GET', '/readyz')).status).toBe(200))
@@ -452,7 +452,7 @@ describe('its end, and those who do not want it to work', () => {
     await expect(asked('GET', '/healthz')).rejects.toThrow()
   })
 
-  test('revisions of a server that was started again are above those of the last one', async () => {
+  test('starts with revisions above those before a restart', async () => {
     await start()
     const { body } = await asked('POST', notes, { ...as('alice'), body: note('a', 'one') })
     const before = (body['metadata'] as JsonObject)['resourceVersion']
@@ -468,7 +468,7 @@ describe('its end, and those who do not want it to work', () => {
     expect(watch.body).toMatchObject({ type: 'ERROR', object: { code: 410, reason: 'Expired' } })
   })
 
-  test('large bodies and clients that never finish hold nobody up', async () => {
+  test('serves other clients during large bodies and unfinished requests', async () => {
     await start()
     const huge = JSON.stringify(note('a', 'x', { annotations: { big: 'x'.repeat(3 * 1024 * 1024) } }))
     expect((await asked('POST', notes, { ...as('alice'), body: huge })).status).toBe(413)

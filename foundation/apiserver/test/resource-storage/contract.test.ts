@@ -1,4 +1,4 @@
-// The contract of delegated resources: what a storage may leave out, what it may do itself, and what reaches it from callers of all doors.
+// The contract of resource storages: optional methods, pagination, dry runs, subresources, over every transport.
 import { once } from 'node:events'
 import { request } from 'node:https'
 import type { IncomingMessage } from 'node:http'
@@ -39,7 +39,7 @@ interface Sent {
   readonly text: string
 }
 
-/** The door of sockets. */
+/** Sends requests over a socket. */
 class Https {
   readonly #port: number
   readonly #ca: string
@@ -73,8 +73,8 @@ class Https {
   }
 }
 
-describe('what a storage may leave out', () => {
-  test('a storage without watch is read and created in', async () => {
+describe('a resource storage without some methods', () => {
+  test('serves get, list and create without watch', async () => {
     await serve({ storage: storage.withOnly('get', 'list', 'create') })
     expect((await api.get('/apis/notes.example.com/v1')).body['resources']).toMatchObject([
       { name: 'notes', verbs: ['get', 'list', 'create'] },
@@ -103,13 +103,13 @@ describe('what a storage may leave out', () => {
     await expect(serve({ storage: storage.withOnly(...methods) })).rejects.toMatchObject({ code: 'StorageIncomplete' })
   })
 
-  test('an apply does not create where nothing can be created', async () => {
+  test('rejects an apply of a missing object without create', async () => {
     await serve({ storage: storage.withOnly('get', 'list', 'watch', 'update') })
     const applied = await api.apply(`${notes}/a?fieldManager=m`, note('a', 'one'))
     expect([applied.status, storage.notes.size]).toEqual([405, 0])
   })
 
-  test('a storage that only creates answers a question', async () => {
+  test('answers a review when it has create alone', async () => {
     const asked: (readonly [string, string])[] = []
     const answers: RestStorage = {
       create: async (object, { user }) => {
@@ -132,8 +132,8 @@ describe('what a storage may leave out', () => {
   })
 })
 
-describe('dry runs', () => {
-  test('of operations that cannot be tried are refused, the others are not', async () => {
+describe('dry runs of a resource storage', () => {
+  test('are rejected for the operations in noDryRun only', async () => {
     const limited = Object.assign(storage.withOnly('get', 'list', 'watch', 'create', 'update', 'delete'), {
       noDryRun: ['create', 'delete'] as const,
     })
@@ -172,7 +172,7 @@ describe('dry runs', () => {
   })
 })
 
-describe('a storage that cuts pages', () => {
+describe('a resource storage that paginates', () => {
   let paged: PagedNotes
 
   beforeEach(async () => {
@@ -186,7 +186,7 @@ describe('a storage that cuts pages', () => {
     paged.queries.length = 0
   })
 
-  test('is asked with selectors and limits, and its order is kept', async () => {
+  test('receives selectors and limits, and its order is preserved', async () => {
     const first = await api.get(`${notes}?limit=2`)
     const more = `${notes}?limit=2&continue=${String(first.body.metadata['continue'])}`
     const [second, again] = [await api.get(more), await api.get(more)]
@@ -209,7 +209,7 @@ describe('a storage that cuts pages', () => {
     ])
   })
 
-  test('is read to its end by who sets no limit', async () => {
+  test('is read to the last page for a list without limit', async () => {
     const all = await api.get('/apis/notes.example.com/v1/notes')
     const events = await api.events(`${notes}?watch=true&timeoutSeconds=1&labelSelector=half`)
     await api.delete(`${notes}?labelSelector=half`)
@@ -220,7 +220,7 @@ describe('a storage that cuts pages', () => {
     ])
   })
 
-  test('a page that is too old is a 410, and so is none that the storage knows a 400', async () => {
+  test('gives 410 for an expired continue token and 400 for one that it does not know', async () => {
     const first = await api.get(`${notes}?limit=2`)
     await api.post(notes, note('f', 'f'))
     const expired = await api.get(`${notes}?limit=2&continue=${String(first.body.metadata['continue'])}`)
@@ -231,7 +231,7 @@ describe('a storage that cuts pages', () => {
   })
 })
 
-describe('subresources', () => {
+describe('subresources of a resource storage', () => {
   const calls: SubresourceRequest[] = []
   const stamp: SubresourceHandlers = {
     name: 'stamp',
@@ -255,7 +255,7 @@ describe('subresources', () => {
     }),
   }
 
-  test('answer for themselves: an action, a stream', async () => {
+  test('handle their own requests: an action, a stream', async () => {
     await serve({ subresources: [stamp, lines] })
     await api.post(notes, note('a', 'one'))
     const { body } = await api.get('/apis/notes.example.com/v1')
@@ -285,7 +285,7 @@ describe('subresources', () => {
     expect([read.headers['content-type'], read.text]).toEqual(['text/x-lines', 'line 0\nline 1\nline 2\n'])
   })
 
-  test('policies of the cluster see what is posted to them', async () => {
+  test('are admitted by the policies of the cluster', async () => {
     await serve({ subresources: [{ ...stamp, canDryRun: true }] })
     await api.post(notes, note('a', 'one'))
     const group = '/apis/admissionregistration.k8s.io/v1'
@@ -314,7 +314,7 @@ describe('subresources', () => {
     expect([red.status, red.body['status'], blue.status]).toEqual([201, { by: 'admin', dryRun: true }, 422])
   })
 
-  test('scale is what the definition says', async () => {
+  test('serve scale by the paths of the definition', async () => {
     await serve()
     await api.post(notes, note('a', 'one'))
     await api.send(
@@ -344,8 +344,8 @@ test.skipIf(binary === undefined)(
   },
 )
 
-describe('through sockets', () => {
-  test('watches have bookmarks, the state first, and an end', async () => {
+describe('a resource storage over sockets', () => {
+  test('sends initial events, bookmarks and the end of watches', async () => {
     await serve()
     const https = await Https.open()
     for (const name of ['a', 'b']) await api.post(notes, note(name, name))
@@ -365,7 +365,7 @@ describe('through sockets', () => {
     expect(answer.headers['transfer-encoding']).toBe('chunked')
   })
 
-  test('bodies have the limit of their resource, whoever sends them', async () => {
+  test('enforces its maxBodyBytes for every client', async () => {
     const big = 4 * 1024 * 1024
     await serve({ maxBodyBytes: 5 * 1024 * 1024, maxObjectBytes: 5 * 1024 * 1024 })
     const https = await Https.open()
@@ -384,7 +384,7 @@ describe('through sockets', () => {
     ])
   })
 
-  test('smaller limits too', async () => {
+  test('enforces a maxBodyBytes below the default', async () => {
     await serve({ maxBodyBytes: 1000 })
     const https = await Https.open()
     const body = JSON.stringify(note('a', 'x', { annotations: { long: 'x'.repeat(1000) } }))
@@ -430,7 +430,7 @@ describe('through sockets', () => {
   )
 })
 
-test('in process, a caller that gives up ends its read in the storage', async () => {
+test('aborts the read of an in-process client that gives up', async () => {
   const hanging = Promise.withResolvers<AbortSignal>()
   storage.get = (_key, signal) => {
     hanging.resolve(signal)
@@ -447,7 +447,7 @@ test('in process, a caller that gives up ends its read in the storage', async ()
   await failed
 })
 
-test('a server that stops ends what its storages do', async () => {
+test('aborts its requests when the server stops', async () => {
   const hanging = Promise.withResolvers<AbortSignal>()
   storage.get = (_key, signal) => {
     hanging.resolve(signal)

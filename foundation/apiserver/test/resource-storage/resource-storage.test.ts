@@ -1,4 +1,4 @@
-// Delegated resources: an example storage, and everything that the server adds to it.
+// Resource storages: an example storage, and the features that the server adds to it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kind } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
@@ -7,7 +7,7 @@ import { forbidden } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { failureOf, TestApi } from '../support/api.ts'
 
-/** Notes, kept in a Map. The example to begin with. */
+/** Stores notes in a Map: the example to begin with. */
 class NoteStorage implements RestStorage {
   readonly notes = new Map<string, KubeObject>()
   readonly writes: string[] = []
@@ -55,7 +55,7 @@ class NoteStorage implements RestStorage {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
-  /** A change from elsewhere, such as a push to a git repository. */
+  /** A change outside the server, such as a push to a git repository. */
   put(object: KubeObject): void {
     const previous = this.notes.get(keyOf(object))
     this.notes.set(keyOf(object), object)
@@ -169,8 +169,8 @@ beforeEach(async () => {
 
 afterEach(() => api[Symbol.asyncDispose]())
 
-describe('a delegated resource', () => {
-  test('is in discovery, with the verbs of its storage', async () => {
+describe('a resource storage', () => {
+  test('is in discovery with the verbs of its methods', async () => {
     const { body } = await api.get('/apis/example.com/v1')
     expect(body['resources']).toEqual([
       expect.objectContaining({
@@ -193,7 +193,7 @@ describe('a delegated resource', () => {
     expect(text).toContain('/apis/example.com/v1/namespaces/{namespace}/notes/{name}/approval')
   })
 
-  test('is read as it was before the server started', async () => {
+  test('serves objects from before the start of the server', async () => {
     const { body } = await api.get(`${notes}/old`)
     expect(body).toEqual({
       apiVersion: 'example.com/v1',
@@ -210,7 +210,7 @@ describe('a delegated resource', () => {
     expect((await api.get(`${notes}/none`)).status).toBe(404)
   })
 
-  test('goes through create, update, patch, apply and delete', async () => {
+  test('serves create, update, patch, apply and delete', async () => {
     const created = await api.post(notes, note('a', 'one'))
     expect(created.body).toEqual({
       ...note('a', 'one'),
@@ -246,14 +246,14 @@ describe('a delegated resource', () => {
     ])
   })
 
-  test('an update that changes nothing does not reach the storage', async () => {
+  test('is not called for an update without changes', async () => {
     const { body } = await api.merge(`${notes}/old`, { spec: { text: 'before', approved: false } })
     const again = await api.merge(`${notes}/old`, { spec: { text: 'before' } })
     expect(again.body.metadata['resourceVersion']).toBe(body.metadata['resourceVersion'])
     expect(storage.writes.length).toBeLessThanOrEqual(1)
   })
 
-  test('finalizers hold an object', async () => {
+  test('keeps an object until its finalizers are removed', async () => {
     await api.post(notes, note('a', 'one', { finalizers: ['example.com/hold'] }))
     const marked = await api.delete(`${notes}/a`)
     expect(marked.body.metadata['deletionTimestamp']).toEqual(expect.any(String))
@@ -261,14 +261,14 @@ describe('a delegated resource', () => {
     expect([storage.notes.has('default/a'), storage.writes.at(-1)]).toEqual([false, 'delete a by admin'])
   })
 
-  test('a collection is deleted one by one', async () => {
+  test('deletes a collection object by object', async () => {
     await api.post(notes, note('a', 'one', { labels: { is: 'new' } }))
     await api.post(notes, note('b', 'two', { labels: { is: 'new' } }))
     await api.delete(`${notes}?labelSelector=is%3Dnew`)
     expect([...storage.notes.keys()]).toEqual(['default/old'])
   })
 
-  test('generated names, warnings of the storage, namespaces that are not there', async () => {
+  test('gets generated names, returns warnings, and rejects missing namespaces', async () => {
     const generated = await api.post(notes, { ...note('', 'x'), metadata: { generateName: 'n-' } })
     expect(generated.body.metadata['name']).toMatch(/^n-.{5}$/)
     expect((await api.post(notes, note('odd', 'x'))).headers['warning']).toEqual(['299 - "an odd name"'])
@@ -276,14 +276,14 @@ describe('a delegated resource', () => {
   })
 })
 
-describe('checks', () => {
+describe('validation of a resource storage', () => {
   test("schema and field validation are the server's", async () => {
     const long = await api.post(notes, note('a', 'far too long a text'))
     const unknown = await api.post(`${notes}?fieldValidation=Strict`, { ...note('a', 'x'), junk: 1 })
     expect([long.status, unknown.status, storage.writes]).toEqual([422, 400, []])
   })
 
-  test('those of the storage run in dry runs too, which write nothing', async () => {
+  test('runs in dry runs too, which write nothing', async () => {
     const approve = { spec: { approved: true } }
     const refused = await api.merge(`${notes}/old?dryRun=All`, approve)
     expect(failureOf(refused)).toEqual({
@@ -302,19 +302,19 @@ describe('checks', () => {
     ])
   })
 
-  test('status is for its subresource', async () => {
+  test('changes status through its subresource only', async () => {
     await api.merge(`${notes}/old`, { status: { length: 99 } })
     expect((await api.get(`${notes}/old`)).body['status']).not.toEqual({ length: 99 })
   })
 
-  test('the size of objects', async () => {
+  test('limits the size of objects', async () => {
     served[Symbol.dispose]()
     await api.server.addStorage(resource({ maxObjectBytes: 1000 }))
     const answer = await api.post(notes, note('a', 'x', { annotations: { long: 'x'.repeat(2000) } }))
     expect([answer.status, storage.writes]).toEqual([413, []])
   })
 
-  test('policies of the cluster', async () => {
+  test('includes the admission policies of the cluster', async () => {
     const group = '/apis/admissionregistration.k8s.io/v1'
     const rule = { apiGroups: ['example.com'], apiVersions: ['*'], operations: ['*'], resources: ['notes'] }
     await api.post(`${group}/validatingadmissionpolicies`, {
@@ -332,11 +332,11 @@ describe('checks', () => {
   })
 })
 
-describe('lists and watches', () => {
+describe('lists and watches of a resource storage', () => {
   const names = (body: JsonObject): string[] =>
     (body['items'] as readonly KubeObject[]).map(({ metadata }) => metadata.name!)
 
-  test('selectors, pages, tables', async () => {
+  test('support selectors, pages and tables', async () => {
     for (const name of ['c', 'a', 'b']) await api.post(notes, note(name, name, { labels: { is: 'new' } }))
     const label = await api.get(`${notes}?labelSelector=is%3Dnew`)
     const field = await api.get(`${notes}?fieldSelector=spec.text%3Db`)
@@ -354,7 +354,7 @@ describe('lists and watches', () => {
     ])
   })
 
-  test('a list and a watch from it see every change once', async () => {
+  test('deliver every change once to a list with a watch from its revision', async () => {
     const list = await api.get(notes)
     const since = String(list.body.metadata['resourceVersion'])
     await api.post(notes, note('a', 'one'))
@@ -371,7 +371,7 @@ describe('lists and watches', () => {
     expect((await api.get(`${notes}/old`)).body.metadata['resourceVersion']).toBe(String(revisions[1]))
   })
 
-  test('objects enter and leave selections', async () => {
+  test('send ADDED and DELETED when objects enter and leave a selection', async () => {
     const since = String((await api.get(notes)).body.metadata['resourceVersion'])
     await api.merge(`${notes}/old`, { metadata: { labels: { age: 'new' } } })
     await api.merge(`${notes}/old`, { metadata: { labels: { age: 'old' } } })
@@ -383,7 +383,7 @@ describe('lists and watches', () => {
     ])
   })
 
-  test('the oldest changes are forgotten', async () => {
+  test('compact the oldest changes', async () => {
     const since = String((await api.get(notes)).body.metadata['resourceVersion'])
     for (let i = 0; i <= 1000; i++)
       storage.put({ ...storage.notes.get('default/old')!, spec: { text: String(i) } } as KubeObject)
@@ -392,7 +392,7 @@ describe('lists and watches', () => {
     expect([first!.type, (first!.object as JsonObject)['code'], names(list.body)]).toEqual(['ERROR', 410, ['old']])
   })
 
-  test('there is no history before the start', async () => {
+  test('reject revisions before the start', async () => {
     const [event] = await api.events(`${notes}?watch=true&timeoutSeconds=1&resourceVersion=1`)
     expect([event!.type, (event!.object as JsonObject)['code'], (event!.object as JsonObject)['reason']]).toEqual([
       'ERROR',
@@ -402,8 +402,8 @@ describe('lists and watches', () => {
   })
 })
 
-describe('the server', () => {
-  test('refuses to serve a resource twice', async () => {
+describe('a server with resource storages', () => {
+  test('rejects a second storage for the same resource', async () => {
     await expect(api.server.addStorage(resource())).rejects.toMatchObject({ code: 'ResourceServed' })
     served[Symbol.dispose]()
     expect((await api.get(notes)).status).toBe(404)
@@ -411,7 +411,7 @@ describe('the server', () => {
     expect((await api.get(notes)).status).toBe(200)
   })
 
-  test('serves only what a storage can do', async () => {
+  test('serves only the verbs of the methods', async () => {
     served[Symbol.dispose]()
     const readOnly: RestStorage = {
       get: (key) => storage.get(key),
@@ -423,13 +423,13 @@ describe('the server', () => {
     expect(answers.map(({ status }) => status)).toEqual([405, 405, 200])
   })
 
-  test('answers 500 for a storage that breaks, and goes on', async () => {
+  test('responds 500 to an error of the storage, and goes on', async () => {
     storage.create = () => Promise.reject(new Error('the disk is full'))
     expect((await api.post(notes, note('a', 'x'))).status).toBe(500)
     expect((await api.get(notes)).status).toBe(200)
   })
 
-  test('writers of one object do not overlap', async () => {
+  test('serializes writes of one object', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_unused, i) =>
         api.merge(`${notes}/old`, { metadata: { labels: { [`l${i}`]: 'x' } } }),
@@ -439,7 +439,7 @@ describe('the server', () => {
     expect(Object.keys(storage.notes.get('default/old')!.metadata.labels!).length).toBe(21)
   })
 
-  test('a namespace takes its delegated objects with it', async () => {
+  test('deletes the objects of a terminating namespace', async () => {
     await api[Symbol.asyncDispose]()
     storage = new NoteStorage()
     api = await TestApi.start({ controllers: ['namespace'] })
@@ -451,7 +451,7 @@ describe('the server', () => {
     expect(storage.notes.size).toBe(0)
   })
 
-  test('an informer of ours follows it', async () => {
+  test('serves an informer', async () => {
     const Note = kind('example.com/v1', 'Note', { plural: 'notes', namespaced: true })
     await using manager = await Manager.start({ client: api.server.client(), setup: () => undefined })
     using use = manager.use(Note)

@@ -1,4 +1,4 @@
-// A store in front of a journal that is slow or fails.
+// A store in front of a slow or failing journal.
 import { expect, test } from 'vitest'
 import { journaled, memory } from '@fairlead/apiserver'
 import type { Entry, Journal, JournalBatch, Store } from '@fairlead/apiserver'
@@ -25,7 +25,7 @@ class HeldJournal implements Journal {
     return Promise.resolve()
   }
 
-  /** Resolves when the n-th commit has been asked for. */
+  /** Resolves when the n-th commit has been requested. */
   async arrived(count: number): Promise<void> {
     while (this.batches.length < count) {
       await new Promise<void>((resolve) => {
@@ -47,7 +47,7 @@ function put(store: Store, key: string, value: number, expected = 0): Promise<En
   return store.write({ resource, key, expected, object: { value } })
 }
 
-/** What became of a write, for comparison. */
+/** Returns the outcome of a write, for comparison. */
 function outcome(writing: Promise<Entry>): Promise<string> {
   return writing.then(
     (entry) => `stored at ${entry.revision}`,
@@ -59,7 +59,7 @@ function revisions(batch: JournalBatch | undefined): number[] {
   return (batch?.records ?? []).map(({ revision }) => revision)
 }
 
-test('commits the writes of one turn together, and gathers the next batch meanwhile', async () => {
+test('the store commits the writes of one iteration together and collects the next batch meanwhile', async () => {
   const journal = new HeldJournal()
   const store = await journaled(journal).open()
   const first = [put(store, 'a', 1), put(store, 'b', 1)]
@@ -78,7 +78,7 @@ test('commits the writes of one turn together, and gathers the next batch meanwh
   expect(store.revision).toBe(1004)
 })
 
-test('goes on reading while a commit takes its time', async () => {
+test('the store serves reads during a slow commit', async () => {
   const journal = new HeldJournal()
   const store = await journaled(journal).open()
   const seen: number[] = []
@@ -97,7 +97,7 @@ test('goes on reading while a commit takes its time', async () => {
   expect(seen).toEqual([1001, 1002])
 })
 
-test('fails the batch of a failed commit and whatever was built on it, and nothing else', async () => {
+test('a failed commit fails its batch and the writes built on it, and no others', async () => {
   const journal = new HeldJournal()
   const store = await journaled(journal).open()
   const existing = put(store, 'old', 1)
@@ -121,7 +121,7 @@ test('fails the batch of a failed commit and whatever was built on it, and nothi
   expect(await store.head(resource, 'old')).toBe(old)
 
   await journal.arrived(3)
-  // What the failed commit may have left behind has to go first.
+  // Records that the failed commit may have left must be deleted first.
   expect([revisions(journal.batches[2]), journal.batches[2]?.dropAbove]).toEqual([[1007], 1001])
   const again = put(store, 'a', 9)
   journal.pass()
@@ -133,7 +133,7 @@ test('fails the batch of a failed commit and whatever was built on it, and nothi
   expect((await store.list(resource)).entries.map(({ key }) => key)).toEqual(['a', 'b', 'old'])
 })
 
-test('passes dropped versions to the journal in batches, and at once on compact()', async () => {
+test('the store passes dropped versions to the journal in batches, and at once on compact()', async () => {
   const journal = new HeldJournal()
   const store = await journaled(journal, { window: { changes: 1 } }).open()
   let revision = 0
@@ -155,7 +155,7 @@ test('passes dropped versions to the journal in batches, and at once on compact(
   })
 })
 
-test('stays whole when a listener throws, and lets the bug be heard', async () => {
+test('the store survives a listener that throws, and the error surfaces', async () => {
   const heard = new Promise((resolve) => {
     const listeners = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException')
@@ -175,7 +175,7 @@ test('stays whole when a listener throws, and lets the bug be heard', async () =
   expect(seen).toEqual([1001])
 })
 
-test('lets others have a turn while it tells a crowd, and stays in order', async () => {
+test('the store yields to the event loop while it notifies many watchers, in order', async () => {
   await using store = await memory().open()
   const crowd = Array.from({ length: 1000 }, () => store.watch(resource, 1000, () => undefined))
   const seen: number[] = []
@@ -183,7 +183,7 @@ test('lets others have a turn while it tells a crowd, and stays in order', async
   const turns: number[] = []
   const writing = Array.from({ length: 100 }, (_, index) => put(store, `o-${index}`, index))
   const all = Promise.all(writing).then(() => turns.push(-1))
-  // Between two turns the store stands somewhere in the middle, and a write checks against what is not shown yet.
+  // Between two iterations part of the batch is visible, and a write checks against pending state.
   while (turns.at(-1) !== -1) {
     await new Promise((resolve) => setImmediate(resolve))
     if (turns.at(-1) !== -1) turns.push(store.revision)
@@ -198,7 +198,7 @@ test('lets others have a turn while it tells a crowd, and stays in order', async
   for (const watch of crowd) watch[Symbol.dispose]()
 })
 
-test('commits a group as one, however many writes it has, and fails it as one', async () => {
+test('the store commits a group of writes of any size atomically', async () => {
   const journal = new HeldJournal()
   await using store = await journaled(journal).open()
   const group = (prefix: string): Promise<string> =>

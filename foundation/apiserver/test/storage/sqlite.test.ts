@@ -1,4 +1,4 @@
-// What only a durable store can show: locks, formats, crashes, size.
+// The durable store: locks, formats, crashes, size.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ async function contents(store: Store): Promise<[string, number, JsonObject][]> {
   return entries
 }
 
-test('keeps objects, history and the revision over a restart, to the last digit', () =>
+test('sqlite keeps objects, history and the revision across a restart, to the last digit', () =>
   withFolder(async (folder) => {
     const object = parseJson(
       '{"n":9007199254740993,"text":"ü\\u0000\\ud83d","__proto__":{"x":1},"none":null,"deep":[[{"a":1.5e300}]]}',
@@ -61,7 +61,7 @@ test('keeps objects, history and the revision over a restart, to the last digit'
     ])
   }))
 
-test('never gives out a revision twice, even when the newest versions have been forgotten', () =>
+test('sqlite never reuses a revision, even when the newest versions have been compacted', () =>
   withFolder(async (folder) => {
     const clock = new FakeClock()
     {
@@ -78,7 +78,7 @@ test('never gives out a revision twice, even when the newest versions have been 
     expect((await store.write({ resource, key: 'a', expected: 0, object: {} })).revision).toBe(1003)
   }))
 
-test('lets one process in, and says who it is', () =>
+test('sqlite locks the data folder for one process, and names the holder', () =>
   withFolder(async (folder) => {
     const clock = new FakeClock('2026-03-04T05:06:07Z')
     const holder = await sqlite(folder, { clock }).open()
@@ -92,7 +92,7 @@ test('lets one process in, and says who it is', () =>
     expect(next.revision).toBe(1001)
   }))
 
-test('keeps what it writes from other users of the machine', () =>
+test('sqlite files are readable by their owner only', () =>
   withFolder(async (parent) => {
     const folder = join(parent, 'made', 'here')
     await using store = await sqlite(folder).open()
@@ -103,7 +103,7 @@ test('keeps what it writes from other users of the machine', () =>
     expect(modes).toEqual(['700', '600', '600', '600'])
   }))
 
-test('opens a folder of every released format', () =>
+test('sqlite opens a folder of every released format', () =>
   withFolder(async (folder) => {
     const database = new DatabaseSync(join(folder, 'objects.sqlite'))
     database.exec(readFileSync(join(fixtures, 'format-1.sql'), 'utf8'))
@@ -120,7 +120,7 @@ test('opens a folder of every released format', () =>
     })
   }))
 
-test('refuses a folder of a newer format in one line', () =>
+test('sqlite rejects a folder of a newer format with one line', () =>
   withFolder(async (folder) => {
     const database = new DatabaseSync(join(folder, 'objects.sqlite'))
     database.exec('pragma user_version = 99')
@@ -150,7 +150,7 @@ test.each([
   }),
 )
 
-test('opens 100,000 objects without holding up the process, and lists a page of them', () =>
+test('sqlite opens 100,000 objects without blocking the process, and lists a page of them', () =>
   withFolder(async (folder) => {
     {
       await using store = await sqlite(folder).open()
@@ -160,7 +160,7 @@ test('opens 100,000 objects without holding up the process, and lists a page of 
       )
       await Promise.all(writes)
     }
-    // Turns of the event loop while the store opens: one or two when it is opened in one piece.
+    // Iterations of the event loop while the store opens: one or two if it blocked.
     let turns = 0
     let isOpen = false
     const count = (): void => {
@@ -183,7 +183,10 @@ interface Acknowledged {
   readonly value: string
 }
 
-/** Runs the writer until `lines` writes were acknowledged, then kills it. Answers the last acknowledged write of each key. */
+/**
+ * Runs the writer until `lines` writes were acknowledged, then kills it. Returns the last acknowledged write of each
+ * key.
+ */
 async function writeAndKill(folder: string, lines: number, window: number): Promise<Map<string, Acknowledged>> {
   const child = spawn(
     process.execPath,
@@ -195,7 +198,7 @@ async function writeAndKill(folder: string, lines: number, window: number): Prom
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
     text += chunk.toString()
     count += chunk.toString().split('\n').length - 1
-    // What it wrote before it died is still in the pipe, and was acknowledged, too.
+    // Writes still in the pipe when it died were acknowledged, too.
     if (count >= lines) child.kill('SIGKILL')
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
@@ -208,7 +211,7 @@ async function writeAndKill(folder: string, lines: number, window: number): Prom
   return last
 }
 
-test('loses nothing that was acknowledged when it is killed, and keeps no half write', () =>
+test('sqlite loses no acknowledged write when it is killed, and keeps no partial write', () =>
   withFolder(async (folder) => {
     let revision = 1000
     for (const [round, lines] of [50, 400, 150, 900, 7].entries()) {
@@ -219,7 +222,8 @@ test('loses nothing that was acknowledged when it is killed, and keeps no half w
       for (const [key, { revision: acknowledgedAt, value }] of acknowledged) {
         const entry = await store.get(resource, key)
         const newer = (entry?.revision ?? store.revision) > acknowledgedAt
-        // One write of the key was under way, too; it may have been kept without an answer. Every fifth one deletes.
+        // One more write of the key was in progress; it may be stored without an acknowledgement. Every fifth one
+        // deletes.
         if (entry === undefined) expect(value === 'gone' || (newer && Number(value) % 5 === 4)).toBe(true)
         else
           expect([entry.object.check, newer || entry.object.value === Number(value)]).toEqual([
@@ -230,7 +234,7 @@ test('loses nothing that was acknowledged when it is killed, and keeps no half w
     }
   }))
 
-test('gives a log that is written to often its room at once, uses it again, and reads it up to its end after a crash', () =>
+test('sqlite preallocates the log of a busy store, reuses it, and reads it to its end after a crash', () =>
   withFolder(async (folder) => {
     const size = (name: string): number => statSync(join(folder, name)).size
     const room = 4 << 20
@@ -248,7 +252,7 @@ test('gives a log that is written to often its room at once, uses it again, and 
     expect(size('objects.sqlite-wal')).toBeLessThan(1.1 * room)
   }))
 
-test('replaces a journal thread that died, and drops what it may have left', () =>
+test('sqlite replaces a dead journal thread, and drops records it may have left', () =>
   withFolder(async (folder) => {
     const threads: Worker[] = []
     const remember = (worker: Worker): void => void threads.push(worker)

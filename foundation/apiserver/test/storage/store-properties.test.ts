@@ -1,4 +1,4 @@
-// Laws that every store keeps, against a model of a few lines: a list of all changes.
+// Properties of every store, checked against a model: a list of all changes.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ interface ModelChange {
   readonly value: number | undefined
 }
 
-/** The state after all changes up to a revision, in the order of bytes. */
+/** Returns the state after all changes up to a revision, in bytewise order. */
 function stateAt(changes: readonly ModelChange[], revision: number): [string, number, number][] {
   const state = new Map<string, [string, number, number]>()
   for (const change of changes) {
@@ -58,7 +58,7 @@ class Watching {
     store.watch(resource, since, (change) => this.#changes.push(change))
   }
 
-  /** What was seen is what happened after `since`, and the links to earlier versions hold. */
+  /** The received changes are those after `since`, and their previous versions match. */
   check(changes: readonly ModelChange[]): void {
     const wanted = changes.filter(({ revision }) => revision > this.#since)
     expect(this.#changes.map(({ type, entry }) => [entry.revision, entry.key, type])).toEqual(
@@ -74,14 +74,14 @@ class Watching {
 async function run(
   store: Store,
   steps: readonly Step[],
-  compare: (store: Store, changes: readonly ModelChange[], floor: number) => Promise<void>,
+  compare: (store: Store, changes: readonly ModelChange[], compacted: number) => Promise<void>,
 ): Promise<void> {
   const changes: ModelChange[] = []
   const revisions = new Map<string, number>()
   const watching: Watching[] = []
   let pending: Promise<unknown>[] = []
   let assigned = store.revision
-  let floor = store.revision
+  let compacted = store.revision
   const write = (kind: 'put' | 'delete', key: string, stale: boolean): void => {
     const actual = revisions.get(key) ?? 0
     const expected = stale ? actual + 1 : actual
@@ -110,21 +110,21 @@ async function run(
     if (current.kind === 'put' || current.kind === 'delete') write(current.kind, current.key, current.stale)
     else if (current.kind === 'settle') await settle()
     else if (current.kind === 'watch')
-      watching.push(new Watching(store, Math.max(floor, store.revision - current.back)))
+      watching.push(new Watching(store, Math.max(compacted, store.revision - current.back)))
     else {
       await settle()
-      floor = Math.max(floor, store.revision - current.back)
-      await store.compact(floor)
+      compacted = Math.max(compacted, store.revision - current.back)
+      await store.compact(compacted)
     }
   }
   await settle()
   for (const watch of watching) watch.check(changes)
-  await compare(store, changes, floor)
+  await compare(store, changes, compacted)
 }
 
-/** Every readable revision shows the model's state of that time, whole and in pages. */
-async function compareStates(store: Store, changes: readonly ModelChange[], floor: number): Promise<void> {
-  for (let revision = floor; revision <= store.revision; revision++) {
+/** Checks that every readable revision has the model's state, whole and in pages. */
+async function compareStates(store: Store, changes: readonly ModelChange[], compacted: number): Promise<void> {
+  for (let revision = compacted; revision <= store.revision; revision++) {
     const wanted = stateAt(changes, revision)
     expect((await store.list(resource, { revision })).entries.map(brief)).toEqual(wanted)
     const paged: [string, number, number][] = []
@@ -138,12 +138,12 @@ async function compareStates(store: Store, changes: readonly ModelChange[], floo
   }
   const now = stateAt(changes, store.revision)
   expect(store.count(resource, 'b/')).toBe(now.filter(([name]) => name.startsWith('b/')).length)
-  if (floor > 1000)
-    await expect(store.list(resource, { revision: floor - 1 })).rejects.toMatchObject({ code: 'RevisionExpired' })
+  if (compacted > 1000)
+    await expect(store.list(resource, { revision: compacted - 1 })).rejects.toMatchObject({ code: 'RevisionExpired' })
 }
 
 describe('any sequence of writes', () => {
-  test('memory agrees with a list of changes, now and at every revision that can be read', async () => {
+  test('gives the memory store the state of the model at every readable revision', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         await using store = await memory().open()
@@ -153,7 +153,7 @@ describe('any sequence of writes', () => {
     )
   })
 
-  test('sqlite agrees, too, and again after it was closed and opened', async () => {
+  test('gives the sqlite store the state of the model, also after a restart', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const folder = await mkdtemp(join(tmpdir(), 'fairlead-store-'))
@@ -162,10 +162,10 @@ describe('any sequence of writes', () => {
           let oldest = 0
           {
             await using store = await sqlite(folder).open()
-            await run(store, steps, async (settled, made, floor) => {
+            await run(store, steps, async (settled, made, compacted) => {
               changes = made
-              oldest = floor
-              await compareStates(settled, made, floor)
+              oldest = compacted
+              await compareStates(settled, made, compacted)
             })
           }
           await using again = await sqlite(folder).open()
@@ -180,7 +180,7 @@ describe('any sequence of writes', () => {
     )
   })
 
-  test('a list and the watch after it give the state of the end', async () => {
+  test('gives a list with a watch from its revision the final state', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.array(step, { maxLength: 40 }), async (before, after) => {
         await using store = await memory().open()

@@ -1,4 +1,4 @@
-// One table for every store: what the API server relies on, whatever keeps the objects.
+// The contract of every store: the behaviour that the API server relies on.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     return (await storage(options)).open()
   }
 
-  test('begins at revision 1000 and counts every write', async () => {
+  test('starts at revision 1000 and increments it with every write', async () => {
     await using store = await opened()
     expect(store.revision).toBe(1000)
     const created = await put(store, 'a/one', 1)
@@ -56,7 +56,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect(store.revision).toBe(1003)
   })
 
-  test('takes all writes of a group in one commit, above a revision, or none', async () => {
+  test('commits a group of writes atomically, above a revision', async () => {
     await using store = await opened()
     const old = await put(store, 'a/one', 1)
     const seen: unknown[] = []
@@ -93,7 +93,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect((await store.list(resource, { revision: 3000 })).entries).toEqual([old])
   })
 
-  test('shows a write to nobody before it is committed, except to writers of the same key', async () => {
+  test('hides a write until its commit, except from writers of the same key', async () => {
     await using store = await opened()
     const seen: unknown[] = []
     store.watch(resource, 1000, (change) => seen.push(brief(change)))
@@ -111,7 +111,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect(seen).toEqual([['put', 'a/one', 1001, 1, undefined]])
   })
 
-  test('lets writes of one turn build on each other', async () => {
+  test('accepts writes of one iteration that build on each other', async () => {
     await using store = await opened()
     const writes = [
       put(store, 'a', 1),
@@ -145,7 +145,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect(store.revision).toBe(1001)
   })
 
-  test('freezes what it keeps', async () => {
+  test('freezes stored objects', async () => {
     await using store = await opened()
     const object = { spec: { list: [{ a: 1 }] } }
     await store.write({ resource, key: 'a', expected: 0, object })
@@ -153,7 +153,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect((await store.get(resource, 'a'))?.object).toBe(object)
   })
 
-  test('lists by prefix in the order of bytes, in pages at one revision', async () => {
+  test('lists by prefix in bytewise order, in pages at one revision', async () => {
     await using store = await opened()
     const names = ['b/z', 'a/y', 'a-b/x', 'a/\u{1F600}', 'a/\uFF5E', 'a/é', 'a/Y', 'a/y-1', 'a/y.2', 'c/w']
     await Promise.all(names.map((name, index) => put(store, name, index)))
@@ -190,7 +190,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect(store.count('secrets.')).toBe(0)
   })
 
-  test('keeps the order and the counts over thousands of keys', async () => {
+  test('keeps order and counts of thousands of keys', async () => {
     await using store = await opened()
     const names = Array.from({ length: 3000 }, (_, index) => `ns-${index % 3}/${((index * 7919) % 3000).toString(36)}`)
     const entries = await Promise.all(names.map((name, index) => put(store, name, index)))
@@ -207,7 +207,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect((await store.list(resource, { revision: 4000 })).entries.length).toBe(3000)
   })
 
-  test('replays the past and goes on with the present, without a gap or a repetition', async () => {
+  test('replays past changes to a watch and continues without gap or duplicate', async () => {
     await using store = await opened()
     const created = await put(store, 'a', 1)
     await put(store, 'b', 1)
@@ -227,7 +227,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     ])
   })
 
-  test('tells nothing to a watch that was closed', async () => {
+  test('sends nothing to a closed watch', async () => {
     await using store = await opened()
     const seen: unknown[] = []
     const watch = store.watch(resource, 1000, (change) => seen.push(brief(change)))
@@ -237,7 +237,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect(seen).toEqual([['put', 'a', 1001, 1, undefined]])
   })
 
-  test('gives each change once to a watch that is opened while changes are told', async () => {
+  test('sends each change once to a watch that is opened during notifications', async () => {
     await using store = await opened()
     const late: unknown[] = []
     store.watch(resource, 1000, ({ entry }) => {
@@ -251,7 +251,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     ])
   })
 
-  test('stands at the revision of a change while it is told', async () => {
+  test('has the revision of a change during its notification', async () => {
     await using store = await opened()
     const seen: unknown[] = []
     using _watch = store.watchAll(({ entry }) => seen.push([entry.revision, store.revision, store.count(resource)]))
@@ -262,7 +262,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     ])
   })
 
-  test('tells watchAll every resource', async () => {
+  test('sends changes of every resource to watchAll', async () => {
     await using store = await opened()
     const seen: unknown[] = []
     const watch = store.watchAll(({ entry }) => seen.push([entry.resource, entry.key]))
@@ -276,7 +276,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     ])
   })
 
-  test('reads at a revision of the past, and refuses the future', async () => {
+  test('reads at a past revision, and rejects a future one', async () => {
     await using store = await opened()
     const first = await put(store, 'a', 1)
     const second = await put(store, 'a', 2, first.revision)
@@ -292,7 +292,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     )
   })
 
-  test('forgets by number of changes, per resource', async () => {
+  test('compacts by number of changes, per resource', async () => {
     await using store = await opened({ window: { changes: 3 } })
     let entry = await put(store, 'a', 0)
     await store.write({ resource: 'secrets.', key: 's', expected: 0, object: {} })
@@ -313,7 +313,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     )
   })
 
-  test('forgets by time', async () => {
+  test('compacts by age', async () => {
     const clock = new FakeClock()
     await using store = await opened({ clock })
     const first = await put(store, 'a', 1)
@@ -329,7 +329,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect((await put(store, 'a', 7)).revision).toBe(1004)
   })
 
-  test('keeps the window when it is compacted, and gives it up below a revision that is named', async () => {
+  test('keeps the window on compact(), and drops it below a given revision', async () => {
     await using store = await opened()
     const first = await put(store, 'a', 1)
     const second = await put(store, 'a', 2, first.revision)
@@ -348,7 +348,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect((await store.get(resource, 'a'))?.revision).toBe(second.revision)
   })
 
-  test('says when a revision has been reached', async () => {
+  test('resolves reached() at its revision', async () => {
     await using store = await opened()
     const reached: number[] = []
     const never = new AbortController()
@@ -366,7 +366,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     await expect(store.reached(5000, never.signal)).rejects.toThrow('enough')
   })
 
-  test('copies everything at one revision for a backup', async () => {
+  test('yields a snapshot at one revision for a backup', async () => {
     await using store = await opened()
     await Promise.all([
       put(store, 'b', 1),
@@ -381,7 +381,7 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect(copy).toEqual(['apps. z 1003', 'configmaps. a 1002', 'configmaps. b 1001'])
   })
 
-  test('finishes the open batch when it is closed, and takes nothing more', async () => {
+  test('commits the open batch when it is closed, and rejects further writes', async () => {
     const store = await opened()
     const waiting = store.reached(9000, new AbortController().signal)
     const writing = put(store, 'a', 1)

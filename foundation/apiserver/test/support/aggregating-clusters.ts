@@ -21,7 +21,7 @@ export interface AggregatingCluster extends AsyncDisposable {
   readonly kubeconfig: string
 }
 
-/** How to come by one. */
+/** A kind of cluster and the function that starts it. */
 export interface ClusterChoice {
   readonly name: string
   /** Why it cannot be had. */

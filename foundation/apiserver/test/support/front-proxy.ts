@@ -33,16 +33,16 @@ export class TestAuthority {
   }
 }
 
-/** What came back. */
-export interface Told {
+/** A response over TLS. */
+export interface TlsResponse {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly text: string
   readonly body: JsonObject
 }
 
-/** Whom to ask, and as whom. */
-export interface Asking {
+/** The address and the credentials of a request over TLS. */
+export interface TlsRequest {
   readonly port: number
   readonly ca: string
   readonly certificate?: KeyPair | undefined
@@ -51,9 +51,9 @@ export interface Asking {
   readonly agent?: Agent
 }
 
-/** One request over TLS, on a connection of its own unless an agent is given. */
-export async function ask(method: string, path: string, asking: Asking): Promise<Told> {
-  const { port, ca, certificate, headers = {}, body, agent } = asking
+/** Sends one request over TLS, on a connection of its own unless an agent is given. */
+export async function sendRequest(method: string, path: string, options: TlsRequest): Promise<TlsResponse> {
+  const { port, ca, certificate, headers = {}, body, agent } = options
   const bytes = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const sent = request({
     host: '127.0.0.1',

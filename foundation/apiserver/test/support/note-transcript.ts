@@ -1,11 +1,11 @@
-// What people do with notes by kubectl 1.33, whoever serves them.
+// A session of kubectl 1.33 with notes, the same for every server.
 import { expect } from 'vitest'
 import type { Kubectl } from '../../../../test/support/kubectl.ts'
 
-/** How long the watch is watched. Seconds. */
+/** Duration of the watch. Seconds. */
 const watched = 5
 
-/** Plays it. Leaves no note behind. */
+/** Runs the session. Leaves no note behind. */
 export async function playNotes(kubectl: Kubectl): Promise<void> {
   const run = async (args: string, stdin?: string): Promise<string> => {
     const { exitCode, stdout, stderr } = await kubectl.run(args.split(' '), stdin)

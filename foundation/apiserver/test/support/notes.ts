@@ -69,7 +69,7 @@ export function note(name: string, text: string, metadata: JsonObject = {}, grou
   return { apiVersion: `${group}/v1`, kind: 'Note', metadata: { name, ...metadata }, spec: { text } }
 }
 
-/** What stands on a note. */
+/** Returns the text of a note. */
 export function textOf(object: KubeObject): string {
   const spec = (object['spec'] ?? {}) as JsonObject
   return String(spec['text'] ?? '')
@@ -112,7 +112,7 @@ export class NoteStorage {
   async delete(old: KubeObject, write: StorageWrite): Promise<void> {
     this.writes.push(`delete ${old.metadata.name} by ${write.user.name}`)
     this.notes.delete(keyOf(old))
-    this.#tell({ type: 'delete', object: old, previous: old })
+    this.#notify({ type: 'delete', object: old, previous: old })
   }
 
   watch(listener: (change: StorageChange) => void): Disposable {
@@ -120,14 +120,14 @@ export class NoteStorage {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
-  /** A change from elsewhere. */
+  /** Changes a note outside the server. */
   put(object: KubeObject): void {
     const previous = this.notes.get(keyOf(object))
     this.notes.set(keyOf(object), object)
-    this.#tell({ type: 'put', object, previous })
+    this.#notify({ type: 'put', object, previous })
   }
 
-  /** Only some of the methods. */
+  /** Returns a storage with some of the methods. */
   withOnly(...methods: readonly (keyof RestStorage & keyof NoteStorage)[]): RestStorage {
     return Object.fromEntries(methods.map((method) => [method, this[method].bind(this)]))
   }
@@ -141,18 +141,18 @@ export class NoteStorage {
       status: { length: textOf(object).length, copies: copies ?? 0, by: write.user.name },
     } as KubeObject
     this.notes.set(keyOf(kept), kept)
-    this.#tell({ type: 'put', object: kept, previous: old })
+    this.#notify({ type: 'put', object: kept, previous: old })
     return kept
   }
 
-  #tell(change: StorageChange): void {
+  #notify(change: StorageChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 }
 
-/** Notes that select and cut pages themselves, newest name first. */
+/** Filters and paginates notes itself, newest name first. */
 export class PagedNotes extends NoteStorage {
-  /** What was asked, as text. */
+  /** The received queries as strings. */
   readonly queries: string[] = []
 
   async page(query: StorageQuery, _signal: AbortSignal): Promise<StoragePage> {

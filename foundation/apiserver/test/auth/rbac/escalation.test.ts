@@ -1,4 +1,4 @@
-// Nobody gives what they do not hold. Texts: recordings auth/escalation-*.
+// Prevention of privilege escalation. Messages: recordings auth/escalation-*.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkEscalation, describeRule, missingRules, RbacAuthorizer, ruleAllows } from '@fairlead/apiserver'
@@ -14,7 +14,7 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
 
-/** Alice holds `held`; further roles can be referred to. */
+/** Alice holds `held`; bindings may refer to further roles. */
 function state(
   held: readonly PolicyRule[],
   roles: Readonly<Record<string, readonly PolicyRule[]>> = {},
@@ -61,13 +61,13 @@ function write(resource: RbacWrite['resource'], object: KubeObject, more: Partia
 const refusal =
   'user "alice" (groups=["devs" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
 
-describe('a role', () => {
-  test('may give what its writer holds', () => {
+describe('a write of a role', () => {
+  test('may grant permissions that its user holds', () => {
     expect(checkEscalation(write('roles', role('ok', [readConfigMaps])), state([readConfigMaps]))).toBeUndefined()
     expect(checkEscalation(write('roles', role('ok', null)), state([]))).toBeUndefined()
   })
 
-  test('may not give more', () => {
+  test('may not grant further permissions', () => {
     const rules = [
       { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] },
       { apiGroups: ['apps'], resources: ['*'], verbs: ['*'] },
@@ -84,7 +84,7 @@ describe('a role', () => {
     })
   })
 
-  test('may not be changed to give more; only what is missing is named', () => {
+  test('may not add permissions; the error lists only the missing ones', () => {
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'delete'] }]
     const change = write('roles', role('ok', rules), { requestName: 'ok', old: role('ok', [readConfigMaps]) })
     expect(checkEscalation(change, state([readConfigMaps]))?.message).toBe(
@@ -92,7 +92,7 @@ describe('a role', () => {
     )
   })
 
-  test('may always lose finalizers and owners', () => {
+  test('may always remove finalizers and owner references', () => {
     const old = role('big', everything)
     const owned = { ...old, metadata: { ...old.metadata, finalizers: ['x/y'], ownerReferences: [] } }
     expect(checkEscalation(write('roles', old, { old: owned }), state([]))).toBeUndefined()
@@ -108,11 +108,11 @@ describe('a role', () => {
     expect(error === undefined).toBe(allowed)
   })
 
-  test('gives everything when system:masters writes it', () => {
+  test('may grant all permissions for system:masters', () => {
     expect(checkEscalation(write('roles', role('big', everything), { user: admin }), state([]))).toBeUndefined()
   })
 
-  test('of the cluster may aggregate only for cluster administrators, before and after', () => {
+  test('may add or keep an aggregationRule only for cluster administrators', () => {
     const plain = role('agg', [])
     const aggregating = { ...plain, aggregationRule: { clusterRoleSelectors: [{}] } }
     const text =
@@ -126,20 +126,20 @@ describe('a role', () => {
   })
 })
 
-describe('a binding', () => {
+describe('a write of a binding', () => {
   const roles = {
     'Role mgr': [readConfigMaps],
     'ClusterRole cluster-admin': everything,
     'ClusterRole admin': everything,
   }
 
-  test('may give a role whose rules its writer holds', () => {
+  test('may bind a role whose rules its user holds', () => {
     expect(
       checkEscalation(write('rolebindings', binding('self', 'Role', 'mgr')), state([readConfigMaps], roles)),
     ).toBeUndefined()
   })
 
-  test('may not give more', () => {
+  test('may not grant further permissions', () => {
     expect(
       checkEscalation(
         write('rolebindings', binding('adm', 'ClusterRole', 'cluster-admin')),
@@ -150,7 +150,7 @@ describe('a binding', () => {
     )
   })
 
-  test('to a missing role is not found, under the name of the binding resource', () => {
+  test('to a missing role gives 404 with the binding resource', () => {
     expect(
       checkEscalation(write('rolebindings', binding('nf', 'Role', 'doesnotexist')), state([], roles))?.status,
     ).toMatchObject({
@@ -160,7 +160,7 @@ describe('a binding', () => {
     })
   })
 
-  test('gives what its writer may bind, role by role', () => {
+  test('may bind roles for which its user has the verb bind', () => {
     const bind = { verbs: ['bind'], apiGroups: [group], resources: ['clusterroles'], resourceNames: ['admin'] }
     const outcomes = ['admin', 'cluster-admin'].map((name) =>
       checkEscalation(write('rolebindings', binding('b', 'ClusterRole', name)), state([bind], roles)),
@@ -168,7 +168,7 @@ describe('a binding', () => {
     expect(outcomes.map((error) => error === undefined)).toEqual([true, false])
   })
 
-  test('says which bound roles could not be read', () => {
+  test('reports the bound roles that are missing', () => {
     const base = state([], roles)
     const broken: RoleReader = {
       ...base.roles,
@@ -185,7 +185,7 @@ describe('a binding', () => {
   })
 })
 
-describe('cover', () => {
+describe('rule coverage', () => {
   const rule = (verbs: string, apiGroups: string, resources: string, resourceNames = ''): PolicyRule => ({
     verbs: verbs.split(' '),
     apiGroups: apiGroups.split(' '),
@@ -219,7 +219,7 @@ describe('cover', () => {
     resourceNames: fc.option(names, { nil: undefined }),
   })
 
-  test('means that whatever the wanted rules allow, the held ones allow', () => {
+  test('implies that the held rules allow every request that the wanted rules allow', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 3 }), fc.array(anyRule, { maxLength: 3 }), (held, wanted) => {
         if (missingRules(held, wanted).length > 0) return
@@ -239,7 +239,7 @@ describe('cover', () => {
     )
   })
 
-  test('shows rules as Go does', () => {
+  test('formats rules like Go', () => {
     expect(describeRule({ verbs: ['get'], apiGroups: ['a"b'], resources: ['x'], resourceNames: ['n'] })).toBe(
       '{APIGroups:["a\\"b"], Resources:["x"], ResourceNames:["n"], Verbs:["get"]}',
     )

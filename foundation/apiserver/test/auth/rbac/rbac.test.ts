@@ -1,4 +1,4 @@
-// Roles and bindings in a store, and what follows from them. Texts are those that a real API server answered (recordings, area auth).
+// RBAC decisions from roles and bindings in a store. Messages are those of a real API server (recordings, area auth).
 import { describe, expect, test } from 'vitest'
 import {
   aggregatedRules,
@@ -82,7 +82,7 @@ const listConfigMaps: Omit<Attributes, 'user'> = {
   namespace: 'ns',
 }
 
-describe('a rule', () => {
+describe('an RBAC rule', () => {
   const cases: [string, PolicyRule, Omit<Attributes, 'user'>, boolean][] = [
     ['of another verb', { ...readConfigMaps, verbs: ['get'] }, listConfigMaps, false],
     ['of every verb', { ...readConfigMaps, verbs: ['*'] }, listConfigMaps, true],
@@ -132,7 +132,7 @@ describe('a rule', () => {
   })
 })
 
-describe('a binding', () => {
+describe('an RBAC binding', () => {
   test.each([
     ['of the user', user('alice'), alice, 'User "alice"'],
     ['of another user', user('bob'), alice, undefined],
@@ -171,7 +171,7 @@ describe('a binding', () => {
     })
   })
 
-  test('of a namespace counts in that namespace only, also where it gives a ClusterRole', async () => {
+  test('of a namespace applies in that namespace only, also to a ClusterRole', async () => {
     await withCluster(async ({ put, authorizer }) => {
       await put('ClusterRole', 'r', { rules: [readConfigMaps, { verbs: ['get'], nonResourceURLs: ['/metrics'] }] })
       await put('RoleBinding', 'ns/b', { roleRef: ref('ClusterRole', 'r'), subjects: [user('alice')] })
@@ -183,7 +183,7 @@ describe('a binding', () => {
     })
   })
 
-  test('of a role that is missing says so', async () => {
+  test('to a missing role names it in the reason', async () => {
     await withCluster(async ({ put, authorizer }) => {
       await put('RoleBinding', 'ns/b', { roleRef: ref('Role', 'gone'), subjects: [user('alice')] })
       await put('ClusterRoleBinding', 'c', { roleRef: ref('ClusterRole', 'gone'), subjects: [user('alice')] })
@@ -196,7 +196,7 @@ describe('a binding', () => {
   })
 })
 
-test('follows every change of roles and bindings', async () => {
+test('the RBAC authorizer follows every change of roles and bindings', async () => {
   await withCluster(async ({ put, remove, authorizer }) => {
     const may = (who = alice): boolean => authorizer.authorize({ user: who, ...listConfigMaps }).allowed
     const steps: boolean[] = [may()]
@@ -221,7 +221,7 @@ test('follows every change of roles and bindings', async () => {
   })
 })
 
-test('reads what the store held before', async () => {
+test('the RBAC authorizer reads the roles that were stored before its start', async () => {
   await withCluster(async ({ put, store }) => {
     await put('ClusterRole', 'r', { rules: [readConfigMaps] })
     await put('ClusterRoleBinding', 'b', { roleRef: ref('ClusterRole', 'r'), subjects: [user('alice')] })
@@ -233,14 +233,14 @@ test('reads what the store held before', async () => {
   })
 })
 
-test('lets system:masters do everything, without a reason', async () => {
+test('the RBAC authorizer allows system:masters everything, without a reason', async () => {
   await withCluster(async ({ authorizer }) => {
     expect(authorizer.authorize({ user: admin, verb: '*', resource: '*' })).toEqual({ allowed: true, reason: '' })
     expect(authorizer.authorize({ user: admin, verb: 'delete', path: '/' })).toEqual({ allowed: true, reason: '' })
   })
 })
 
-describe('a refusal', () => {
+describe('a forbidden request', () => {
   const cases: [Omit<Attributes, 'user'>, string, object][] = [
     [
       listConfigMaps,
@@ -272,14 +272,14 @@ describe('a refusal', () => {
     })
   })
 
-  test('ends with what the authorizer has to say', () => {
+  test('has the reason of the authorizer at the end of its message', () => {
     expect(forbiddenRequest({ user: alice, ...listConfigMaps }, 'RBAC: x not found').message).toMatch(
       / in the namespace "ns": RBAC: x not found$/,
     )
   })
 })
 
-test('lists the rules of a user, those of the cluster first', async () => {
+test('the RBAC authorizer lists the rules of a user, cluster-wide ones first', async () => {
   await withCluster(
     async ({ put, authorizer }) => {
       await put('Role', 'ns/r', {
@@ -378,7 +378,7 @@ describe('bootstrap roles', () => {
     )
   })
 
-  test('hold every rule of the roles that they aggregate', () => {
+  test('contain every rule of the roles that they aggregate', () => {
     const roles = bootstrapPolicy().filter(({ kind }) => kind === 'ClusterRole')
     const aggregating = roles.filter((role) => role.aggregationRule !== undefined)
     expect(aggregating.map((role) => role.metadata.name)).toEqual(['view', 'edit', 'admin'])
@@ -386,7 +386,7 @@ describe('bootstrap roles', () => {
   })
 })
 
-describe('aggregation', () => {
+describe('an aggregated ClusterRole', () => {
   const part = (
     name: string,
     labels: Record<string, string>,
@@ -408,7 +408,7 @@ describe('aggregation', () => {
   }
   const other: PolicyRule = { ...readConfigMaps, resources: ['secrets'] }
 
-  test('joins the rules of what the selectors pick, each once, never its own', () => {
+  test('has the rules of the selected roles, each once, never its own', () => {
     const all = [
       part('b', { to: 'whole' }, readConfigMaps),
       part('a', { to: 'whole', more: '' }, other, readConfigMaps),
@@ -418,7 +418,7 @@ describe('aggregation', () => {
     expect(aggregatedRules(whole, all)).toEqual([other, readConfigMaps])
   })
 
-  test('is nothing for other roles', () => {
+  test('is undefined without an aggregationRule', () => {
     expect(aggregatedRules(part('a', {}), [])).toBeUndefined()
   })
 })

@@ -153,17 +153,17 @@ describe('fairlead map render', () => {
     [
       'an expression of the wrong type',
       controller.replace('[{"apiVersion"', '{"apiVersion"').replace(': input.data}]', ': input.data}'),
-      'spec.hooks.map.expression',
+      'broken.yaml:2: MapController copies: spec.hooks.map.expression: ',
     ],
     [
       'an expression that cannot be parsed',
       controller.replace('[{"apiVersion"', '[{{"apiVersion"'),
-      'spec.hooks.map.expression',
+      'broken.yaml:2: MapController copies: spec.hooks.map.expression: ',
     ],
     [
       'an unknown resource',
       controller.replace('resource: secrets', 'resource: gadgets'),
-      'Kubernetes has no resource gadgets in v1',
+      'broken.yaml:2: MapController copies: Kubernetes has no resource gadgets in v1',
     ],
     ['broken YAML', `${controller}\n  - : [`, 'broken.yaml:13: '],
     [

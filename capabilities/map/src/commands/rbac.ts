@@ -16,7 +16,7 @@ export async function run(
   if (files.length === 0 && names.length === 0)
     throw usageError('Name a file (-f controller.yaml) or a MapController of the cluster')
   const controllers: Pick<MapController, 'metadata' | 'spec'>[] = [
-    ...(await readMapManifests(files, context.stdin)).controllers,
+    ...(await readMapManifests(files, context.stdin)).controllers.map(({ controller }) => controller),
   ]
   if (names.length > 0) {
     const client = await context.client()

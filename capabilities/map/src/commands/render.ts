@@ -3,7 +3,15 @@ import { systemClock } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
 import { SelectorError } from '@fairlead/kube'
 import type { PlanFormat } from '@fairlead/offline'
-import { CommandError, KindCatalog, exitCode, formatPlan, usageError } from '@fairlead/offline'
+import {
+  CommandError,
+  KindCatalog,
+  ManifestError,
+  UnknownKindError,
+  exitCode,
+  formatPlan,
+  usageError,
+} from '@fairlead/offline'
 import { ExpressionError } from '../hook/expression.ts'
 import { readMapManifests } from '../offline/manifests.ts'
 import { parentPlan } from '../offline/plans.ts'
@@ -26,17 +34,18 @@ export async function run(context: CommandContext<Options, unknown>): Promise<nu
   if (controllers.length === 0) throw new CommandError(`There is no MapController in ${filename.join(', ')}`)
   const catalog = new KindCatalog(objects)
   const parents: RenderedParent[] = []
-  try {
-    for (const given of controllers) {
-      const controller = hook === undefined ? given : withHookAt(given, hook)
+  for (const { file, line, controller: given } of controllers) {
+    const controller = hook === undefined ? given : withHookAt(given, hook)
+    const { signal } = context
+    try {
       await using hooks = offlineHooks(controller, resolveTable(resolve))
-      const { signal } = context
       parents.push(...(await renderController({ controller, objects, catalog, hooks, now: systemClock.now(), signal })))
+    } catch (error) {
+      if (!(error instanceof ExpressionError || error instanceof SelectorError || error instanceof UnknownKindError))
+        throw error
+      const problem = `MapController ${controller.metadata.name ?? ''}: ${error.message}`
+      throw new ManifestError(file, line, problem, { cause: error })
     }
-  } catch (error) {
-    if (error instanceof ExpressionError || error instanceof SelectorError)
-      throw new CommandError(error.message, exitCode.error, { cause: error })
-    throw error
   }
   context.out(formatPlan(parents.map(parentPlan), output))
   return parents.some(hasFailed) ? exitCode.error : exitCode.ok

@@ -9,7 +9,15 @@ import { crds } from '../generated/crds.ts'
 export interface MapManifests {
   readonly objects: readonly KubeObject[]
   /** The MapControllers among the objects. */
-  readonly controllers: readonly MapController[]
+  readonly controllers: readonly ControllerManifest[]
+}
+
+/** A MapController and where it was read. */
+export interface ControllerManifest {
+  readonly file: string
+  /** From 1. */
+  readonly line: number
+  readonly controller: MapController
 }
 
 /**
@@ -19,8 +27,13 @@ export interface MapManifests {
 export async function readMapManifests(paths: readonly string[], stdin: () => Promise<string>): Promise<MapManifests> {
   const manifests = await readManifests(paths, { stdin })
   const schemas = new CrdSchemas([...crds, ...manifests.map(({ object }) => object)])
-  const objects = validManifests(manifests, schemas).map(({ object }) => object)
-  return { objects, controllers: objects.filter(isMapController) as unknown as MapController[] }
+  const valid = validManifests(manifests, schemas)
+  return {
+    objects: valid.map(({ object }) => object),
+    controllers: valid
+      .filter(({ object }) => isMapController(object))
+      .map(({ file, line, object }) => ({ file, line, controller: object as unknown as MapController })),
+  }
 }
 
 function isMapController(object: KubeObject): boolean {

@@ -1,5 +1,5 @@
-// Handlers of what is no object in the store: bindings, evictions, tokens, reviews, and the subresources and answers of
-// resource storages.
+// Handlers of resources and subresources that are not objects in the store: bindings, evictions, tokens, reviews, and
+// those of resource storages.
 import { formatGroupResource, resourceNotFound } from '@fairlead/kube'
 import type { ServerResponse } from '../http/message.ts'
 import type { RequestScope } from './request-scope.ts'

@@ -1,12 +1,12 @@
-// Routes: handlers of paths that are no API resource, such as discovery, OpenAPI, health, metrics and the endpoints of
+// Routes: handlers of paths that are not API resources, such as discovery, OpenAPI, health, metrics and the paths of
 // capabilities.
 import type { UpgradedConnection } from '@fairlead/controller'
 import type { UserInfo } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from './message.ts'
 
 /**
- * A handler of paths that are no resource. Returns undefined for paths that it does not serve; the next route is tried
- * then.
+ * A handler of paths that are not resources. Returns undefined for paths that it does not serve; the next route is
+ * tried then.
  */
 export interface Route {
   /** Returns true for a path that belongs to this route even though it reads like a resource. */

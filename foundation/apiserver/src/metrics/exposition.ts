@@ -38,7 +38,7 @@ export function exposition({ requests, registry, store, version }: MetricSources
   })
   new Gauge({
     name: 'apiserver_current_inflight_requests',
-    help: 'Requests that are being answered',
+    help: 'Requests in flight',
     labelNames: ['request_kind'],
     registers,
     collect() {
@@ -88,7 +88,7 @@ export function exposition({ requests, registry, store, version }: MetricSources
 /** Renders the histogram of durations, which the library cannot take in from counts made elsewhere. */
 function durations(requests: RequestMetrics): string {
   const name = 'apiserver_request_duration_seconds'
-  const lines = [`# HELP ${name} Seconds until the answer, watches left out`, `# TYPE ${name} histogram`]
+  const lines = [`# HELP ${name} Seconds until the response, watches left out`, `# TYPE ${name} histogram`]
   for (const { labels, buckets, sum } of requests.series) {
     const text = Object.entries(labels)
       .map(([label, value]) => `${label}=${JSON.stringify(value)}`)

@@ -63,7 +63,10 @@ const builtin: OriginRules = {
   statusKeepsMetadata: false,
   hasEmptyContinue: false,
   decode: (version, body) =>
-    keepReset(body, version.decode?.(body) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] }),
+    keepEmptyManagedFields(
+      body,
+      version.decode?.(body) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] },
+    ),
   storedForm,
 }
 
@@ -98,7 +101,7 @@ export function originRules({ origin }: Pick<ResourceDefinition, 'origin'>): Ori
 }
 
 /** Keeps an empty `managedFields`, which gives up all ownership: Go's types drop empty lists. */
-function keepReset(body: JsonObject, decoded: DecodedBody): DecodedBody {
+function keepEmptyManagedFields(body: JsonObject, decoded: DecodedBody): DecodedBody {
   const given = isJsonObject(body['metadata']) ? body['metadata']['managedFields'] : undefined
   const { metadata } = decoded.object
   if (!Array.isArray(given) || given.length > 0 || !isJsonObject(metadata)) return decoded

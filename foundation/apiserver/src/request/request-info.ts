@@ -36,8 +36,8 @@ export interface NonResourceRequestInfo {
 export type RequestInfo = ResourceRequestInfo | NonResourceRequestInfo
 
 /**
- * A path holds an escape that is not UTF-8.
- * @internal answered 400
+ * A path has an escape that is not UTF-8.
+ * @internal becomes a 400
  */
 export class MalformedPath extends Error {
   readonly code = 'MalformedPath'

@@ -58,23 +58,23 @@ export class OutputNegotiation {
 
   /** Returns the form of a watch. @throws StatusError 406 */
   stream({ definition }: ServedResource): Negotiated {
-    const isTextOnly = originRules(definition).isUnstructured || this.#encodeProtobuf === undefined
+    const lacksProtobuf = originRules(definition).isUnstructured || this.#encodeProtobuf === undefined
     const negotiated = negotiateStream(
       this.#accept,
-      (transform, encoding) => allowsTransform(transform, encoding) && !(isTextOnly && encoding === 'protobuf'),
+      (transform, encoding) => allowsTransform(transform, encoding) && !(lacksProtobuf && encoding === 'protobuf'),
     )
     const usable =
-      negotiated?.encoding === 'protobuf' && isTextOnly
+      negotiated?.encoding === 'protobuf' && lacksProtobuf
         ? negotiateStream(this.#accept.without(protobufType), allowsTransform)
         : negotiated
     if (usable !== undefined) return usable
-    const types = isTextOnly ? streamTypes.slice(0, 1) : streamTypes
+    const types = lacksProtobuf ? streamTypes.slice(0, 1) : streamTypes
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
 
   /**
-   * Checks the media types that the route of a built-in resource produces, before its serializers negotiate. @throws
-   * StatusError 406
+   * Checks the media types that the route of a typed resource produces, before its serializers negotiate.
+   * @throws StatusError 406
    */
   checkRoute(isList: boolean): void {
     const { header } = this.#accept
@@ -97,18 +97,19 @@ export class OutputNegotiation {
   }
 
   #negotiateObject(resource: ServedResource, subresource: string): ObjectOutput {
-    const isTextOnly = originRules(resource.definition).isUnstructured || this.#encodeProtobuf === undefined
+    const lacksProtobuf = originRules(resource.definition).isUnstructured || this.#encodeProtobuf === undefined
     const negotiated = negotiateObject(
       this.#accept,
       (transform, encoding) =>
         allowsTransform(transform, encoding) && (transform.kind !== 'Table' || hasTable(resource, subresource)),
     )
-    if (negotiated !== undefined && !(isTextOnly && negotiated.encoding === 'protobuf')) return this.#output(negotiated)
+    if (negotiated !== undefined && !(lacksProtobuf && negotiated.encoding === 'protobuf'))
+      return this.#output(negotiated)
     // Custom resources have no protobuf form: the next accepted media type is used.
-    const others = isTextOnly ? this.#accept.without(protobufType) : undefined
+    const others = lacksProtobuf ? this.#accept.without(protobufType) : undefined
     const fallback = others === undefined || others.isAbsent ? undefined : negotiateObject(others, allowsTransform)
     if (fallback !== undefined) return this.#output(fallback)
-    const types = isTextOnly ? objectTypes.filter((type) => type !== protobufType) : objectTypes
+    const types = lacksProtobuf ? objectTypes.filter((type) => type !== protobufType) : objectTypes
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
 

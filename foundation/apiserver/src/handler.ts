@@ -169,7 +169,7 @@ export class Handler {
     const attributes = authorizationAttributes(request, info, user)
     const decision = await this.#options.authorizer.authorize(attributes)
     if (!decision.allowed) return forbid(forbiddenRequest(attributes, decision.reason), output)
-    if (target.upstream !== undefined) return target.upstream.answer(request, user)
+    if (target.upstream !== undefined) return target.upstream.forward(request, user)
     if (info.isResourceRequest) {
       const resource = this.#resourceOf(info, target)
       if (resource === 'no-path') return pathNotFound()

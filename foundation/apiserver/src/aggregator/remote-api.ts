@@ -73,10 +73,10 @@ export class RemoteApi implements Upstream, Disposable {
     this.#server = new RemoteServer(api, dependencies.certificate, dependencies.addressOf, () => this.check())
   }
 
-  async answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
+  async forward(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
     checkUnambiguous(request.path)
     return this.#availability?.status === true
-      ? this.#server.answer(request, user)
+      ? this.#server.forward(request, user)
       : textResponse(503, 'service unavailable\n')
   }
 

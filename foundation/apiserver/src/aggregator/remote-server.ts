@@ -67,7 +67,7 @@ export class RemoteServer implements Disposable {
   }
 
   /** Forwards a request and returns the response; 503 when the server cannot be reached. */
-  async answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
+  async forward(request: ServerRequest, user: UserInfo): Promise<ServerResponse> {
     try {
       const response = await this.#send(request, user, {})
       if (request.method === 'HEAD') response.resume()

@@ -9,8 +9,8 @@ export interface Upstream {
    * Forwards a request. Throws StatusError 400 for an ambiguous path, and the reason of the signal after the client
    * disconnected.
    */
-  answer(request: ServerRequest, user: UserInfo): Promise<ServerResponse>
-  /** Upgrades the connection together with that server, or returns its refusal. Throws as `answer` does. */
+  forward(request: ServerRequest, user: UserInfo): Promise<ServerResponse>
+  /** Upgrades the connection together with that server, or returns its refusal. Throws as `forward` does. */
   upgrade(request: ServerRequest, user: UserInfo): Promise<UpgradeHandler | ServerResponse>
 }
 

@@ -5,13 +5,13 @@ import { startActionMapController } from './controllers/action-map-controller.ts
 import { startMappingController } from './controllers/mapping-controller.ts'
 import { defaults } from './defaults/default-objects.ts'
 import { crds } from './generated/crds.ts'
-import { Sandbox } from './sandbox/sandbox.ts'
-import { ActionService } from './runtime/action-service.ts'
-import { relationsOf } from './runtime/relations.ts'
-import { LiveCatalog } from './runtime/live-catalog.ts'
-import { KindTable } from './runtime/kind-table.ts'
-import { Rights } from './runtime/rights.ts'
 import { actionRoutes } from './routes/action-routes.ts'
+import { ActionService } from './runtime/action-service.ts'
+import { KindTable } from './runtime/kind-table.ts'
+import { LiveCatalog } from './runtime/live-catalog.ts'
+import { relationsOf } from './runtime/relations.ts'
+import { Rights } from './runtime/rights.ts'
+import { Sandbox } from './sandbox/sandbox.ts'
 
 /** Rules of the controllers: they read mappings and maps. Targets and Jobs are accessed with the rights of callers. */
 const rules: readonly PolicyRule[] = [

@@ -8,8 +8,8 @@ import { Manager, cacheReader } from '@fairlead/controller'
 import type { Relation } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { kam, map, trader } from './objects.ts'
 import { patience } from '../../../test/support/until.ts'
+import { kam, map, trader } from './objects.ts'
 
 const kamKind = { apiVersion: 'actions.kappnav.io/v1', kind: 'KindActionMapping' }
 const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'stocktrader', name: 'trader' }

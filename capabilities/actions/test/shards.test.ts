@@ -1,6 +1,6 @@
 // Replicas divide mappings and maps by the shards of their namespaces.
-import { ApiServer } from '@fairlead/apiserver'
 import { actions } from '@fairlead/actions'
+import { ApiServer } from '@fairlead/apiserver'
 import { installDefinitions } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
 import { expect, test } from 'vitest'

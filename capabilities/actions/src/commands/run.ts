@@ -1,8 +1,8 @@
 // `fairlead actions run`: runs a command action, or prints the address of a url action.
 import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
-import type { KubeObject } from '@fairlead/kube'
 import { setOwn } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
 import { exitCode, usageError } from '@fairlead/offline/command-error'
 import { Job, jobState } from '../engine/runs/job.ts'
 import { actionsClient } from './actions-client.ts'

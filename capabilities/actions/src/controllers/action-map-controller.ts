@@ -5,9 +5,9 @@ import { StatusError, controllerOf, isTerminating } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { kindActionMapping } from '../api.ts'
 import type { KindActionMappingObject } from '../api.ts'
-import { mapTypeLabel } from '../engine/maps/action-map.ts'
-import { mapProblems } from '../engine/map-problems.ts'
 import { autoCreatedLabel, embeddedMapping, kamDefsKey } from '../engine/embedded-mapping.ts'
+import { mapProblems } from '../engine/map-problems.ts'
+import { mapTypeLabel } from '../engine/maps/action-map.ts'
 
 /** Starts the controller. It reconciles only maps with the label `kappnav.io/map-type`; others are used as well. */
 export function startActionMapController(manager: Manager): Controller<ConfigMap> {

@@ -6,10 +6,10 @@ import { condition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { kindActionMapping } from '../api.ts'
 import type { KindActionMappingObject } from '../api.ts'
+import type { Problem } from '../engine/data/problem.ts'
 import { parseMapping, rulesField } from '../engine/mapping/mapping.ts'
 import type { Mapping, MapType } from '../engine/mapping/mapping.ts'
 import { mapsOfRules } from '../engine/mapping/rule-maps.ts'
-import type { Problem } from '../engine/data/problem.ts'
 
 /** Maximum entries of each list in a status. */
 const maxListed = 100

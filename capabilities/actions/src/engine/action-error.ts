@@ -1,7 +1,7 @@
 // Errors of requests for actions: an HTTP status and the error word of the original (originals/kappnav.md §3.3).
 import { SelectorError, StatusError } from '@fairlead/kube'
-import { InputError } from './runs/inputs.ts'
 import { PatternError } from './patterns/pattern.ts'
+import { InputError } from './runs/inputs.ts'
 
 /**
  * Error words; each precedes the message:

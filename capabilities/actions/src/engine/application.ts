@@ -1,6 +1,6 @@
 // Components of Applications (app.k8s.io; originals/kappnav.md §4).
-import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue, selectorFrom } from '@fairlead/kube'
+import type { KubeObject, LabelSelector } from '@fairlead/kube'
 
 /** The Application kind of SIG Apps. */
 export const applicationApi = { apiVersion: 'app.k8s.io/v1beta1', kind: 'Application' } as const

@@ -1,20 +1,20 @@
 // The catalog: all mappings, and the actions, status and sections that they give a resource. Maps come from FindMap.
 import type { KubeObject } from '@fairlead/kube'
 import type { MapObject } from './data/map-data.ts'
-import { parseActionMap } from './maps/action-map.ts'
-import type { ActionMap } from './maps/action-map.ts'
-import { parseMapping } from './mapping/mapping.ts'
-import type { Mapping } from './mapping/mapping.ts'
 import { MappingIndex } from './mapping/mapping-index.ts'
 import type { Candidate, Candidates } from './mapping/mapping-index.ts'
+import { parseMapping } from './mapping/mapping.ts'
+import type { Mapping } from './mapping/mapping.ts'
+import { targetOf } from './mapping/target.ts'
+import type { Target } from './mapping/target.ts'
+import { parseActionMap } from './maps/action-map.ts'
+import type { ActionMap } from './maps/action-map.ts'
 import { mergeMaps } from './maps/merge.ts'
 import type { FoundMap, MergedMap } from './maps/merge.ts'
 import { parseSectionMap, sectionsOf } from './maps/section-map.ts'
 import type { Section, SectionMap } from './maps/section-map.ts'
 import { findStatusMap, parseStatusMap } from './maps/status-map.ts'
 import type { StatusMap } from './maps/status-map.ts'
-import { targetOf } from './mapping/target.ts'
-import type { Target } from './mapping/target.ts'
 
 /** A KindActionMapping as far as the catalog needs it. */
 export type MappingObject = Pick<KubeObject, 'metadata'> & { readonly spec?: unknown }

@@ -1,7 +1,7 @@
 // KindActionMappings in the data of maps (`kam-defs`), for operators that install before the CRD (originals/kappnav.md
 // §2.9).
-import type { KubeObject } from '@fairlead/kube'
 import { dns1123Subdomain, isJsonObject, ownValue } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
 import { apiVersion } from '../api.ts'
 import { MapData, asData } from './data/map-data.ts'
 import type { MapObject } from './data/map-data.ts'

@@ -1,6 +1,6 @@
 // Enablement of an action for a resource: by a label, an annotation, or a CEL expression over the resource.
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, types } from '@fairlead/kube/cel'
 import type { CelProgram } from '@fairlead/kube/cel'
 

@@ -3,10 +3,10 @@
 import { isJsonObject, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject, LabelSelector } from '@fairlead/kube'
 import { applicationApi, componentNamespaces, isApplication, selectorOf } from './application.ts'
-import { PatternError } from './patterns/pattern.ts'
-import type { CallFunction } from './patterns/pattern-resolver.ts'
 import type { Cluster } from './cluster.ts'
 import { kubectlGet } from './kubectl-get.ts'
+import type { CallFunction } from './patterns/pattern-resolver.ts'
+import { PatternError } from './patterns/pattern.ts'
 
 const deployments = { apiVersion: 'apps/v1', kind: 'Deployment' }
 const pods = { apiVersion: 'v1', kind: 'Pod' }

@@ -2,8 +2,8 @@
 // started.
 import { asJson, parseJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { PatternError } from './patterns/pattern.ts'
 import type { Cluster, ResourceKind } from './cluster.ts'
+import { PatternError } from './patterns/pattern.ts'
 
 interface Request {
   readonly type: string

@@ -1,19 +1,19 @@
 // Validates maps without a resource: data keys, patterns, and the inputs and snippets that actions refer to.
-import type { JsonValue } from '@fairlead/kube'
 import { ownValue } from '@fairlead/kube'
-import { actionTypes, parseActionMap } from './maps/action-map.ts'
+import type { JsonValue } from '@fairlead/kube'
 import { MapData, asData } from './data/map-data.ts'
-import type { Action, ActionMap } from './maps/action-map.ts'
 import type { MapObject } from './data/map-data.ts'
-import { splitCommandLine } from './runs/command-line.ts'
+import type { Problem, ProblemCode } from './data/problem.ts'
 import { kamDefsKey } from './embedded-mapping.ts'
 import { expressionProblem } from './enablement.ts'
-import { parseForm } from './runs/inputs.ts'
-import { PatternError, parsePattern } from './patterns/pattern.ts'
-import type { Pattern } from './patterns/pattern.ts'
-import type { Problem, ProblemCode } from './data/problem.ts'
+import { actionTypes, parseActionMap } from './maps/action-map.ts'
+import type { Action, ActionMap } from './maps/action-map.ts'
 import { parseSectionMap } from './maps/section-map.ts'
 import { parseStatusMap } from './maps/status-map.ts'
+import { PatternError, parsePattern } from './patterns/pattern.ts'
+import type { Pattern } from './patterns/pattern.ts'
+import { splitCommandLine } from './runs/command-line.ts'
+import { parseForm } from './runs/inputs.ts'
 
 const actionKeys = [...actionTypes, 'inputs', 'variables', 'snippets', 'function-actions']
 const statusKeys = ['exists', 'jsonpath', 'algorithm']

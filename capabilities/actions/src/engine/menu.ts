@@ -1,12 +1,12 @@
 // Menus: the actions of a resource as users see them, and their provenance for `why`.
-import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { ownValue } from '@fairlead/kube'
+import type { JsonValue, KubeObject } from '@fairlead/kube'
 import type { Resolution } from './catalog.ts'
-import { menuText } from './runs/command.ts'
 import { enablementOf } from './enablement.ts'
-import type { FoundMap, MergedAction } from './maps/merge.ts'
-import { partFor } from './maps/merge.ts'
 import type { Target } from './mapping/target.ts'
+import { partFor } from './maps/merge.ts'
+import type { FoundMap, MergedAction } from './maps/merge.ts'
+import { menuText } from './runs/command.ts'
 
 /** One action of a menu. */
 export interface MenuItem {

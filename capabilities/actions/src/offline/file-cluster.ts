@@ -1,7 +1,7 @@
 // A Cluster of objects from files.
 import { parseFieldSelector, parseApiVersion, parseLabelSelector, selectorFrom } from '@fairlead/kube'
-import type { JsonValue, KubeObject, ObjectKey, Selector } from '@fairlead/kube'
 import { asJson, isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonValue, KubeObject, ObjectKey, Selector } from '@fairlead/kube'
 import { KindCatalog, UnknownKindError } from '@fairlead/offline'
 import type { Cluster, ListScope, ResourceKind } from '../engine/cluster.ts'
 

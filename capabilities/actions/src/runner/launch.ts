@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { JsonObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
 
 /** Run modes. `process` gives commands this user's rights on this machine, and so needs an explicit flag. */
 export type RunMode = 'process' | 'podman' | 'docker'

@@ -1,6 +1,6 @@
 // Reads the data keys of ConfigMaps as JSON, each on its own: a key that cannot be read is a problem and nothing else.
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { LenientJsonError, parseLenientJson } from './lenient-json.ts'
 import type { Problem } from './problem.ts'
 

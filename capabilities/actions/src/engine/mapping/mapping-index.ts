@@ -1,8 +1,8 @@
 // The index of all mappings of a cluster: rules are sorted once, and a lookup visits only those that match the kind.
+import type { Problem } from '../data/problem.ts'
 import { fillMapName } from './map-name.ts'
 import type { MapName, MatchedOwner } from './map-name.ts'
 import type { Mapping, MapType } from './mapping.ts'
-import type { Problem } from '../data/problem.ts'
 import { matchRest, matchesKind } from './rule.ts'
 import type { Level, Rule } from './rule.ts'
 import { makeTarget } from './target.ts'

@@ -1,6 +1,6 @@
 // A parsed KindActionMapping: its valid rules, and the problems of the others.
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { asData } from '../data/map-data.ts'
 import type { Problem } from '../data/problem.ts'
 import { parseRule } from './rule.ts'

@@ -1,9 +1,9 @@
 // A rule of a KindActionMapping: parsing and matching.
-import type { JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonValue } from '@fairlead/kube'
+import type { Problem } from '../data/problem.ts'
 import { mapNameVariables, parseMapName } from './map-name.ts'
 import type { MapNameTemplate, MatchedOwner } from './map-name.ts'
-import type { Problem } from '../data/problem.ts'
 import type { Target } from './target.ts'
 
 /** Specificity of a rule, most specific first (seed "Configmap Hierarchy and Precedence"). */

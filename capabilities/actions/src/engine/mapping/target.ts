@@ -1,6 +1,6 @@
 // The fields of a resource that mapping depends on (originals/kappnav.md §2.3).
-import type { JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
+import type { JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 
 /** Annotation that qualifies a kind: `Liberty`, `Nodejs`. Compared case-insensitively. */
 export const subkindAnnotation = 'kappnav.subkind'

@@ -1,6 +1,6 @@
 // Action maps: ConfigMaps whose data hold actions, inputs, variables and snippets as JSON strings.
-import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
 import type { MapObject } from '../data/map-data.ts'
 import type { Problem } from '../data/problem.ts'

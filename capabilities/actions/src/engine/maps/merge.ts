@@ -1,9 +1,9 @@
 // Merges maps into the actions of a resource, with provenance, overrides and cuts (seed "Action Configmap Merge").
-import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { ownValue, setOwn } from '@fairlead/kube'
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
+import type { Candidate } from '../mapping/mapping-index.ts'
 import { actionTypes, partTypes } from './action-map.ts'
 import type { Action, ActionMap, ActionType, PartType } from './action-map.ts'
-import type { Candidate } from '../mapping/mapping-index.ts'
 
 /** A map that exists, and the candidate that named it. */
 export interface FoundMap {

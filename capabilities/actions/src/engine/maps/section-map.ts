@@ -1,9 +1,9 @@
 // Section maps: the labels and annotations shown with the details of a resource (originals/kappnav.md §4).
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { MapData } from '../data/map-data.ts'
-import { policyAnnotation } from './action-map.ts'
 import type { Problem } from '../data/problem.ts'
+import { policyAnnotation } from './action-map.ts'
 
 /** A parsed section map. */
 export interface SectionMap {

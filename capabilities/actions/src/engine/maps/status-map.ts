@@ -1,9 +1,9 @@
 // Status maps: they derive one word and a sentence from the status of a resource (originals/kappnav.md §4).
-import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue, parseJsonPath } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
-import type { Candidate } from '../mapping/mapping-index.ts'
 import type { Problem } from '../data/problem.ts'
+import type { Candidate } from '../mapping/mapping-index.ts'
 import type { RunSnippet } from './snippet.ts'
 
 /** Name of the map for kinds without one; looked up in the namespaces of the candidates. */

@@ -1,10 +1,10 @@
 // Resolves the patterns of one request. A substituted value is never resolved again.
-import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ActionMap } from '../maps/action-map.ts'
-import type { RunSnippet } from '../maps/snippet.ts'
 import { partFor } from '../maps/merge.ts'
 import type { MergedMap } from '../maps/merge.ts'
+import type { RunSnippet } from '../maps/snippet.ts'
 import { PatternError, parsePattern } from './pattern.ts'
 import type { Pattern, PatternPart } from './pattern.ts'
 

@@ -1,8 +1,8 @@
 // Command templates: split into arguments before substitution, so that an input of a user stays one argument.
+import { whole } from '../patterns/pattern-resolver.ts'
+import type { Resolved } from '../patterns/pattern-resolver.ts'
 import { PatternError, parsePattern, rawParts } from '../patterns/pattern.ts'
 import type { Pattern } from '../patterns/pattern.ts'
-import type { Resolved } from '../patterns/pattern-resolver.ts'
-import { whole } from '../patterns/pattern-resolver.ts'
 
 /** The argument before a comma-separated list of pods: one Job per pod (originals/kappnav.md §3.2). */
 export const podToken = 'path:podName:string'

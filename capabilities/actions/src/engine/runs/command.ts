@@ -1,17 +1,17 @@
 // Plans a command action: validates the inputs, resolves the command, and returns the Jobs to create.
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { Target } from '../mapping/target.ts'
+import { partFor } from '../maps/merge.ts'
+import type { MergedAction, MergedMap } from '../maps/merge.ts'
+import { PatternResolver } from '../patterns/pattern-resolver.ts'
+import type { PatternScope } from '../patterns/pattern-resolver.ts'
+import { PatternError } from '../patterns/pattern.ts'
 import { commandsOf } from './command-line.ts'
 import { checkInputs, parseForm, resolveForm } from './inputs.ts'
 import type { InputForm } from './inputs.ts'
 import { jobFor } from './job.ts'
 import type { JobRequest, JobSettings } from './job.ts'
-import { partFor } from '../maps/merge.ts'
-import type { MergedAction, MergedMap } from '../maps/merge.ts'
-import { PatternError } from '../patterns/pattern.ts'
-import { PatternResolver } from '../patterns/pattern-resolver.ts'
-import type { PatternScope } from '../patterns/pattern-resolver.ts'
-import type { Target } from '../mapping/target.ts'
 
 /** A request to run a command action. */
 export interface RunRequest {

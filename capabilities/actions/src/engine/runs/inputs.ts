@@ -1,6 +1,6 @@
 // Inputs of actions: forms, and validation of the values on the server (originals/kappnav.md §1.4).
-import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { RunSnippet } from '../maps/snippet.ts'
 
 /**

@@ -1,7 +1,7 @@
 // Runs of command actions, from the Jobs with kAppNav's labels.
 import { findCondition } from '@fairlead/kube'
-import type { Job, JobState } from './job.ts'
 import { jobKeys, jobState, jobTypeLabel, labelOf } from './job.ts'
+import type { Job, JobState } from './job.ts'
 
 /** One run of a command action. */
 export interface Run {

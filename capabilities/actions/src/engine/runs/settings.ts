@@ -1,10 +1,10 @@
 // Settings from ConfigMap `kappnav-config` in kAppNav's namespace (originals/kappnav.md §4), with additional keys for
 // Jobs.
-import type { JsonObject } from '@fairlead/kube'
 import { isJsonObject, ownValue } from '@fairlead/kube'
-import type { JobSettings } from './job.ts'
-import { defaultDeadlineSeconds, defaultTtlSeconds } from './job.ts'
+import type { JsonObject } from '@fairlead/kube'
 import { LenientJsonError, parseLenientJson } from '../data/lenient-json.ts'
+import { defaultDeadlineSeconds, defaultTtlSeconds } from './job.ts'
+import type { JobSettings } from './job.ts'
 
 /** kAppNav's namespace, with `builtin`, `kappnav-config` and the maps of the default mapping. */
 export const kappnavNamespace = 'kappnav'

@@ -15,9 +15,8 @@ export async function run(
   const { names } = context.arguments
   if (files.length === 0 && names.length === 0)
     throw usageError('Name a file (-f controller.yaml) or a MapController of the cluster')
-  const controllers: Pick<MapController, 'metadata' | 'spec'>[] = [
-    ...(await readMapManifests(files, context.stdin)).controllers.map(({ controller }) => controller),
-  ]
+  const read = await readMapManifests(files, context.stdin)
+  const controllers: Pick<MapController, 'metadata' | 'spec'>[] = read.controllers.map(({ controller }) => controller)
   if (names.length > 0) {
     const client = await context.client()
     for (const name of names) controllers.push(await client.get(mapControllerKind, name))

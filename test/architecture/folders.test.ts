@@ -48,10 +48,7 @@ const apiServerFloors: readonly string[] = [
 /** The number of folders that are still in cycles, by package; it may only fall. Zero where a package is not listed. */
 const stillInCycles: Readonly<Record<string, number>> = {
   'foundation/builtin-kinds': 4,
-  'foundation/client': 10,
-  'foundation/controller': 3,
-  'foundation/offline': 2,
-  'capabilities/map': 2,
+  'foundation/client': 9,
   'apps/cli': 2,
 }
 

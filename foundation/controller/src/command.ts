@@ -102,7 +102,7 @@ export function command<
   const Arguments extends Declared<CommandArgument> = Record<never, never>,
   const Options extends Declared<CommandOption> = Record<never, never>,
 >(declaration: CommandDeclaration<Arguments, Options>): Command {
-  const { arguments: named, options: declared, run, ...rest } = declaration
+  const { arguments: named, options: declared, ...rest } = declaration
   const names = Object.keys(named ?? {})
   const options = Object.entries<CommandOption>(declared ?? {})
   for (const [name, { flags }] of options)
@@ -114,11 +114,11 @@ export function command<
     run: (context) => {
       const values = options.map(([name, option]) => [name, valueOf(option, context.options[name])])
       const given = names.map((name, index) => [name, context.arguments[index] ?? missing(named![name]!)])
-      return run({
+      return declaration.run({
         ...context,
         options: Object.fromEntries(values),
         arguments: Object.fromEntries(given),
-      } as Parameters<typeof run>[0])
+      } as Parameters<CommandDeclaration<Arguments, Options>['run']>[0])
     },
   }
 }

@@ -4,6 +4,7 @@ import type { JsonObject, KubeObject, UserInfo } from '@fairlead/kube'
 import { authenticate, withAuthenticatedGroup } from './authenticators.ts'
 import type { ServiceAccountTokens } from './service-account-tokens.ts'
 import type { Authenticator } from '../identity/credentials.ts'
+import { timestamp } from '../objects/timestamp.ts'
 
 /** The context of a TokenReview. */
 export interface TokenReviewContext {
@@ -19,7 +20,7 @@ export function reviewSelf(object: KubeObject, user: UserInfo, now: number): Kub
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: { creationTimestamp: `${new Date(now).toISOString().slice(0, 19)}Z` },
+    metadata: { creationTimestamp: timestamp(now) },
     status: { userInfo: userInfo(user) },
   }
 }

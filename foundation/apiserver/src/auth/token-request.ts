@@ -1,6 +1,7 @@
 // `serviceaccounts/NAME/token`: validates a TokenRequest and issues the token.
 import { badRequest, conflict, fieldErrors, invalid, notFound, parseApiVersion } from '@fairlead/kube'
 import type { FieldError, KubeObject } from '@fairlead/kube'
+import { timestamp } from '../objects/timestamp.ts'
 import type { Store } from '../storage/store.ts'
 import type { BoundObject, ServiceAccountTokens } from './service-account-tokens.ts'
 
@@ -141,8 +142,4 @@ async function nodeOf({ spec = {} }: Pod, account: string, store: Pick<Store, 'g
 
 function isBindable(kind: string): kind is BoundObject['kind'] {
   return kind === 'Pod' || kind === 'Secret' || kind === 'Node'
-}
-
-function timestamp(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`
 }

@@ -6,11 +6,13 @@ import {
   asObject,
   deepFreeze,
   everything,
+  formatKey,
+  keyOf,
   methodNotAllowed,
   parseFieldSelector,
   stringifyJson,
 } from '@fairlead/kube'
-import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { KeyedMutex } from '../storage/keyed-mutex.ts'
 import { storedCustomForm } from '../objects/object-form.ts'
 import { StoreError } from '../storage/store.ts'
@@ -175,7 +177,7 @@ export class StorageTable implements Disposable {
   }
 
   async #notify({ type, object, previous }: StorageChange): Promise<void> {
-    const key = keyOf(object)
+    const key = formatKey(keyOf(object))
     const before = previous === undefined ? undefined : this.#entry(previous)
     const revision = await this.#nextRevision()
     if (type === 'delete') this.#revisions.delete(key)
@@ -211,8 +213,8 @@ export class StorageTable implements Disposable {
     return revision
   }
 
-  #entry(object: KubeObject, revision: number = this.#revisionOf(keyOf(object))): Entry {
-    return { resource: this.resource, key: keyOf(object), revision, object: this.#stored(object) }
+  #entry(object: KubeObject, revision: number = this.#revisionOf(formatKey(keyOf(object)))): Entry {
+    return { resource: this.resource, key: formatKey(keyOf(object)), revision, object: this.#stored(object) }
   }
 
   /** Returns the revision of an object; without `watch` that of the moment. */
@@ -253,9 +255,4 @@ const everyField = parseFieldSelector('')
 /** Returns the namespace of a list's prefix; undefined for all namespaces. */
 function namespaceOf(prefix: string): string | undefined {
   return prefix === '' ? undefined : prefix.slice(0, -1)
-}
-
-function keyOf({ metadata }: { readonly metadata: ObjectMeta }): string {
-  const { namespace = '', name = '' } = metadata
-  return namespace === '' ? name : `${namespace}/${name}`
 }

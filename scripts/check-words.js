@@ -1,6 +1,7 @@
 // Checks the words of the sources: `node scripts/check-words.js [--wrap] [FOLDER or FILE …]`. Refuses the words of
 // `rules`, doc comments that open with a question word, and comments beyond 120 columns; `--wrap` refills such comments
-// first. Without arguments it checks src/ and crds/ of every package, scripts, tests across packages, benchmarks and examples.
+// first. Without arguments it checks src/ and crds/ of every package, scripts, tests across packages, benchmarks and
+// examples.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 
@@ -120,7 +121,10 @@ const folders = [
     packagesIn(group).flatMap((name) => [`${group}/${name}/src`, `${group}/${name}/crds`]),
   ),
   ...packagesIn('apps').flatMap((name) => [`apps/${name}/src`, `apps/${name}/bin`]),
-  ...['scripts', 'test', 'bench', 'examples'],
+  'scripts',
+  'test',
+  'bench',
+  'examples',
 ]
 
 function packagesIn(group) {

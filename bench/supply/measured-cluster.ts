@@ -6,29 +6,17 @@ import { Manager, installDefinitions } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { crds, startControllers } from '@fairlead/supply'
 import type { SupplyControllers } from '@fairlead/supply'
+import { crd } from '../../test/support/crd.ts'
 
 export const thing = { apiVersion: 'bench.run/v1', kind: 'Thing' }
 const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
 
-const definition: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'things.bench.run' },
-  spec: {
-    group: 'bench.run',
-    scope: 'Namespaced',
-    names: { kind: 'Thing', listKind: 'ThingList', plural: 'things', singular: 'thing' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: free, status: free } } },
-      },
-    ],
-  },
-}
+const definition: KubeObject = crd({
+  group: 'bench.run',
+  kind: 'Thing',
+  schema: { type: 'object', properties: { spec: free, status: free } },
+  status: true,
+})
 
 /** Numbers of requests. */
 export interface Requests {

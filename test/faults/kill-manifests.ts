@@ -1,6 +1,7 @@
 // The objects that the kill loop works with: a kind of parent, a map from ConfigMaps to Secrets, and the rules it
 // needs.
 import type { KubeObject } from '@fairlead/kube'
+import { crd } from '../support/crd.ts'
 
 export const namespace = 'default'
 export const outputPrefix = 'made-from-'
@@ -8,25 +9,7 @@ export const outputPrefix = 'made-from-'
 /** Everything in the order in which it is applied. */
 export function manifests(hookUrl: string): KubeObject[] {
   return [
-    {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: 'buckets.kill.example.com' },
-      spec: {
-        group: 'kill.example.com',
-        scope: 'Namespaced',
-        names: { plural: 'buckets', singular: 'bucket', kind: 'Bucket', listKind: 'BucketList' },
-        versions: [
-          {
-            name: 'v1',
-            served: true,
-            storage: true,
-            subresources: { status: {} },
-            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-          },
-        ],
-      },
-    },
+    crd({ group: 'kill.example.com', kind: 'Bucket', status: true }),
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',

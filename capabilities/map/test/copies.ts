@@ -6,6 +6,7 @@ import { afterEach, beforeEach } from 'vitest'
 import type { StageOptions } from '../../../examples/stage.ts'
 import { Stage } from '../../../examples/stage.ts'
 import { TestHook } from './hook.ts'
+import { crd } from '../../../test/support/crd.ts'
 
 export const mapControllers: { readonly apiVersion: string; readonly kind: string } = {
   apiVersion: 'metacontroller.k8s.io/v1alpha1',
@@ -17,25 +18,7 @@ export const configMaps: { readonly apiVersion: string; readonly kind: string } 
   kind: 'ConfigMap',
 }
 
-export const policies: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'policies.test.example.com' },
-  spec: {
-    group: 'test.example.com',
-    scope: 'Namespaced',
-    names: { kind: 'Policy', plural: 'policies', singular: 'policy' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-}
+export const policies: KubeObject = crd({ group: 'test.example.com', kind: 'Policy', plural: 'policies', status: true })
 
 /** The cluster of the current test. */
 export let stage: Stage

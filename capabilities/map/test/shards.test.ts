@@ -9,31 +9,15 @@ import type { MapController } from '@fairlead/map'
 import { MapControllers, crds } from '@fairlead/map'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Replicas, shardCount } from '../../../test/support/replicas.ts'
+import { crd } from '../../../test/support/crd.ts'
 
 const namespaces = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7']
 const secrets = { apiVersion: 'v1', kind: 'Secret' }
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' }
 const mapControllers = { apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController' }
 
-const definition = (scope: 'Cluster' | 'Namespaced', kind: string): KubeObject => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `${kind.toLowerCase()}s.test.example.com` },
-  spec: {
-    group: 'test.example.com',
-    scope,
-    names: { kind, plural: `${kind.toLowerCase()}s`, singular: kind.toLowerCase() },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-})
+const definition = (scope: 'Cluster' | 'Namespaced', kind: string): KubeObject =>
+  crd({ group: 'test.example.com', kind, scope, status: true })
 
 const controller = (name: string, parents: string): KubeObject => ({
   ...mapControllers,

@@ -7,6 +7,7 @@ import type { Clock, KubeObject } from '@fairlead/kube'
 import { crds, startControllers, supply, validators } from '@fairlead/supply'
 import type { Blueprint, Owner, Template } from '@fairlead/supply'
 import { patience } from '../../../test/support/until.ts'
+import { crd } from '../../../test/support/crd.ts'
 
 const rbac = 'rbac.authorization.k8s.io/v1'
 export const account = {
@@ -20,25 +21,12 @@ export const workload = { apiVersion: 'carto.run/v1alpha1', kind: 'Workload' }
 export const runnable = { apiVersion: 'carto.run/v1alpha1', kind: 'Runnable' }
 
 const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
-const thingDefinition: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'things.test.run' },
-  spec: {
-    group: 'test.run',
-    scope: 'Namespaced',
-    names: { kind: 'Thing', listKind: 'ThingList', plural: 'things', singular: 'thing' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: free, status: free } } },
-      },
-    ],
-  },
-}
+const thingDefinition: KubeObject = crd({
+  group: 'test.run',
+  kind: 'Thing',
+  schema: { type: 'object', properties: { spec: free, status: free } },
+  status: true,
+})
 
 /** A Thing as tests read it. */
 export interface Thing extends KubeObject {

@@ -14,6 +14,7 @@ import type { KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeClusters } from '../../../test/support/clusters.ts'
 import type { Cluster } from '../../../test/support/clusters.ts'
+import { crd } from '../../../test/support/crd.ts'
 
 describeClusters(({ open }) => {
   let cluster: Cluster
@@ -242,17 +243,7 @@ describeClusters(({ open }) => {
     const group = `${cluster.namespace}.example.com`
     const Widget = kind(`${group}/v1`, 'Widget')
     expect(await client.discovery.resource(Widget).catch((error: { code: string }) => error.code)).toBe('UnknownKind')
-    const definition = {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: `widgets.${group}` },
-      spec: {
-        group,
-        scope: 'Cluster',
-        names: { kind: 'Widget', plural: 'widgets' },
-        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-      },
-    } as KubeObject
+    const definition = crd({ group, kind: 'Widget', scope: 'Cluster', schema: { type: 'object' } })
     await client.apply(definition)
     await client.waitFor(Widget, 'a', () => true, { timeout: 1 }).catch(() => {})
     await client.waitFor(CustomResourceDefinition, `widgets.${group}`, (crd) =>

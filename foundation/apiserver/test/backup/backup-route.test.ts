@@ -6,6 +6,7 @@ import type { ApiServerOptions, UserInfo } from '@fairlead/apiserver'
 import { CustomResourceDefinition, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import { isConditionTrue } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
+import { crd } from '../../../../test/support/crd.ts'
 
 const masters: UserInfo = { name: 'admin', groups: ['system:masters'] }
 const ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap' }
@@ -17,17 +18,7 @@ const configMap = (name: string, data: Record<string, string> = {}, namespace = 
   data,
 })
 
-const widgets: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'widgets.example.com' },
-  spec: {
-    group: 'example.com',
-    scope: 'Namespaced',
-    names: { kind: 'Widget', plural: 'widgets' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-}
+const widgets: KubeObject = crd({ group: 'example.com', kind: 'Widget', schema: { type: 'object' } })
 
 function start(options: ApiServerOptions = {}): Promise<ApiServer> {
   return ApiServer.start({ storage: memory(), authorization: 'RBAC', ...options })

@@ -8,6 +8,7 @@ import { ApiServer, startControllers } from '@fairlead/apiserver'
 import type { ControllersOptions, Registry, ResourceSource } from '@fairlead/apiserver'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { patience, turns } from '../../../../test/support/until.ts'
+import { crd } from '../../../../test/support/crd.ts'
 
 const admin = { name: 'admin', groups: ['system:masters'] }
 
@@ -263,17 +264,7 @@ describe('garbage collection', () => {
 })
 
 describe('garbage collection of kinds that come and go', () => {
-  const definition = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'widgets.example.com' },
-    spec: {
-      group: 'example.com',
-      scope: 'Namespaced',
-      names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-    },
-  }
+  const definition = crd({ group: 'example.com', kind: 'Widget', schema: { type: 'object' } })
   const Widget = kind('example.com/v1', 'Widget', { plural: 'widgets', namespaced: true })
 
   test('includes custom resources once they are served', async () => {

@@ -19,7 +19,7 @@ describe('generated types of a custom resource', () => {
       description: 'Desired state.',
       required: ['size'],
       properties: {
-        size: { type: 'integer', description: 'How big.\nIn meters.' },
+        size: { type: 'integer', description: 'Its size.\nIn meters.' },
         color: { type: 'string', enum: ['red', "it's"], default: 'red' },
         policies: {
           type: 'array',
@@ -43,7 +43,7 @@ export interface WidgetSpecPolicy {
 /** Desired state. */
 export interface WidgetSpec {
   /**
-   * How big.
+   * Its size.
    * In meters.
    */
   readonly size: number

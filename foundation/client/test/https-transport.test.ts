@@ -129,6 +129,8 @@ describe('the HTTPS transport', () => {
   test.each<[string, Partial<Connection>, string | RegExp]>([
     ['a CA that did not sign', { ca: undefined }, /certificate/],
     ['no check at all', { ca: undefined, insecure: true }, 'fine'],
+    ['the serving certificate itself', { ca: serverCertificate }, 'fine'],
+    ['the certificate of another server', { ca: clientCertificate }, /certificate/],
     ['a server name of its own', { tlsServerName: 'server.test' }, 'fine'],
     ['a wrong server name', { tlsServerName: 'other.test' }, /other\.test/],
   ])('trusts by %s', async (_name, connection, expected) => {

@@ -57,6 +57,8 @@ export class RemoteServer implements Disposable {
       timeout: connectTimeout,
       ...certificate,
       ...(api.ca === undefined ? {} : { ca: api.ca }),
+      // Go trusts every certificate of a bundle, self-signed or not.
+      allowPartialTrustChain: true,
       rejectUnauthorized: !api.insecure,
       servername: `${api.service.name}.${api.service.namespace}.svc`,
     })

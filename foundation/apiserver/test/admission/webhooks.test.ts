@@ -2,6 +2,8 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeCertificates } from '@fairlead/apiserver'
+import { systemClock } from '@fairlead/client'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { ownAddress } from '../../../../test/support/own-address.ts'
 import { failureOf, TestApi } from '../support/api.ts'
@@ -107,6 +109,60 @@ describe('the AdmissionReview of a webhook', () => {
     await install('Mutating', webhook(server, { rules: [{ ...configMaps, operations: ['DELETE'] }] }))
     const { status } = await api.delete(`${path}/deleted`)
     expect([status, server.calls.length]).toEqual([200, 1])
+  })
+})
+
+describe('the connection to a webhook', () => {
+  // Go's url.Parse, path.Join("/", path) of rest.Request and URL.EscapedPath: envtest writes `https://host:port//path`.
+  test.each([
+    ['', '/'],
+    ['/', '/'],
+    ['//x', '/x'],
+    ['/x/', '/x'],
+    ['/x//y///z', '/x/y/z'],
+    ['/x/./y', '/x/y'],
+    ['/x/../y', '/y'],
+    ['/../../y', '/y'],
+    ['/x//../y', '/y'],
+    ['/a%20b', '/a%20b'],
+    ['/a%2Fb', '/a/b'],
+    ['/a%2f%2e%2e%2fb', '/b'],
+    ["/a!(b)*'", '/a%21%28b%29%2A%27'],
+    ['/$&+,:;=@~', '/$&+,:;=@~'],
+    ['/ü/%ff', '/%C3%BC/%FF'],
+  ])('the path %j of a URL is called as %s', async (configured, called) => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install('Validating', webhook(server, { clientConfig: clientConfig(server, configured) }))
+    expect((await api.post(path, configMap('x'))).status).toBe(201)
+    expect(server.calls.map((call) => call.path)).toEqual([`${called}?timeout=5s`])
+  })
+
+  const clientConfig = (server: WebhookServer, at: string): JsonObject => ({
+    url: `${server.url}${at}`,
+    caBundle: server.caBundle,
+  })
+
+  test('the message of a failed call has the cleaned path', async () => {
+    const server = await serve(() => ({ code: 404, text: 'x' }))
+    const unreachable = { url: `https://127.0.0.1:${await freePort()}//x/` }
+    await install('Validating', webhook(server, { clientConfig: unreachable }))
+    const { message } = failureOf(await api.post(path, configMap('x'))) as { message: string }
+    expect(message).toContain(`Post "${unreachable.url.replace('//x/', '/x')}?timeout=5s": dial tcp`)
+  })
+
+  test('a caBundle may be the serving certificate itself, without its authority', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    await install('Validating', webhook(server, { clientConfig: { url: server.url, caBundle: server.certificate } }))
+    expect((await api.post(path, configMap('x'))).status).toBe(201)
+  })
+
+  test('a caBundle of another server is no trust', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    const { server: other } = await makeCertificates({ clock: systemClock })
+    const caBundle = Buffer.from(other.cert).toString('base64')
+    await install('Validating', webhook(server, { clientConfig: { url: server.url, caBundle } }))
+    const { message } = failureOf(await api.post(path, configMap('x'))) as { message: string }
+    expect(message).toContain('x509: certificate signed by unknown authority')
   })
 })
 

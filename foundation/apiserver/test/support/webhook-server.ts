@@ -22,13 +22,21 @@ export class WebhookServer implements AsyncDisposable {
   readonly port: number
   /** Base64 PEM of the authority. */
   readonly caBundle: string
+  /** Base64 PEM of the serving certificate. */
+  readonly certificate: string
   readonly calls: WebhookRequest[]
   readonly #close: () => Promise<void>
 
-  private constructor(port: number, caBundle: string, calls: WebhookRequest[], close: () => Promise<void>) {
+  private constructor(
+    port: number,
+    { caBundle, certificate }: Pick<WebhookServer, 'caBundle' | 'certificate'>,
+    calls: WebhookRequest[],
+    close: () => Promise<void>,
+  ) {
     this.url = `https://127.0.0.1:${port}`
     this.port = port
     this.caBundle = caBundle
+    this.certificate = certificate
     this.calls = calls
     this.#close = close
   }
@@ -57,7 +65,8 @@ export class WebhookServer implements AsyncDisposable {
     await new Promise<void>((resolve) => listener.listen(0, host, resolve))
     const { port } = listener.address() as AddressInfo
     const caBundle = Buffer.from(ca.cert).toString('base64')
-    return new WebhookServer(port, caBundle, calls, async () => {
+    const certificate = Buffer.from(server.cert).toString('base64')
+    return new WebhookServer(port, { caBundle, certificate }, calls, async () => {
       listener.closeAllConnections()
       await new Promise<void>((resolve) => listener.close(() => resolve()))
     })

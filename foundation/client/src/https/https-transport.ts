@@ -223,6 +223,8 @@ function agentFor(connection: Connection, isPlain: boolean): http.Agent {
     cert,
     key,
     rejectUnauthorized: !insecure,
+    // client-go trusts every certificate of a bundle, self-signed or not.
+    allowPartialTrustChain: true,
     ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
   }
   const socks = proxyUrl?.startsWith('socks5') ? new URL(proxyUrl) : undefined

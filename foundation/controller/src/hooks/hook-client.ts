@@ -248,7 +248,15 @@ export class HookClient implements AsyncDisposable {
     if (agent === undefined) {
       const common: http.AgentOptions = { keepAlive: true, maxFreeSockets: 32 }
       agent = secure
-        ? new https.Agent({ ...common, ca: tls.ca, cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' })
+        ? new https.Agent({
+            ...common,
+            ca: tls.ca,
+            cert: tls.certificate,
+            key: tls.key,
+            minVersion: 'TLSv1.2',
+            // Go trusts every certificate of a bundle, self-signed or not.
+            allowPartialTrustChain: true,
+          })
         : new plainHttp.Agent(common)
       this.#agents.set(id, agent)
     }

@@ -53,13 +53,13 @@ async function createOnce(
   await server.admission.validate(admissionAttributes(scope, 'CREATE', asObject(draft), undefined, mode.dryRun))
   const resource = resourceName(scope.resource.definition)
   const key = objectKey(scope, asObject(draft).metadata.name ?? '')
-  refuseResourceVersion(draft.metadata)
   if (mode.dryRun) {
     if ((await server.store.head(resource, key, scope.signal)) !== undefined)
       throw new StoreError('Conflict', `${resource}${key} exists`)
-    delete draft.metadata['resourceVersion']
     return { object: await throughStorage(asObject(draft), scope) }
   }
+  // Like the real server, a dry run does not get this far.
+  refuseResourceVersion(draft.metadata)
   const stored = await toStored(draft, scope.resource)
   checkStoredSize(stored, scope.resource.definition.strategy.maxObjectBytes)
   const entry = await server.store.write({ resource, key, expected: 0, object: stored }, scope)

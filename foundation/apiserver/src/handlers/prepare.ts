@@ -170,10 +170,19 @@ export function checkNamespace(server: ServerDependencies, scope: RequestScope, 
   ])
 }
 
-/** @throws StatusError 500 for a new object with a resourceVersion */
+/** The largest resourceVersion that Go's ParseUint accepts. */
+const maxResourceVersion = 2n ** 64n - 1n
+
+/**
+ * Refuses a new object with a resourceVersion. Like in the real server (storage/etcd3, store.Create) one that is not a
+ * number counts as none.
+ * @throws StatusError 500
+ */
 export function refuseResourceVersion(metadata: JsonObject): void {
   const version = metadata['resourceVersion']
-  if (version !== undefined && version !== '' && version !== '0')
+  if (typeof version !== 'string' || !/^\d+$/.test(version)) return
+  const number = BigInt(version)
+  if (number > 0n && number <= maxResourceVersion)
     throw failure(500, undefined, 'resourceVersion should not be set on objects to be created')
 }
 

@@ -67,6 +67,30 @@ describe('create', () => {
     expect((await api.get(`${maps}/a`)).status).toBe(404)
   })
 
+  // k8s.io/apiserver: etcd3's store.Create parses it; DryRunnableStorage does not look at it.
+  test.each([
+    ['', '0', 201],
+    ['', '', 201],
+    ['', 'v1', 201],
+    ['', '-1', 201],
+    ['', '+1', 201],
+    ['', ' 1', 201],
+    ['', '1.0', 201],
+    ['', '18446744073709551616', 201],
+    ['', '18446744073709551615', 500],
+    ['', '1', 500],
+    ['', '007', 500],
+    ['?dryRun=All', '1', 201],
+    ['?dryRun=All', 'v1', 201],
+  ])('a create%s with the resourceVersion %j responds %i', async (query, resourceVersion, expected) => {
+    const maps = await api.namespace('create-version')
+    const created = await api.post(`${maps}${query}`, { metadata: { generateName: 'a-', resourceVersion } })
+    expect(created.status).toBe(expected)
+    const { resourceVersion: given } = created.body.metadata ?? {}
+    if (expected === 201 && query === '') expect(given).toMatch(/^[1-9]\d*$/)
+    if (query !== '') expect(given).toBe(resourceVersion)
+  })
+
   const refusals: [string, string, JsonValue, JsonObject][] = [
     [
       'a taken name',

@@ -16,6 +16,7 @@ import {
   priorityClassStrategy,
   resourceQuotaStrategy,
   runtimeClassStrategy,
+  serviceCidrStrategy,
 } from './cluster/control-plane.ts'
 import { definitionStrategy } from './cluster/custom-resource-definition.ts'
 import { certificateRequestStrategy } from './cluster/certificate-request.ts'
@@ -82,6 +83,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'networking.k8s.io/Ingress': ingressStrategy,
   'networking.k8s.io/IngressClass': ingressClassStrategy,
   'networking.k8s.io/NetworkPolicy': networkPolicyStrategy,
+  'networking.k8s.io/ServiceCIDR': serviceCidrStrategy,
   'node.k8s.io/RuntimeClass': runtimeClassStrategy,
   'policy/PodDisruptionBudget': disruptionBudgetStrategy,
   'rbac.authorization.k8s.io/ClusterRole': clusterRoleStrategy,
@@ -109,9 +111,9 @@ export function strategyOf(group: string, apiVersion: string, row: ResourceRow, 
     defaultPropagation: 'Background',
     ...own,
     hasStatus,
-    // The status in the body of a create is ignored: it starts at zero, or as the kind's own preparation sets it.
+    // Most kinds ignore the status in the body of a create: it starts at zero, or as the kind's own preparation sets it.
     prepareForCreate(object, context) {
-      if (hasStatus) resetStatus(object, apiVersion, row.kind)
+      if (hasStatus && own.keepsStatusOnCreate !== true) resetStatus(object, apiVersion, row.kind)
       own.prepareForCreate?.(object, context)
       finish(object)
     },

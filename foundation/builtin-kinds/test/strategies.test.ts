@@ -460,3 +460,28 @@ test('a workload has warnings only when its template changes', () => {
     [],
   ])
 })
+
+describe('the status of a new object', () => {
+  const conditions = [{ type: 'Ready', status: 'True', reason: 'x', message: '', lastTransitionTime: null }]
+  // The real strategies: PrepareForCreate in pkg/registry of Kubernetes.
+  test.each<[string, string, string, JsonObject, JsonObject]>([
+    ['', 'v1', 'Node', { capacity: { cpu: '4' } }, { capacity: { cpu: '4' }, allocatable: { cpu: '4' } }],
+    ['', 'v1', 'Node', { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] }, { addresses: expect.anything() }],
+    ['networking.k8s.io', 'networking.k8s.io/v1', 'ServiceCIDR', { conditions }, { conditions: expect.anything() }],
+  ])('%s %s %s keeps %j', (group, apiVersion, kind, status, kept) => {
+    const draft = made(definitionOf(group, kind), { apiVersion, kind, metadata: { name: 'n' }, status })
+    expect(draft['status']).toMatchObject(kept)
+  })
+
+  test.each([
+    ['', 'v1', 'Service', { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } }],
+    ['', 'v1', 'Namespace', { phase: 'Terminating' }],
+    ['apps', 'apps/v1', 'Deployment', { replicas: 3 }],
+    ['batch', 'batch/v1', 'Job', { active: 3 }],
+    ['networking.k8s.io', 'networking.k8s.io/v1', 'Ingress', { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } }],
+    ['policy', 'policy/v1', 'PodDisruptionBudget', { currentHealthy: 3 }],
+  ])('%s %s %s drops %j', (group, apiVersion, kind, status) => {
+    const draft = made(definitionOf(group, kind), { apiVersion, kind, metadata: { name: 'n' }, spec: {}, status })
+    expect(JSON.stringify(draft['status'] ?? {})).not.toMatch(/"3"|:3|10\.0\.0\.1|Terminating/)
+  })
+})

@@ -34,9 +34,14 @@ export const leaseStrategy: Strategy = {
   validateUpdate: leaseErrors,
 }
 
+/** The strategy of ServiceCIDRs. */
+export const serviceCidrStrategy: Strategy = { keepsStatusOnCreate: true }
+
 /** The strategy of Nodes. Missing capacity is zero. */
 export const nodeStrategy: Strategy = {
   hasStatus: true,
+  // Kubelets register a Node with its capacity and conditions in one request.
+  keepsStatusOnCreate: true,
   applyDefaults(object) {
     syncPodCidrs(ensureAt(object, 'spec'))
     const status = draftAt(object, 'status')

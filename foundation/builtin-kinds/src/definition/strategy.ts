@@ -74,6 +74,8 @@ export interface Strategy {
   readonly maxObjectBytes?: number
   /** `status` has its own subresource: writes of the object ignore it, `/status` changes only it. */
   readonly hasStatus?: boolean
+  /** A new object keeps the status of the request. Default: it starts at zero. */
+  readonly keepsStatusOnCreate?: boolean
   /** The metadata that a write of `/status` does not change. Default: only the fields that the server sets. */
   readonly statusKeeps?: 'labels' | 'metadata'
   /** metadata.generation counts changes outside of metadata and status. */

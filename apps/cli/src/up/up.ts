@@ -7,6 +7,7 @@ import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
+import { configuredAddress } from './configured-address.ts'
 import { openDataFolder, refuseFolderInUse, writeKubeconfig } from './data-folder.ts'
 import type { DataFolder } from './data-folder.ts'
 import { readExample } from './example.ts'
@@ -133,7 +134,7 @@ async function startServer(
       authorization: 'RBAC',
       ...(podLogs && { podLogs }),
       validators: loaded.flatMap((capability) => capability.admission ?? []),
-      resolve: async (host) => addressOf(options.resolve.get(host)),
+      resolve: async (host, port) => configuredAddress(options.resolve, host, port),
       onError: (error) => logger.error('Could not finish work of the API server', { error }),
       onRestored: () => install(server.client({ manager: 'fairlead-up' }), loaded),
     })
@@ -142,13 +143,6 @@ async function startServer(
     if (error instanceof StoreError) throw new CommandError(error.message, 1, { cause: error })
     throw error
   }
-}
-
-/** Splits `host:port` of `--resolve`. */
-function addressOf(text: string | undefined): { host: string; port: number } | undefined {
-  if (text === undefined) return undefined
-  const colon = text.lastIndexOf(':')
-  return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) }
 }
 
 /** Returns a client with the rights of the capability's service account, as in a cluster. */

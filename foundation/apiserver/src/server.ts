@@ -26,6 +26,7 @@ import { Registry } from './registry/registry.ts'
 import type { RegistryReader } from './registry/registry.ts'
 import { ResourceStorages } from './resource-storage/resource-storages.ts'
 import { CapabilityRoutes } from './routes/capability-routes.ts'
+import { rootPathsRoute } from './routes/root-paths.ts'
 import { startAccessControl } from './startup/access-control.ts'
 import { writeBootstrapObjects } from './startup/bootstrap.ts'
 import { openStorage } from './startup/open-storage.ts'
@@ -116,15 +117,16 @@ export class ApiServer implements AsyncDisposable {
       await writeBootstrapObjects(dependencies, access)
       await options.onRestored?.()
     }
+    const routes = [
+      ...serverRoutes({ store, registry, clock, access, upstreams, metrics, restored }),
+      capabilityRoutes,
+      ...(options.routes ?? []),
+    ]
     const handler = new Handler({
       server: dependencies,
       authenticators: access.authenticators,
       authorizer: access.authorizer,
-      routes: [
-        ...serverRoutes({ store, registry, clock, access, upstreams, metrics, restored }),
-        capabilityRoutes,
-        ...(options.routes ?? []),
-      ],
+      routes: [rootPathsRoute(routes), ...routes],
       upstreams,
       metrics,
       onError,

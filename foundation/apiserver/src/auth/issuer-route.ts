@@ -10,6 +10,7 @@ import type { ServiceAccountTokens } from './service-account-tokens.ts'
 /** Serves `/.well-known/openid-configuration` and `/openid/v1/jwks`. */
 export function issuerRoute(tokens: ServiceAccountTokens): Route {
   return {
+    rootPaths: () => Object.keys(documents).map((path) => `/${path}`),
     handle: async ({ method, headers }, path) => {
       const name = path.join('/')
       const document = Object.hasOwn(documents, name) ? documents[name] : undefined

@@ -32,6 +32,7 @@ export interface BackupParts {
 /** Returns the route. */
 export function backupRoute(parts: BackupParts): Route {
   return {
+    rootPaths: () => [backupPath],
     bodyLimit: (path) => (path === backupPath ? 'stream' : undefined),
     handle: async (request, segments, user) => {
       if (`/${segments.join('/')}` !== backupPath) return undefined

@@ -19,6 +19,7 @@ import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './legacy-d
 export function discoveryRoute(registry: RegistryReader): Route {
   const documents = new DiscoveryDocuments(registry)
   return {
+    rootPaths: () => documents.paths(),
     handle(request, path) {
       const [root, ...rest] = path
       if (root !== 'api' && root !== 'apis') return undefined
@@ -58,6 +59,21 @@ class DiscoveryDocuments {
     const group = groups.find(({ name }) => name !== '' && name === path[0])
     if (group === undefined || path.length > 2) return undefined
     return path.length === 1 ? apiGroup(group) : resourcesOf(group, path[1] ?? '')
+  }
+
+  /** Returns the paths of the documents. */
+  paths(): string[] {
+    const named = this.#current().filter(({ name }) => name !== '')
+    const core = this.#current().filter(({ name }) => name === '')
+    const versionsOf = (root: string, { versions }: ApiGroup): string[] =>
+      versions.map(({ version }) => `${root}/${version}`)
+    return [
+      '/api',
+      ...core.flatMap((group) => versionsOf('/api', group)),
+      '/apis',
+      '/apis/',
+      ...named.flatMap((group) => [`/apis/${group.name}`, ...versionsOf(`/apis/${group.name}`, group)]),
+    ]
   }
 
   aggregated(root: 'api' | 'apis'): AggregatedDocument {

@@ -9,6 +9,8 @@ import type { ServerRequest, ServerResponse } from './message.ts'
  * tried then.
  */
 export interface Route {
+  /** Returns the paths that `GET /` lists. */
+  rootPaths?(): readonly string[]
   /** Returns true for a path that belongs to this route even though it reads like a resource. */
   owns?(path: string): boolean
   /**

@@ -8,6 +8,7 @@ import type { MetricSources } from './exposition.ts'
 export function metricsRoute(sources: MetricSources): Route {
   let loaded: Promise<{ contentType: string; text: () => Promise<string> }> | undefined
   return {
+    rootPaths: () => ['/metrics'],
     async handle(request, segments) {
       if (segments.length !== 1 || segments[0] !== 'metrics') return undefined
       if (request.method !== 'GET') throw methodNotAllowed()

@@ -21,6 +21,10 @@ export class CapabilityRoutes implements Route {
     this.#clients.set(route, clientOf)
   }
 
+  rootPaths(): string[] {
+    return this.#routes.map(({ prefix }) => prefix)
+  }
+
   /** Paths below a prefix that begins with `/api/` look like resources but belong to the route. */
   owns(path: string): boolean {
     return this.#routeOf(path) !== undefined

@@ -15,6 +15,7 @@ const roots: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
 /** Serves `/healthz`, `/livez` and `/readyz`, all checks or one, with `?verbose` and `?exclude=`. */
 export function healthRoute(checks: readonly HealthCheck[]): Route {
   return {
+    rootPaths: () => [...roots].flatMap((root) => [`/${root}`, ...checks.map(({ name }) => `/${root}/${name}`)]),
     handle(request, [root, name, ...rest]) {
       if (root === undefined || !roots.has(root) || rest.length > 0) return undefined
       if (name !== undefined) {
@@ -38,6 +39,7 @@ function checkPassed(): ServerResponse {
 /** Serves `/version`. */
 export function versionRoute(version: Readonly<Record<string, string>>): Route {
   return {
+    rootPaths: () => ['/version'],
     handle(request, segments) {
       if (segments.length !== 1 || segments[0] !== 'version') return undefined
       if (request.method !== 'GET') throw methodNotAllowed()

@@ -207,3 +207,55 @@ describe('served discovery', () => {
     expect((await server.inject({ method, path: '/apis/apps/v1', user })).status).toBe(405)
   })
 })
+
+describe('GET /', () => {
+  const user = { name: 'admin', groups: ['system:masters'] }
+  const rootPaths = async (server: ApiServer, path = '/'): Promise<readonly string[]> => {
+    const { status, headers, body } = await server.inject({ method: 'GET', path, user })
+    expect([status, headers['content-type']]).toEqual([200, 'application/json'])
+    return (JSON.parse(body) as { paths: string[] }).paths
+  }
+
+  test('lists the paths of the server, sorted, those of custom resources included', async () => {
+    await using server = await ApiServer.start({ controllers: ['crd'] })
+    const paths = await rootPaths(server)
+    expect(paths).toEqual(paths.toSorted())
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        '/.well-known/openid-configuration',
+        '/api',
+        '/api/v1',
+        '/apis',
+        '/apis/',
+        '/apis/apps',
+        '/apis/apps/v1',
+        '/healthz',
+        '/livez/ping',
+        '/metrics',
+        '/openapi/v2',
+        '/openapi/v3',
+        '/openid/v1/jwks',
+        '/readyz/etcd',
+        '/version',
+      ]),
+    )
+    expect(await rootPaths(server, '/index.html')).toEqual(paths)
+    await server.client().create(definition('late', ['v1']) as never)
+    await expect.poll(() => rootPaths(server)).toContain('/apis/example.com/v1')
+  })
+
+  test('every listed path is served', async () => {
+    await using server = await ApiServer.start({ controllers: ['crd'] })
+    const unserved: string[] = []
+    for (const path of await rootPaths(server))
+      if ((await server.inject({ method: 'GET', path, user })).status === 404) unserved.push(path)
+    expect(unserved).toEqual([])
+  })
+
+  test('is forbidden without rights, and // is another path', async () => {
+    await using server = await ApiServer.start({ controllers: false, authorization: 'RBAC' })
+    const forbidden = await server.inject({ method: 'GET', path: '/', user: { name: 'eve', groups: [] } })
+    const other = await server.inject({ method: 'GET', path: '//', user })
+    expect([forbidden.status, other.status]).toEqual([403, 404])
+  })
+})

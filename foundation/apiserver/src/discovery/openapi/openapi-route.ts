@@ -23,6 +23,7 @@ export function openApiRoute(
   const documents = new GroupDocuments(registry, (...place) => stored(openApiDocument(...place)))
   const index = new OpenApiIndex(documents)
   return {
+    rootPaths: () => ['/openapi/v3', '/openapi/v3/'],
     async handle(request, [root, version, ...path]) {
       if (root !== 'openapi' || version !== 'v3') return undefined
       const document =

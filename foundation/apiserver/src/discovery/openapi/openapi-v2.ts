@@ -26,6 +26,7 @@ export function openApiV2Route(registry: RegistryReader): Route {
   const document = new SwaggerText(registry)
   const protobuf = documentMessage()
   return {
+    rootPaths: () => ['/openapi/v2'],
     async handle(request, [root, version, ...rest]) {
       if (root !== 'openapi' || version !== 'v2' || rest.length > 0) return undefined
       if (request.method !== 'GET') throw methodNotAllowed()

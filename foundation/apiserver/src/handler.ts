@@ -17,6 +17,8 @@ import { handleResource } from './handlers/resource-handler.ts'
 import type { ServerDependencies } from './handlers/server-dependencies.ts'
 import type { RequestTarget, ServerRequest, ServerResponse } from './http/message.ts'
 import type { Route, UpgradeHandler } from './http/route.ts'
+import type { UpgradeRequest } from './http/upgrade.ts'
+import { isWebSocketRequest, webSocketWatch } from './http/websocket.ts'
 import type { Upstream, UpstreamResolver } from './http/upstream.ts'
 import type { Attributes, RequestAuthorizer } from './identity/authorizer.ts'
 import type { Authenticator } from './identity/credentials.ts'
@@ -117,11 +119,13 @@ export class Handler {
     return withWarnings(response, warnings)
   }
 
-  /** Returns whether requests to upgrade go to {@link upgrade}; on all other paths the upgrade is ignored. */
-  upgrades(path: string): boolean {
+  /** Returns whether a request to upgrade goes to {@link upgrade}; for all others the upgrade is ignored. */
+  upgrades(request: UpgradeRequest): boolean {
+    const { path } = request
     return (
       this.#options.upstreams?.resolve(path) !== undefined ||
-      this.#options.routes.some((route) => route.upgrades?.(path) === true)
+      this.#options.routes.some((route) => route.upgrades?.(path) === true) ||
+      this.#isWebSocketWatch(request)
     )
   }
 
@@ -135,6 +139,7 @@ export class Handler {
       const segments = segmentsOf(request.path)
       const { routes, upstreams, authorizer } = this.#options
       const upstream = upstreams?.resolve(request.path)
+      if (upstream === undefined && this.#isWebSocketWatch(request)) return await this.#upgradeWatch(request)
       const user = await this.#authenticate(request)
       if (user instanceof StatusError) return forbid(user, output)
       const attributes: Attributes =
@@ -153,6 +158,20 @@ export class Handler {
       if (!(error instanceof StatusError) && !request.signal.aborted) this.#options.onError(error, request)
       return errorResponse(error, output.error)
     }
+  }
+
+  #isWebSocketWatch(request: UpgradeRequest): boolean {
+    const { method, path, query } = request
+    if (method !== 'GET' || !isWebSocketRequest(request)) return false
+    const { info } = this.resolve(method, path, query)
+    return info?.isResourceRequest === true && info.verb === 'watch'
+  }
+
+  /** Opens a watch like any other, then switches to WebSocket. */
+  async #upgradeWatch(request: ServerRequest): Promise<UpgradeHandler | ServerResponse> {
+    const response = await this.handle(request)
+    const { body } = response
+    return body.kind === 'watch' ? webSocketWatch(request, { ...response, body }, this.#options.server.clock) : response
   }
 
   async #respond(

@@ -1,6 +1,7 @@
 // One watch, or another response without an end: small chunks are sent together, and a slow client makes the server
 // hold a bounded amount for a bounded time.
-import type { ServerResponse as HttpResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import type { Clock } from '@fairlead/kube'
 
 /** A client with this many unsent bytes of changes, which do not wait for it, is closed. */
@@ -12,17 +13,20 @@ const batchLimit = 64 * 1024
 /** A client that reads nothing for this long is closed. Milliseconds; responses of one chunk use it as well. */
 export const drainLimit = 60_000
 
+/** A response of node:http, or the socket of a connection that was upgraded. */
+type Sink = Writable & { readonly socket?: Socket | null; readonly chunkedEncoding?: boolean }
+
 /** Writes chunks to a connection, and closes the connection of a client that does not keep up. */
 export class OutgoingStream {
-  readonly #response: HttpResponse
+  readonly #response: Sink
   readonly #clock: Clock
   #batch: Uint8Array[] = []
   #batched = 0
   #stalled: Disposable | undefined
   #resume: (() => void) | undefined
 
-  /** `response` has sent its head. */
-  constructor(response: HttpResponse, clock: Clock) {
+  /** `response` has sent its head, if it has one. */
+  constructor(response: Sink, clock: Clock) {
     this.#response = response
     this.#clock = clock
     const drained = (): void => this.#drained()
@@ -76,7 +80,7 @@ export class OutgoingStream {
   #write(chunks: readonly Uint8Array[], length: number): boolean {
     const { socket, chunkedEncoding } = this.#response
     // A response that is queued behind another on its connection, or a client without chunked encoding.
-    if (socket === null || !chunkedEncoding) return this.#response.write(Buffer.concat(chunks, length))
+    if (!socket || !chunkedEncoding) return this.#response.write(Buffer.concat(chunks, length))
     // node:http would frame each copy anew, and write it in three parts.
     return socket.write(httpChunk(chunks, length))
   }

@@ -8,10 +8,13 @@ import type { ServerRequest, ServerResponse } from './message.ts'
 import type { UpgradeHandler } from './route.ts'
 import { serverRequest, splitTarget } from './server-request.ts'
 
+/** The head of a request to upgrade. */
+export type UpgradeRequest = Pick<ServerRequest, 'method' | 'path' | 'query' | 'headers'>
+
 /** The decision on upgrades; the server's handler implements it. */
 export interface Upgrader {
-  /** Returns whether upgrades of a path are decided here; on all other paths they are ignored. */
-  upgrades(path: string): boolean
+  /** Returns whether the upgrade of a request is decided here; all others are ignored. */
+  upgrades(request: UpgradeRequest): boolean
   /** Returns the handler of the connection, or a refusal. Never throws. */
   upgrade(request: ServerRequest): Promise<UpgradeHandler | ServerResponse>
 }
@@ -22,7 +25,8 @@ export function upgrades(
   closed: AbortSignal,
 ): Required<Pick<ListenOptions, 'upgrade' | 'wantsUpgrade'>> {
   return {
-    wantsUpgrade: ({ url = '/' }) => handler.upgrades(splitTarget(url).path),
+    wantsUpgrade: ({ method = 'GET', url = '/', headers }) =>
+      handler.upgrades({ method, headers, ...splitTarget(url) }),
     upgrade: (request, socket, head) => void upgrade(handler, request, socket, head, closed),
   }
 }

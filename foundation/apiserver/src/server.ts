@@ -94,6 +94,7 @@ export class ApiServer implements AsyncDisposable {
     const objects = {
       read: index.get.bind(index),
       list: index.list.bind(index),
+      listNamespace: index.listNamespace.bind(index),
     }
     const access = await startAccessControl(options, { store, folder }, clock, resources)
     const onError = (error: unknown): void => options.onError?.(error)

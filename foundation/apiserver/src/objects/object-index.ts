@@ -7,6 +7,8 @@ import type { Change, Store } from '../storage/store.ts'
 /** A synchronous view of the newest committed state. */
 export class ObjectIndex implements Disposable {
   readonly #resources = new Map<string, Map<string, KubeObject>>()
+  /** By resource, namespace and key; only resources that were listed by namespace. */
+  readonly #byNamespace = new Map<string, Map<string, Map<string, KubeObject>>>()
   #watch: Disposable | undefined
 
   private constructor() {}
@@ -36,6 +38,16 @@ export class ObjectIndex implements Disposable {
     return this.#resources.get(resource)?.values() ?? []
   }
 
+  /** Returns every object of a resource in a namespace. The first call for a resource builds its index. */
+  listNamespace(resource: string, namespace: string): Iterable<KubeObject> {
+    let namespaces = this.#byNamespace.get(resource)
+    if (namespaces === undefined) {
+      this.#byNamespace.set(resource, (namespaces = new Map<string, Map<string, KubeObject>>()))
+      for (const [key, object] of this.#resources.get(resource) ?? []) setInNamespace(namespaces, key, object)
+    }
+    return namespaces.get(namespace)?.values() ?? []
+  }
+
   [Symbol.dispose](): void {
     this.#watch?.[Symbol.dispose]()
   }
@@ -43,7 +55,24 @@ export class ObjectIndex implements Disposable {
   #apply({ type, entry }: Change): void {
     let objects = this.#resources.get(entry.resource)
     if (objects === undefined) this.#resources.set(entry.resource, (objects = new Map<string, KubeObject>()))
-    if (type === 'delete') objects.delete(entry.key)
-    else objects.set(entry.key, asObject(entry.object))
+    const object = type === 'delete' ? undefined : asObject(entry.object)
+    if (object === undefined) objects.delete(entry.key)
+    else objects.set(entry.key, object)
+    const namespaces = this.#byNamespace.get(entry.resource)
+    if (namespaces !== undefined) setInNamespace(namespaces, entry.key, object)
   }
+}
+
+/** Sets the object of a key, or deletes it when undefined; a namespace without objects keeps no map. */
+function setInNamespace(
+  namespaces: Map<string, Map<string, KubeObject>>,
+  key: string,
+  object: KubeObject | undefined,
+): void {
+  const namespace = key.slice(0, Math.max(key.indexOf('/'), 0))
+  let objects = namespaces.get(namespace)
+  if (object !== undefined) {
+    if (objects === undefined) namespaces.set(namespace, (objects = new Map<string, KubeObject>()))
+    objects.set(key, object)
+  } else if (objects?.delete(key) === true && objects.size === 0) namespaces.delete(namespace)
 }

@@ -4,6 +4,7 @@ import type { Clock, KubeObject } from '@fairlead/kube'
 import { capabilityValidatorsPlugin } from '../admission/capability-validators.ts'
 import { certificateSignersPlugin } from '../admission/certificate-signers.ts'
 import { AdmissionChain } from '../admission/chain.ts'
+import { limitRangerPlugin } from '../admission/limits/limit-ranger.ts'
 import { validatingAdmissionPolicyPlugin } from '../admission/policies/policy-plugin.ts'
 import { rbacEscalationPlugin } from '../admission/rbac-escalation.ts'
 import { mutatingWebhookPlugin } from '../admission/webhooks/mutating-plugin.ts'
@@ -38,6 +39,8 @@ export interface DependencyParts {
   readonly read: (resource: string, key: string) => KubeObject | undefined
   /** Returns every object of a resource as stored, from memory. */
   readonly list: (resource: string) => Iterable<KubeObject>
+  /** Returns every object of a resource in a namespace as stored, from memory. */
+  readonly listNamespace: (resource: string, namespace: string) => Iterable<KubeObject>
 }
 
 /** Builds the dependencies of the handlers. */
@@ -62,10 +65,11 @@ export function serverDependencies(options: ApiServerOptions, parts: DependencyP
 
 function admissionChain(
   { validators, admission = [] }: ApiServerOptions,
-  { registry, access: { rbac, authorizer }, storages, webhooks, read, list }: DependencyParts,
+  { registry, access: { rbac, authorizer }, storages, webhooks, read, list, listNamespace }: DependencyParts,
 ): AdmissionChain {
   return new AdmissionChain([
     ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
+    limitRangerPlugin(listNamespace),
     ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators)]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
     mutatingWebhookPlugin(webhooks),

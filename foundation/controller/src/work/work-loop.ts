@@ -1,7 +1,7 @@
 // Workers over a queue: take items, run them, retry them, and remember what they read. Controllers of one kind
 // (controller.ts) consist of one loop; capabilities whose items are not objects (a parent and a key of it) use it
 // directly.
-import { CollisionError, kindOfObject } from '@fairlead/client'
+import { CollisionError, kindOfObject, yieldIfLong } from '@fairlead/client'
 import type { Client, KindLike } from '@fairlead/client'
 import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -170,6 +170,8 @@ export class WorkLoop<T> implements AsyncDisposable {
       } finally {
         this.queue.done(item)
       }
+      // Runs that need no I/O would be one chain of microtasks: the watches that could end it would never be read.
+      await yieldIfLong()
     }
   }
 

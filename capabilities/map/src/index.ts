@@ -15,7 +15,7 @@ export type { Identity } from './engine/identity.ts'
 export { mapKeyOf } from './engine/map-key.ts'
 export { inputAnnotation, mapKeyLabel, tagAnnotations, tagLabels, tagOf } from './engine/tag.ts'
 export type { Tag } from './engine/tag.ts'
-export { configurationOf, fieldManager } from './engine/configuration.ts'
+export { configurationOf, outputManager } from './engine/configuration.ts'
 export { outputKind } from './engine/resource.ts'
 export { clusterRoleFor } from './engine/grants.ts'
 

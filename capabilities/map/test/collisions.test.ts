@@ -1,9 +1,11 @@
 // Names that two writers want: the object that is there stays as it is, and nothing turns in circles.
 import type { ApiServer } from '@fairlead/apiserver'
-import type { Client } from '@fairlead/client'
+import type { ApiRequest, Transport, WatchEvent } from '@fairlead/client'
+import { Client, yieldToEventLoop } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { recorded } from '../../../test/support/recorded-client.ts'
+import { RecordingTransport, recorded } from '../../../test/support/recorded-client.ts'
+import { mapKeyLabel } from '../src/engine/tag.ts'
 import { controller, hook, input, policies, policy, secrets, set, stage, startStage, useHook } from './copies.ts'
 import { copyOf } from './hook.ts'
 
@@ -16,31 +18,40 @@ const expression = `[{"apiVersion": "v1", "kind": "Secret",
 
 const inPlace = [{ apiVersion: 'v1', resource: 'secrets', updateStrategy: { method: 'InPlace' } }]
 
+/** Turns of the event loop that an event of an output is late. */
+const lateness = 50
+
+/** Delivers the events of outputs late: the cache of a single name is ahead of them. */
+class LateOutputs extends RecordingTransport {
+  override async watch(request: ApiRequest): ReturnType<Transport['watch']> {
+    const watch = await super.watch(request)
+    const isOfOutputs = String(request.query?.labelSelector ?? '').includes(mapKeyLabel)
+    return 'refused' in watch || !isOfOutputs ? watch : { events: late(watch.events) }
+  }
+}
+
+async function* late(events: AsyncIterable<WatchEvent>): AsyncIterable<WatchEvent> {
+  for await (const event of events) {
+    for (let turns = 0; turns < lateness; turns++) await yieldToEventLoop()
+    yield event
+  }
+}
+
 describe('two parents that want one name', () => {
-  test('leave the process responsive with an expression hook, and retry by backoff alone', async () => {
-    let patches = 0
-    const controllerClient = (server: ApiServer): Client => {
-      const { client, transport } = recorded(server.client())
-      transport.before = (request) => {
-        if (request.path.includes('/secrets/')) patches++
-      }
-      return client
+  test('leave the process responsive with an expression hook while one cache lags behind the other', async () => {
+    const controllerClient = (server: ApiServer): Client =>
+      new Client({ transport: new LateOutputs(server.transport()), clock: server.clock, random: () => 0 })
+    const inputs = (port: string): KubeObject[] => ['a', 'b', 'c'].map((name) => input(name, { port }))
+    const copies = controller({ outputResources: inPlace }, { map: { expression } })
+    await set({ controllerClient }, copies, policy('one'), policy('two'), ...inputs('1'))
+    for (const port of ['2', '3']) {
+      await stage.apply(...inputs(port))
+      await stage.pass(1)
     }
-    await set(
-      { controllerClient },
-      controller({ outputResources: inPlace }, { map: { expression } }),
-      policy('one'),
-      policy('two'),
-      ...['a', 'b', 'c'].map((name) => input(name, { port: '1' })),
-    )
-    await stage.apply(...['a', 'b', 'c'].map((name) => input(name, { port: '2' })))
-    await stage.pass(1)
-    patches = 0
-    await stage.apply(...['a', 'b', 'c'].map((name) => input(name, { port: '3' })))
-    await stage.pass(1)
+    const runs = stage.controllers.run('copies')?.loop.queue
     const found = (await stage.client.list(secrets, { namespace: 'default' })).items
     expect(found.map(({ data }) => data)).toEqual(found.map(() => ({ port: 'Mw==' })))
-    expect(patches).toBeLessThan(50)
+    expect(runs?.length).toBe(0)
   })
 
   test.each([
@@ -49,7 +60,12 @@ describe('two parents that want one name', () => {
   ])('at the same time leave the object of the first as it is, %s', async (_title, differ) => {
     hook.reply = ({ body }) => ({
       body: {
-        outputs: [{ ...copyOf(body.input), data: differ ? { by: Buffer.from(body.parent.metadata.name ?? '').toString('base64') } : {} }],
+        outputs: [
+          {
+            ...copyOf(body.input),
+            data: differ ? { by: Buffer.from(body.parent.metadata.name ?? '').toString('base64') } : {},
+          },
+        ],
       },
     })
     // Both read the name before either creates it.
@@ -58,7 +74,14 @@ describe('two parents that want one name', () => {
     const both = new Promise<void>((resolve) => (release = resolve))
     const controllerClient = (server: ApiServer): Client => {
       const { client, transport } = recorded(server.client())
+      let created = (): void => {}
+      const first = new Promise<void>((resolve) => (created = resolve))
+      let writes = 0
+      transport.before = async ({ method, path }) => {
+        if (method === 'PATCH' && path.endsWith('/secrets/a-copy') && ++writes === 2) await first
+      }
       transport.after = async ({ method, path }) => {
+        if (method === 'PATCH' && path.endsWith('/secrets/a-copy')) created()
         if (method !== 'GET' || !path.endsWith('/secrets/a-copy') || ++reads > 2) return
         if (reads === 2) release()
         await both
@@ -86,6 +109,7 @@ describe('a name that a foreign object takes', () => {
       metadata: { name: 'a-copy', namespace: 'default', labels: { by: 'hand' } },
       data: { made: 'YnloYW5k' },
     }
+    hook.reply = ({ body }) => ({ body: { outputs: [{ ...copyOf(body.input), data: { made: 'b3Vycw==' } }] } })
     let raced = false
     await startStage({
       controllerClient: (server) => {

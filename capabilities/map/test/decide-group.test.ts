@@ -1,5 +1,6 @@
 // Decisions on single groups, over the objects of files.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
+import { asJson } from '@fairlead/kube'
 import type { Cluster, Decision, Hook, Hooks } from '@fairlead/map'
 import { decideGroup } from '@fairlead/map'
 import { describe, expect, test } from 'vitest'
@@ -58,7 +59,6 @@ describe('decideGroup', () => {
     expect({ ...decision, plan: actions(decision) }).toEqual({
       step: 'map',
       plan: ['create Missing'],
-      adopted: [],
       error: undefined,
       warning: undefined,
       isHeld: false,
@@ -90,17 +90,25 @@ describe('decideGroup', () => {
     expect({ actions: actions(decision), drift: decision.drift }).toEqual({ actions: ['keep Drift'], drift: 1 })
   })
 
-  test('adopts orphans before the hook is called, which is sent them with their owner', async () => {
+  test('sends the hook orphans with their owner, adopts those that it wants and leaves the others as they are', async () => {
+    const [output, other] = [outputOf(input, owner, snapshot('s')), outputOf(input, owner, snapshot('copied'))]
+    const orphan = { ...output, metadata: { ...output.metadata, ownerReferences: [] } }
+    const copy = { ...other, metadata: { ...other.metadata, ownerReferences: [] } }
+    const sent: unknown[] = []
+    const hooks = returning([asJson(snapshot('s'))], ({ facts }) =>
+      sent.push(facts.outputs[0]?.objects.map(({ metadata }) => metadata.ownerReferences)),
+    )
+    const decision = await decide(cluster([input, orphan, copy]), hooks)
+    expect(sent).toEqual([[output.metadata.ownerReferences, output.metadata.ownerReferences]])
+    expect(actions(decision)[0]).toBe('adopt Orphan')
+    expect(decision.plan.every((action) => !('observed' in action) || action.observed.metadata.name === 's')).toBe(true)
+  })
+
+  test('deletes no orphan when its input is deleted', async () => {
     const output = outputOf(input, owner, snapshot('s'))
     const orphan = { ...output, metadata: { ...output.metadata, ownerReferences: [] } }
-    const sent: unknown[] = []
-    const hooks = returning([], ({ facts }) => sent.push(facts.outputs[0]?.objects[0]?.metadata.ownerReferences))
-    const decision = await decide(cluster([input, orphan]), hooks)
-    expect(decision.adopted.map(({ metadata }) => metadata.ownerReferences?.map(({ uid }) => uid))).toEqual([
-      [owner.metadata.uid],
-    ])
-    expect(sent).toEqual([output.metadata.ownerReferences])
-    expect(actions(decision)).toEqual(['delete NotWanted'])
+    const decision = await decide(cluster([orphan]), { ...returning([]), tombstone: undefined })
+    expect({ plan: decision.plan, isOver: decision.isOver }).toEqual({ plan: [], isOver: true })
   })
 
   test('deletes nothing when an input kind is lost while the hook is called', async () => {
@@ -119,7 +127,6 @@ describe('decideGroup', () => {
       outputsOf: (group) => files.outputsOf(group),
       orphansOf: (group) => files.orphansOf(group),
       related: (of) => files.related(of),
-      adopt: (orphan, group) => files.adopt(orphan, group),
     }
     const decision = await decide(
       files,

@@ -3,7 +3,7 @@ import { applyServerSide } from '@fairlead/kube'
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import type { Configuration } from '../src/engine/configuration.ts'
-import { configurationOf, fieldManager } from '../src/engine/configuration.ts'
+import { configurationOf, outputManager } from '../src/engine/configuration.ts'
 import type { GroupFacts } from '../src/engine/group.ts'
 import { nextStep } from '../src/engine/group.ts'
 import type { Identity } from '../src/engine/identity.ts'
@@ -17,7 +17,7 @@ import { claim, configMaps, outputOf, parent, snapshot, snapshots, tagFor } from
 
 const owner = parent()
 const input = claim('a')
-const manager = fieldManager('schedules')
+const manager = outputManager('schedules', owner)
 const provenance = { tag: tagFor(input, owner), parent: owner, hops: 1, seen: 'seen' }
 const method = fc.constantFrom<OutputKind['method']>('OnDelete', 'Recreate', 'InPlace')
 
@@ -48,6 +48,7 @@ function observedGroup(
     manager,
     parent: owner,
     observed,
+    orphans: [],
     mayDelete,
     find: (_kind: OutputKind, identity: Identity) => all.get(formatIdentity(identity)),
   }

@@ -108,23 +108,24 @@ describe('OutputIndex', () => {
         else existing.set(name, { object, uid, input })
         index.set(0, name, isDeleted ? undefined : object)
       }
+      const identity = formatIdentity(identityOf(parent()))
       for (const uid of ['p', 'q']) {
         const own = [...existing.values()].filter((one) => one.uid === uid)
         const counts = new OutputCounts(1)
         for (const { object } of own) counts.count(0, object, 1)
-        expect(index.countsOf(uid).toJson()).toEqual(counts.toJson())
+        expect(index.countsOf({ uid, identity }).toJson()).toEqual(counts.toJson())
         for (const input of ['a', 'b']) {
           const names = own.filter((one) => one.input === input).map(({ object }) => object.metadata.name)
           expect(
             index
-              .outputsOf(uid, mapKeyOf(identityOf(claim(input))))
+              .outputsOf({ uid, identity }, mapKeyOf(identityOf(claim(input))))
               .map(({ metadata }) => metadata.name)
               .toSorted(),
           ).toEqual(names.toSorted())
         }
       }
       const orphans = [...existing.values()].filter(({ uid }) => uid === 'orphan')
-      const groups = index.groupsOf('other', formatIdentity(identityOf(parent())))
+      const groups = index.groupsOf({ uid: 'other', identity })
       expect([...groups.keys()].toSorted()).toEqual(
         [...new Set(orphans.map(({ input }) => mapKeyOf(identityOf(claim(input)))))].toSorted(),
       )

@@ -1,5 +1,5 @@
 // Applies objects that must be ours: design decision 5, step by step.
-import { asJson, controllerOf, formatKey, jsonEqual, ownerReferenceTo } from '@fairlead/kube'
+import { asJson, controllerOf, formatKey, isConflict, isInvalid, jsonEqual, ownerReferenceTo } from '@fairlead/kube'
 import type { KubeObject, ObjectKey, OwnerReference } from '@fairlead/kube'
 import { isApplied } from './applied-configuration.ts'
 import { ClientError } from './client-error.ts'
@@ -59,7 +59,7 @@ export async function applyClaimed<T extends KubeObject>(
   const live =
     options.cached ?? (await client.find(kindOfObject(object), await client.keyOf(object), { signal: options.signal }))
   return live === undefined
-    ? createClaimed(client, configuration, options)
+    ? createClaimed(client, configuration, isOurs, options)
     : changeClaimed(client, configuration, live as T, isOurs, options)
 }
 
@@ -70,14 +70,20 @@ export function withOwner<T extends KubeObject>(object: T, owner: KubeObject): T
   return { ...object, metadata: { ...object.metadata, ownerReferences: [...others, reference] } }
 }
 
+/**
+ * Creates an object and damages none that appeared after the read. Nothing is forced: fields that another manager set
+ * are a conflict, a second controlling owner is invalid, and both leave the object as it is.
+ */
 async function createClaimed<T extends KubeObject>(
   client: ApplyClient,
   configuration: T,
+  isOurs: (live: KubeObject) => boolean,
   options: ApplyOptions,
 ): Promise<T> {
-  const { object, created } = await client.applyRaw(configuration, options)
-  if (created || options.dryRun) return object
-  // Another client created it first. Removing our fields is all that we may do to a foreign object.
+  const { object, created } = await applyUnforced(client, configuration, isOurs, options)
+  // A write of our own that the read did not show: no other manager has written the object.
+  if (created || options.dryRun || isOnlyBy(options.manager ?? client.manager, object)) return object
+  // Another client created it first, with other fields than ours. Removing ours is all that we may do to it.
   const { name, namespace, uid } = object.metadata
   const nothing: KubeObject = {
     apiVersion: object.apiVersion,
@@ -86,6 +92,30 @@ async function createClaimed<T extends KubeObject>(
   }
   const { object: released } = await client.applyRaw(nothing, options)
   throw new CollisionError(released, true)
+}
+
+/** Applies without force. Throws CollisionError when a foreign object is why the server refused. */
+async function applyUnforced<T extends KubeObject>(
+  client: ApplyClient,
+  configuration: T,
+  isOurs: (live: KubeObject) => boolean,
+  options: ApplyOptions,
+): Promise<{ readonly object: T; readonly created: boolean }> {
+  try {
+    return await client.applyRaw(configuration, { ...options, force: false })
+  } catch (error) {
+    if (!isConflict(error) && !isInvalid(error)) throw error
+    const live = await client.find(kindOfObject(configuration), await client.keyOf(configuration), {
+      signal: options.signal,
+    })
+    if (live === undefined || isOurs(live)) throw error
+    throw new CollisionError(live, true)
+  }
+}
+
+/** Returns whether no other manager owns a field of the object; status does not count. */
+function isOnlyBy(manager: string, { metadata: { managedFields = [] } }: KubeObject): boolean {
+  return managedFields.every((entry) => entry.manager === manager || entry.subresource !== undefined)
 }
 
 async function changeClaimed<T extends KubeObject>(

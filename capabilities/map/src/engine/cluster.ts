@@ -28,9 +28,4 @@ export interface Cluster {
   orphansOf(group: Group): readonly KubeObject[]
   /** Returns the objects that the rules of relatedResources select for a parent, one entry for each rule. */
   related(parent: KubeObject): readonly ObjectsOfKind[]
-  /**
-   * Makes an orphan an output of the group's parent again (Q8) and returns it as it is then; undefined when the parent
-   * is being deleted. The one write that a decision needs before it is made: the hook is sent the adopted object.
-   */
-  adopt(orphan: KubeObject, group: Group): Promise<KubeObject | undefined>
 }

@@ -1,7 +1,9 @@
 // The configuration that is applied for a desired output, and whether an observed output already matches it.
+import { hash } from 'node:crypto'
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { asJson, isJsonObject, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
 import { digest } from './digest.ts'
+import { formatIdentity, identityOf } from './identity.ts'
 import type { DesiredOutput } from './response.ts'
 import type { Tag } from './tag.ts'
 import {
@@ -16,9 +18,18 @@ import {
   tagLabels,
 } from './tag.ts'
 
-/** Returns the field manager of a MapController's writes: one per controller, at most 128 characters. */
+/** Returns the field manager of a MapController's writes of status: one per controller, at most 128 characters. */
 export function fieldManager(controllerName: string): string {
   return `metacontroller-map-${longLabelValue(controllerName)}`
+}
+
+/**
+ * Returns the field manager of the outputs of one parent. Two parents that create an object of one name at the same time
+ * conflict because their managers differ: with one manager the second apply would replace the first. It is made from the
+ * parent's identity, so that a parent that is created again manages the outputs that it adopts.
+ */
+export function outputManager(controllerName: string, parent: KubeObject): string {
+  return `${fieldManager(controllerName)}-${hash('sha256', formatIdentity(identityOf(parent))).slice(0, 10)}`
 }
 
 /** The provenance of an output: the part of its configuration that does not come from the hook. */
@@ -96,8 +107,55 @@ export function isAsApplied(observed: KubeObject, configuration: Configuration, 
   if (own?.fieldsV1 === undefined) return false
   const others = entries.flatMap((entry) => (entry === own || entry.fieldsV1 === undefined ? [] : [entry.fieldsV1]))
   const { apiVersion: _version, kind: _kind, metadata, ...content } = configuration.object
-  const { name: _name, namespace: _namespace, ...ownMetadata } = metadata
+  // An adopted output has its owner reference from the adoption, which is no apply: it is enough that it is there.
+  const { name: _name, namespace: _namespace, ownerReferences, ...ownMetadata } = metadata
+  if (!hasOwners(observed, ownerReferences)) return false
   return ownsAll(own.fieldsV1, { ...content, metadata: asJson(ownMetadata) } as JsonObject, asJson(observed), others)
+}
+
+/**
+ * Returns whether an observed output has every value of the configuration, whoever set it, and no field that our manager
+ * applied and the configuration lacks: applying it would change nothing but ownership. Values that the server normalizes
+ * count as different.
+ */
+export function isEquivalent(observed: KubeObject, configuration: Configuration, manager: string): boolean {
+  const { apiVersion: _version, kind: _kind, metadata, ...content } = configuration.object
+  const { ownerReferences, annotations, ...ownMetadata } = metadata
+  const { [appliedAnnotation]: _applied, [seenAnnotation]: _seen, ...ownValues } = annotations ?? {}
+  const wanted = { ...content, metadata: asJson({ ...ownMetadata, annotations: ownValues }) } as JsonObject
+  if (!hasOwners(observed, ownerReferences) || !hasValues(asJson(observed), wanted)) return false
+  const entries = observed.metadata.managedFields ?? []
+  const own = entries.find((entry) => entry.manager === manager && entry.operation === 'Apply' && !entry.subresource)
+  return own?.fieldsV1 === undefined || lacksNothing(own.fieldsV1, asJson(configuration.object))
+}
+
+function hasOwners(observed: KubeObject, references: readonly OwnerReference[] | undefined): boolean {
+  const uids = new Set(observed.metadata.ownerReferences?.map(({ uid }) => uid))
+  return (references ?? []).every(({ uid }) => uids.has(uid))
+}
+
+/** Returns whether a value has all that is wanted: maps at least the wanted fields, lists exactly the wanted items. */
+function hasValues(value: JsonValue | undefined, wanted: JsonValue): boolean {
+  if (Array.isArray(wanted)) {
+    const items = wanted as readonly JsonValue[]
+    return (
+      Array.isArray(value) && value.length === items.length && items.every((item, at) => hasValues(value[at], item))
+    )
+  }
+  if (!isJsonObject(wanted)) return value !== undefined && jsonEqual(value, wanted)
+  if (Object.keys(wanted).length === 0) return value === undefined || isJsonObject(value)
+  return isJsonObject(value) && Object.entries(wanted).every(([name, field]) => hasValues(value[name], field))
+}
+
+/** Returns whether a configuration has every field of a field set. Items of lists are compared by their values. */
+function lacksNothing(fields: JsonObject, configuration: JsonValue | undefined): boolean {
+  if (configuration === undefined) return false
+  return elementsOf(fields).every(
+    (element) =>
+      !element.startsWith('f:') ||
+      element === 'f:ownerReferences' ||
+      (isJsonObject(configuration) && lacksNothing(fields[element] as JsonObject, configuration[element.slice(2)])),
+  )
 }
 
 /**

@@ -1,15 +1,14 @@
 // Decides on one group: reads the cluster, calls the hook that the group needs and plans the writes. The controller
 // carries the plan out; `fairlead map render` prints it, and `fairlead map test` compares it.
 import type { KubeObject } from '@fairlead/kube'
-import { isTerminating } from '@fairlead/kube'
 import type { Cluster } from './cluster.ts'
-import { fieldManager } from './configuration.ts'
+import { outputManager } from './configuration.ts'
 import type { Group, Step } from './group.ts'
 import { nextStep } from './group.ts'
 import type { Hook, HookCall, Hooks } from './hook.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { ObservedGroup, Plan } from './plan.ts'
-import { planDetached, planGroup } from './plan.ts'
+import { adopted, planDetached, planGroup } from './plan.ts'
 import type { ObjectsOfKind, RequestFacts } from './request.ts'
 import type { ResponseBody, ResponseContext } from './response.ts'
 import { readMapResponse, readTombstoneResponse } from './response.ts'
@@ -29,8 +28,6 @@ export interface Decision {
   readonly step: Step
   /** Empty unless the step is `map`, `tombstone` or `delete` and succeeded. */
   readonly plan: Plan
-  /** Orphans that became outputs of the group before the hook was called (Q8), as they are now. */
-  readonly adopted: readonly KubeObject[]
   /** The error of the hook, or of its response. Nothing is planned then: the outputs stay as they are (Q14). */
   readonly error: unknown
   readonly warning: Warning | undefined
@@ -73,14 +70,14 @@ class DecisionPass {
     const { parent, mapKey } = this.#group
     const ref = parent.inputs.get(mapKey)
     const outputs = this.#outputsKnown ? this.#cluster.outputsOf(this.#group) : []
-    const adopted = this.#outputsKnown ? await this.#adoptOrphans() : []
-    const observed = [...outputs, ...adopted]
+    const orphans = this.#outputsKnown ? this.#cluster.orphansOf(this.#group) : []
     const input = ref === undefined ? undefined : this.#cluster.input(ref.kind, ref.key)
     const isStopped = ref?.role === 'stopped'
     const step = nextStep({
       parent: parent.object,
       input: isStopped ? 'stopped' : input,
-      outputs: observed,
+      // Without a hook that could keep them, the orphans of a deleted input stay as they are.
+      outputs: this.#hooks.tombstone === undefined ? outputs : [...outputs, ...orphans],
       outputsKnown: this.#outputsKnown,
       inputsKnown: this.#inputsKnown,
       hasTombstoneHook: this.#hooks.tombstone !== undefined,
@@ -88,8 +85,8 @@ class DecisionPass {
     let outcome: Outcome = { plan: [], resyncAfterSeconds: undefined }
     let error: unknown
     try {
-      if (step === 'map') outcome = await this.#map(input as KubeObject, ref?.kind ?? 0, observed)
-      else if (step === 'tombstone' || step === 'delete') outcome = await this.#detach(step, observed)
+      if (step === 'map') outcome = await this.#map(input as KubeObject, ref?.kind ?? 0, outputs, orphans)
+      else if (step === 'tombstone' || step === 'delete') outcome = await this.#detach(step, outputs, orphans)
     } catch (failure) {
       error = failure
     }
@@ -98,7 +95,6 @@ class DecisionPass {
     return {
       ...outcome,
       step,
-      adopted,
       error,
       warning: step === 'stop' && input !== undefined ? hopWarning(input) : undefined,
       isHeld: step === 'wait' || count('Held') > 0,
@@ -108,21 +104,19 @@ class DecisionPass {
     }
   }
 
-  async #adoptOrphans(): Promise<readonly KubeObject[]> {
-    if (isTerminating(this.#group.parent.object)) return []
-    const orphans = this.#cluster.orphansOf(this.#group)
-    const adopted = await Promise.all(orphans.map((orphan) => this.#cluster.adopt(orphan, this.#group)))
-    return adopted.filter((object) => object !== undefined)
-  }
-
-  async #map(input: KubeObject, kind: number, observed: readonly KubeObject[]): Promise<Outcome> {
+  async #map(
+    input: KubeObject,
+    kind: number,
+    outputs: readonly KubeObject[],
+    orphans: readonly KubeObject[],
+  ): Promise<Outcome> {
     const { controller, kinds } = this.#cluster
     const parent = this.#group.parent.object
     const related = kinds.related.length === 0 ? undefined : this.#cluster.related(parent)
     const seen = seenDigest(controller, parent, input, kinds.inputs[kind]!.spec)
     const response = await this.#request(
       this.#hooks.map,
-      { input, related, outputs: this.#byKind(observed) },
+      { input, related, outputs: this.#byKind(outputs, orphans) },
       readMapResponse,
     )
     const tag = {
@@ -131,18 +125,27 @@ class DecisionPass {
       input: identityOf(input),
       mapKey: this.#group.mapKey,
     }
-    const plan = planGroup(this.#observedGroup(observed), response, { tag, parent, hops: hopsOf(input) + 1, seen })
+    const plan = planGroup(this.#observedGroup(outputs, orphans), response, {
+      tag,
+      parent,
+      hops: hopsOf(input) + 1,
+      seen,
+    })
     return { plan, resyncAfterSeconds: response.resyncAfterSeconds }
   }
 
-  async #detach(step: 'tombstone' | 'delete', observed: readonly KubeObject[]): Promise<Outcome> {
+  async #detach(
+    step: 'tombstone' | 'delete',
+    outputs: readonly KubeObject[],
+    orphans: readonly KubeObject[],
+  ): Promise<Outcome> {
     const hook = step === 'tombstone' ? this.#hooks.tombstone : undefined
     const response =
       hook === undefined
         ? undefined
-        : await this.#request(hook, { outputs: this.#byKind(observed) }, readTombstoneResponse)
+        : await this.#request(hook, { outputs: this.#byKind(outputs, orphans) }, readTombstoneResponse)
     return {
-      plan: planDetached(this.#observedGroup(observed), response),
+      plan: planDetached(this.#observedGroup(outputs, orphans), response),
       resyncAfterSeconds: response?.resyncAfterSeconds,
     }
   }
@@ -163,19 +166,22 @@ class DecisionPass {
   }
 
   /** The group as it is planned against. Knowledge is read again: a kind may have been lost during the call. */
-  #observedGroup(observed: readonly KubeObject[]): ObservedGroup {
+  #observedGroup(observed: readonly KubeObject[], orphans: readonly KubeObject[]): ObservedGroup {
     const name = this.#cluster.controller.metadata.name ?? ''
     return {
       controllerName: name,
-      manager: fieldManager(name),
+      manager: outputManager(name, this.#group.parent.object),
       parent: this.#group.parent.object,
       observed,
+      orphans,
       find: (kind, identity) => this.#cluster.output(kind, identity),
       mayDelete: this.#outputsKnown && this.#inputsKnown,
     }
   }
 
-  #byKind(observed: readonly KubeObject[]): readonly ObjectsOfKind[] {
+  /** Hooks are sent orphans as the outputs that they become when the response wants them (Q8). */
+  #byKind(outputs: readonly KubeObject[], orphans: readonly KubeObject[]): readonly ObjectsOfKind[] {
+    const observed = [...outputs, ...orphans.map((orphan) => adopted(orphan, this.#group.parent.object))]
     return this.#cluster.kinds.outputs.map((kind) => ({
       kind,
       objects: observed.filter((object) => object.kind === kind.kind && object.apiVersion === kind.apiVersion),

@@ -1,9 +1,9 @@
 // A group: one parent, one map key, the input that the key was made from and the outputs that carry the key. Says to
 // which group an output belongs and which step a group needs.
-import type { KubeObject } from '@fairlead/kube'
-import { controllerOf, isTerminating } from '@fairlead/kube'
+import type { KubeObject, OwnerReference } from '@fairlead/kube'
+import { controllerOf, isTerminating, parseApiVersion } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
-import { formatIdentity } from './identity.ts'
+import { formatIdentity, identityOf } from './identity.ts'
 import type { SelectedParent } from './selection.ts'
 import { tagOf } from './tag.ts'
 
@@ -15,28 +15,61 @@ export interface Group {
 
 /** The role of an object of an output kind for one controller. */
 export type OutputRole =
-  /** Tagged by the controller and controlled by the object of that uid. */
-  | { readonly role: 'output'; readonly parentUid: string; readonly mapKey: string; readonly input: Identity }
+  /** Tagged by the controller and controlled by the object of that uid and identity. */
+  | {
+      readonly role: 'output'
+      readonly parentUid: string
+      readonly parent: string
+      readonly mapKey: string
+      readonly input: Identity
+    }
   /** Tagged by the controller, without a controlling owner: the parent of this identity may adopt it (Q8). */
   | { readonly role: 'orphan'; readonly parent: string; readonly mapKey: string; readonly input: Identity }
   /** Not an output of the controller. */
   | { readonly role: 'foreign' }
 
-/** Returns the role of an object for the MapController of that name. */
+/**
+ * Returns the role of an object for the MapController of that name. An owner cannot own across namespaces, and anybody
+ * can write tags and owner references into a namespace of their own: an object that names a parent in another namespace
+ * is foreign, and so is one whose owner reference and tag name different parents.
+ */
 export function outputRole(object: KubeObject, controllerName: string): OutputRole {
   const tag = tagOf(object)
-  if (tag === undefined || tag.controller !== controllerName) return { role: 'foreign' }
+  if (tag === undefined || tag.controller !== controllerName || !mayBelongTo(object, tag.parent))
+    return { role: 'foreign' }
   const owner = controllerOf(object)
   const { mapKey, input } = tag
-  if (owner !== undefined) return { role: 'output', parentUid: owner.uid, mapKey, input }
+  const parent = formatIdentity(tag.parent)
+  if (owner !== undefined) {
+    return refersTo(owner, tag.parent)
+      ? { role: 'output', parentUid: owner.uid, parent, mapKey, input }
+      : { role: 'foreign' }
+  }
   if (isTerminating(object)) return { role: 'foreign' }
-  return { role: 'orphan', parent: formatIdentity(tag.parent), mapKey, input }
+  return { role: 'orphan', parent, mapKey, input }
+}
+
+/** Returns whether the object is an output of this parent: by uid, and by identity, which includes the namespace. */
+export function isOutputOfParent(role: OutputRole, parent: KubeObject): role is OutputRole & { role: 'output' } {
+  return (
+    role.role === 'output' &&
+    role.parentUid === parent.metadata.uid &&
+    role.parent === formatIdentity(identityOf(parent))
+  )
 }
 
 /** Returns whether the object is an output of this parent's group `mapKey`. */
 export function isOutputOf(object: KubeObject, controllerName: string, parent: KubeObject, mapKey: string): boolean {
   const role = outputRole(object, controllerName)
-  return role.role === 'output' && role.parentUid === parent.metadata.uid && role.mapKey === mapKey
+  return isOutputOfParent(role, parent) && role.mapKey === mapKey
+}
+
+function mayBelongTo(object: KubeObject, parent: Identity): boolean {
+  return parent.namespace === '' || parent.namespace === object.metadata.namespace
+}
+
+function refersTo({ apiVersion, kind, name }: OwnerReference, parent: Identity): boolean {
+  return parseApiVersion(apiVersion).group === parent.group && kind === parent.kind && name === parent.name
 }
 
 /** The observed state that decides on the step of a group. */

@@ -17,7 +17,13 @@ interface Group {
   readonly outputs: Set<IndexedOutput>
 }
 
-/** Outputs by owner (a parent's uid, or the identity of the parent that an orphan names) and map key. */
+/** A parent, by its uid and its identity as {@link formatIdentity} returns it. */
+export interface ParentRef {
+  readonly uid: string
+  readonly identity: string
+}
+
+/** Outputs by owner (a parent's uid and identity, or the identity of the parent that an orphan names) and map key. */
 class GroupsByOwner {
   readonly #owners = new Map<string, Map<string, Group>>()
 
@@ -85,47 +91,51 @@ export class OutputIndex {
   }
 
   /** Returns the outputs of a group, of all kinds. */
-  outputsOf(parentUid: string, mapKey: string): readonly KubeObject[] {
-    return objects(this.#owned.groups(parentUid).get(mapKey))
+  outputsOf(parent: ParentRef, mapKey: string): readonly KubeObject[] {
+    return objects(this.#owned.groups(parentKey(parent)).get(mapKey))
   }
 
   /** Returns the orphans of a group that name this parent. */
-  orphansOf(parentIdentity: string, mapKey: string): readonly KubeObject[] {
-    return objects(this.#orphans.groups(parentIdentity).get(mapKey))
+  orphansOf(parent: ParentRef, mapKey: string): readonly KubeObject[] {
+    return objects(this.#orphans.groups(parent.identity).get(mapKey))
   }
 
   /** Returns the groups of a parent that have outputs, or orphans that it may adopt: map keys with their inputs. */
-  groupsOf(parentUid: string, parentIdentity: string): ReadonlyMap<string, Identity> {
+  groupsOf(parent: ParentRef): ReadonlyMap<string, Identity> {
     const found = new Map<string, Identity>()
-    for (const [mapKey, { input }] of this.#owned.groups(parentUid)) found.set(mapKey, input)
-    for (const [mapKey, { input }] of this.#orphans.groups(parentIdentity)) found.set(mapKey, input)
+    for (const [mapKey, { input }] of this.#owned.groups(parentKey(parent))) found.set(mapKey, input)
+    for (const [mapKey, { input }] of this.#orphans.groups(parent.identity)) found.set(mapKey, input)
     return found
   }
 
   /** Returns the input of a group that has outputs, or orphans that the parent may adopt. */
-  inputOf(parentUid: string, parentIdentity: string, mapKey: string): Identity | undefined {
-    return this.#owned.groups(parentUid).get(mapKey)?.input ?? this.#orphans.groups(parentIdentity).get(mapKey)?.input
+  inputOf(parent: ParentRef, mapKey: string): Identity | undefined {
+    return (
+      this.#owned.groups(parentKey(parent)).get(mapKey)?.input ??
+      this.#orphans.groups(parent.identity).get(mapKey)?.input
+    )
   }
 
   /** Returns the number of groups of a parent that have outputs but no input. */
-  countDetached(parentUid: string, inputs: ReadonlyMap<string, unknown>): number {
+  countDetached(parent: ParentRef, inputs: ReadonlyMap<string, unknown>): number {
     let count = 0
-    for (const mapKey of this.#owned.groups(parentUid).keys()) if (!inputs.has(mapKey)) count++
+    for (const mapKey of this.#owned.groups(parentKey(parent)).keys()) if (!inputs.has(mapKey)) count++
     return count
   }
 
   /** Returns the counts of a parent. */
-  countsOf(parentUid: string): OutputCounts {
-    return this.#counts.get(parentUid) ?? new OutputCounts(this.#kinds)
+  countsOf(parent: ParentRef): OutputCounts {
+    return this.#counts.get(parentKey(parent)) ?? new OutputCounts(this.#kinds)
   }
 
   #add(indexed: IndexedOutput): void {
     const { role, kind, object } = indexed
     if (role.role === 'orphan') this.#orphans.add(role.parent, role.mapKey, role.input, indexed)
     if (role.role !== 'output') return
-    this.#owned.add(role.parentUid, role.mapKey, role.input, indexed)
-    let counts = this.#counts.get(role.parentUid)
-    if (counts === undefined) this.#counts.set(role.parentUid, (counts = new OutputCounts(this.#kinds)))
+    const owner = ownerKey(role.parentUid, role.parent)
+    this.#owned.add(owner, role.mapKey, role.input, indexed)
+    let counts = this.#counts.get(owner)
+    if (counts === undefined) this.#counts.set(owner, (counts = new OutputCounts(this.#kinds)))
     counts.count(kind, object, 1)
   }
 
@@ -133,10 +143,20 @@ export class OutputIndex {
     const { role, kind, object } = indexed
     if (role.role === 'orphan') this.#orphans.remove(role.parent, role.mapKey, indexed)
     if (role.role !== 'output') return
-    this.#owned.remove(role.parentUid, role.mapKey, indexed)
-    this.#counts.get(role.parentUid)?.count(kind, object, -1)
-    if (this.#owned.groups(role.parentUid).size === 0) this.#counts.delete(role.parentUid)
+    const owner = ownerKey(role.parentUid, role.parent)
+    this.#owned.remove(owner, role.mapKey, indexed)
+    this.#counts.get(owner)?.count(kind, object, -1)
+    if (this.#owned.groups(owner).size === 0) this.#counts.delete(owner)
   }
+}
+
+function parentKey({ uid, identity }: ParentRef): string {
+  return ownerKey(uid, identity)
+}
+
+/** Returns the key of a parent: a uid alone says nothing about the namespace that it is in. */
+function ownerKey(uid: string, identity: string): string {
+  return `${uid} ${identity}`
 }
 
 function objects(group: Group | undefined): readonly KubeObject[] {

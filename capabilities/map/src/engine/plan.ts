@@ -1,13 +1,14 @@
 // The actions on the outputs of one group, as data: the controller carries them out, the commands print them. Start
 // with planGroup.
 import type { KubeObject } from '@fairlead/kube'
-import { controllerOf, isTerminating } from '@fairlead/kube'
+import { controllerOf, isTerminating, ownerReferenceTo } from '@fairlead/kube'
 import type { Configuration, Provenance } from './configuration.ts'
-import { configurationOf, isAsApplied } from './configuration.ts'
-import { outputRole } from './group.ts'
+import { configurationOf, isAsApplied, isEquivalent } from './configuration.ts'
+import { isOutputOfParent, outputRole } from './group.ts'
 import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { OutputKind } from './resource.ts'
+import { tagOf } from './tag.ts'
 import type { MapResponse, TombstoneResponse, DesiredOutput } from './response.ts'
 
 /** The reason why an output is kept as it is. */
@@ -38,6 +39,8 @@ export type Action =
       readonly configuration: Configuration
       readonly reason: 'Changed'
     }
+  /** An orphan that names this parent becomes its output again (Q8); a further action may follow. */
+  | { readonly op: 'adopt'; readonly observed: KubeObject; readonly reason: 'Orphan' }
   | {
       readonly op: 'delete'
       readonly observed: KubeObject
@@ -60,7 +63,7 @@ export type Action =
       readonly message: string
     }
 
-/** The actions on a group, deletes first (Q18). */
+/** The actions on a group: adoptions, then deletes (Q18), then all others. */
 export type Plan = readonly Action[]
 
 /** The observed state of a group that is planned against. */
@@ -71,6 +74,8 @@ export interface ObservedGroup {
   readonly parent: KubeObject
   /** The outputs of this group. */
   readonly observed: readonly KubeObject[]
+  /** Objects that were outputs of this group and have no owner: those that the hook wants are adopted. */
+  readonly orphans: readonly KubeObject[]
   /** Returns the object that has the name of an output; finds collisions. */
   readonly find: (kind: OutputKind, identity: Identity) => KubeObject | undefined
   /** False while anything is unknown: every delete becomes a `keep` (Q23). */
@@ -84,13 +89,17 @@ export interface ObservedGroup {
 export function planGroup(view: ObservedGroup, response: MapResponse, provenance: Provenance): Plan {
   const desired = new Map(response.outputs.map((output) => [formatIdentity(output.identity), output]))
   const observed = new Map(view.observed.map((object) => [formatIdentity(identityOf(object)), object]))
+  const orphans = new Map(view.orphans.map((object) => [formatIdentity(identityOf(object)), object]))
+  const adoptions: Action[] = []
   const deletes: Action[] = []
   const others: Action[] = []
   for (const [name, object] of observed) {
     if (!desired.has(name)) deletes.push(removal(view, object, 'NotWanted'))
   }
   for (const [name, output] of desired) {
-    const object = observed.get(name)
+    const orphan = orphans.get(name)
+    if (orphan !== undefined) adoptions.push({ op: 'adopt', observed: orphan, reason: 'Orphan' })
+    const object = orphan === undefined ? observed.get(name) : adopted(orphan, view.parent)
     const action =
       object === undefined
         ? creation(view, output, provenance)
@@ -98,19 +107,30 @@ export function planGroup(view: ObservedGroup, response: MapResponse, provenance
     if (action.op === 'delete') deletes.push(action)
     else others.push(action)
   }
-  return [...deletes, ...others]
+  return [...adoptions, ...deletes, ...others]
+}
+
+/** Returns an orphan as it is once the parent has adopted it. */
+export function adopted(orphan: KubeObject, parent: KubeObject): KubeObject {
+  const { ownerReferences = [] } = orphan.metadata
+  return {
+    ...orphan,
+    metadata: { ...orphan.metadata, ownerReferences: [...ownerReferences, ownerReferenceTo(parent)] },
+  }
 }
 
 /**
  * Returns the plan for a group whose input is deleted: outputs that the tombstone hook keeps stay as they are, the
- * others are deleted. `response` is undefined without a hook.
+ * others are deleted. Orphans that it keeps are adopted, the others stay orphans. `response` is undefined without a hook.
  */
 export function planDetached(view: ObservedGroup, response: TombstoneResponse | undefined): Plan {
-  return view.observed.map((object): Action =>
-    response?.keep.has(formatIdentity(identityOf(object)))
-      ? { op: 'keep', observed: object, reason: 'Kept' }
-      : removal(view, object, 'Detached'),
-  )
+  const isKept = (object: KubeObject): boolean => response?.keep.has(formatIdentity(identityOf(object))) === true
+  return [
+    ...view.orphans.filter(isKept).map((orphan): Action => ({ op: 'adopt', observed: orphan, reason: 'Orphan' })),
+    ...view.observed.map((object): Action =>
+      isKept(object) ? { op: 'keep', observed: object, reason: 'Kept' } : removal(view, object, 'Detached'),
+    ),
+  ]
 }
 
 /** Returns whether the plan writes nothing: it only keeps outputs as they are. */
@@ -131,6 +151,9 @@ function change(
 ): Action {
   if (isTerminating(observed)) return { op: 'keep', observed, reason: 'Terminating' }
   if (isAsApplied(observed, configuration, view.manager)) return { op: 'keep', observed, reason: 'Unchanged' }
+  // Only a client that updates in place can take fields back that others own with the same values.
+  if (output.kind.method !== 'InPlace' && isEquivalent(observed, configuration, view.manager))
+    return { op: 'keep', observed, reason: 'Unchanged' }
   switch (output.kind.method) {
     case 'OnDelete':
       return { op: 'keep', observed, reason: 'Drift', configuration }
@@ -160,7 +183,7 @@ export function refusal(
 ): Action & { op: 'refuse' } {
   const name = formatIdentity(identity)
   const role = outputRole(existing, view.controllerName)
-  if (role.role === 'output' && role.parentUid === view.parent.metadata.uid) {
+  if (isOutputOfParent(role, view.parent)) {
     const message = `${name} is wanted for this input, but it is an output of ${formatIdentity(role.input)}, which keeps it; give the outputs of each input names of their own`
     return { op: 'refuse', identity, existing, reason: 'OtherGroup', message }
   }
@@ -169,8 +192,16 @@ export function refusal(
     owner === undefined
       ? 'is not owned by this parent'
       : owner.uid === view.parent.metadata.uid
-        ? 'does not carry the tag of this controller'
+        ? otherTag(existing, view.controllerName)
         : `belongs to ${owner.kind} ${owner.name}`
   const message = `${name} exists already and ${whose}; it was left as it is. Rename one of the two, or delete it`
   return { op: 'refuse', identity, existing, reason: 'NameTaken', message }
+}
+
+/** Says why an object that this parent owns is no output of the controller; names the controller of its tag. */
+function otherTag(existing: KubeObject, controllerName: string): string {
+  const tag = tagOf(existing)
+  return tag === undefined || tag.controller === controllerName
+    ? 'does not carry the tag of this controller'
+    : `carries the tag of MapController ${tag.controller}, not of ${controllerName}`
 }

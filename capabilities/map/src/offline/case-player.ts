@@ -64,10 +64,7 @@ export async function playCase({ input }: MapCase, options: PlayOptions): Promis
     unlistable: new Set(unlistable),
   })
   const groups = rendered?.groups ?? []
-  const writes = groups.flatMap(({ adopted, plan }) => [
-    ...adopted.map((orphan) => state.adopt(orphan)),
-    ...plan.flatMap((action) => state.carryOut(action)),
-  ])
+  const writes = groups.flatMap(({ plan }) => plan.flatMap((action) => state.carryOut(action)))
   const problem = rendered?.problem
   return {
     mapCalled: calls.refsOf('map'),

@@ -10,13 +10,14 @@ import {
   parseKey,
   trackUpdate,
 } from '@fairlead/kube'
-import { configurationOf, fieldManager } from '../engine/configuration.ts'
+import { configurationOf, outputManager } from '../engine/configuration.ts'
 import type { Identity } from '../engine/identity.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { mapKeyOf } from '../engine/map-key.ts'
 import { OutputIndex } from '../engine/output-index.ts'
 import type { Action } from '../engine/plan.ts'
+import { adopted } from '../engine/plan.ts'
 import { parentStatus } from '../engine/status.ts'
 import { tagAnnotations, tagLabels } from '../engine/tag.ts'
 import type { CaseOutput, MapCaseInput } from './map-case.ts'
@@ -60,15 +61,10 @@ export class CaseState {
     return { group, kind, ...parseKey(rest.join('/')) }
   }
 
-  /** Stores an adopted orphan. */
-  adopt(adopted: KubeObject): CaseWrite {
-    this.#outputs.set(formatIdentity(identityOf(adopted)), adopted)
-    return { op: 'update', ref: refOf(adopted), object: adopted, uid: undefined }
-  }
-
   /** Carries out an action. Returns its writes. */
   carryOut(action: Action): readonly CaseWrite[] {
     if (action.op === 'create' || action.op === 'update') return [this.#apply(action.op, action.configuration.object)]
+    if (action.op === 'adopt') return [this.#adopt(action.observed)]
     if (action.op !== 'delete') return []
     const { observed, next } = action
     const deleted = { op: 'delete', ref: refOf(observed), object: observed, uid: observed.metadata.uid }
@@ -91,8 +87,14 @@ export class CaseState {
       inputKinds,
       inputTotals,
       outputKinds,
-      outputs: index.countsOf(parent.metadata.uid ?? ''),
+      outputs: index.countsOf({ uid: parent.metadata.uid ?? '', identity: formatIdentity(identityOf(parent)) }),
     })
+  }
+
+  #adopt(orphan: KubeObject): CaseWrite {
+    const object = adopted(orphan, this.#input.parent)
+    this.#outputs.set(formatIdentity(identityOf(object)), object)
+    return { op: 'update', ref: refOf(object), object, uid: undefined }
   }
 
   #apply(op: string, configuration: KubeObject): CaseWrite {
@@ -101,7 +103,7 @@ export class CaseState {
       live: this.#outputs.get(name),
       applied: configuration,
       schemaFor: () => undefined,
-      manager: fieldManager(this.#input.controller.name),
+      manager: outputManager(this.#input.controller.name, this.#input.parent),
       force: true,
       now,
     })
@@ -124,7 +126,7 @@ export class CaseState {
       { identity: identityOf(object), kind, object: lastApplied ?? object },
       { tag, parent, hops: 1, seen: '' },
     )
-    const manager = fieldManager(controller.name)
+    const manager = outputManager(controller.name, parent)
     const schemaFor = (): undefined => undefined
     const applied = applyServerSide({
       live: undefined,

@@ -1,6 +1,6 @@
 // The cluster from the objects of some files: everything is known, and an object that the files lack does not exist.
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
-import { formatKey, keyOf, ownerReferenceTo, parseKey, selectorFrom } from '@fairlead/kube'
+import { formatKey, keyOf, parseKey, selectorFrom } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import type { Group } from '../engine/group.ts'
@@ -69,8 +69,7 @@ export class FileCluster implements Cluster {
       const { group, kind: inputKind } = this.kinds.inputs[kind]!
       groups.set(mapKey, formatIdentity({ group, kind: inputKind, ...parseKey(key) }))
     }
-    for (const [mapKey, input] of this.#outputs.groupsOf(parent.uid, parent.identity))
-      groups.set(mapKey, formatIdentity(input))
+    for (const [mapKey, input] of this.#outputs.groupsOf(parent)) groups.set(mapKey, formatIdentity(input))
     return groups
   }
 
@@ -91,11 +90,11 @@ export class FileCluster implements Cluster {
   }
 
   outputsOf({ parent, mapKey }: Group): readonly KubeObject[] {
-    return this.#outputs.outputsOf(parent.uid, mapKey)
+    return this.#outputs.outputsOf(parent, mapKey)
   }
 
   orphansOf({ parent, mapKey }: Group): readonly KubeObject[] {
-    return this.#outputs.orphansOf(parent.identity, mapKey)
+    return this.#outputs.orphansOf(parent, mapKey)
   }
 
   related(parent: KubeObject): readonly ObjectsOfKind[] {
@@ -111,12 +110,6 @@ export class FileCluster implements Cluster {
     const found = relatedObjects(rules, reader, parent)
     this.#related.set(id, found)
     return found
-  }
-
-  async adopt(orphan: KubeObject, { parent }: Group): Promise<KubeObject> {
-    const { ownerReferences = [] } = orphan.metadata
-    const owners = [...ownerReferences, ownerReferenceTo(parent.object)]
-    return { ...orphan, metadata: { ...orphan.metadata, ownerReferences: owners } }
   }
 
   #namespaceLabels(name: string): Readonly<Record<string, string>> | undefined {

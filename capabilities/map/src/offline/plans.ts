@@ -23,16 +23,7 @@ export function parentPlan({ parent, problem, groups }: RenderedParent): Plan {
   }
 }
 
-function groupPlan({
-  input,
-  mapKey,
-  step,
-  plan,
-  adopted,
-  error,
-  warning,
-  resyncAfterSeconds,
-}: RenderedGroup): GroupPlan {
+function groupPlan({ input, mapKey, step, plan, error, warning, resyncAfterSeconds }: RenderedGroup): GroupPlan {
   const resync = resyncAfterSeconds === undefined ? '' : `, resync in ${resyncAfterSeconds} s`
   return {
     title: `${input}  (${stepNames[step]}${resync})`,
@@ -41,7 +32,7 @@ function groupPlan({
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
     ...(warning === undefined ? {} : { notes: [warning.message] }),
     ...(error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) }),
-    actions: [...adopted.map(adoption), ...plan.map(planAction)],
+    actions: plan.map(planAction),
   }
 }
 
@@ -52,10 +43,6 @@ const stepNames: Readonly<Record<Step, string>> = {
   wait: 'waits until everything is known',
   stop: 'the chain of maps is too long',
   nothing: 'nothing to do',
-}
-
-function adoption(orphan: KubeObject): PlanAction {
-  return { op: 'adopt', object: planReference(orphan), reason: 'Orphan' }
 }
 
 function planAction(action: Action): PlanAction {

@@ -99,7 +99,7 @@ export class GroupIndex implements CacheListener, Disposable {
 
   /** Returns the map keys of a parent's groups: those of its inputs, of its outputs and of orphans that name it. */
   groupsOf(parent: SelectedParent): Set<string> {
-    return new Set([...parent.inputs.keys(), ...this.outputs.groupsOf(parent.uid, parent.identity).keys()])
+    return new Set([...parent.inputs.keys(), ...this.outputs.groupsOf(parent).keys()])
   }
 
   /**
@@ -110,7 +110,7 @@ export class GroupIndex implements CacheListener, Disposable {
     if (role.role === 'foreign') return []
     const { parents } = this.selection
     const parent = role.role === 'output' ? parents.get(role.parentUid) : this.selection.byIdentity(role.parent)
-    return parent === undefined ? [] : [{ parent: parent.uid, mapKey: role.mapKey }]
+    return parent?.identity !== role.parent ? [] : [{ parent: parent.uid, mapKey: role.mapKey }]
   }
 
   /** Returns the input of a group as `Kind.group/namespace/name`; the map key when the input is not known. */
@@ -120,7 +120,7 @@ export class GroupIndex implements CacheListener, Disposable {
     const resource = ref === undefined ? undefined : this.#kinds.inputs[ref.kind]
     if (ref !== undefined && resource !== undefined)
       return formatIdentity({ group: resource.group, kind: resource.kind, ...parseKey(ref.key) })
-    const known = selected === undefined ? undefined : this.outputs.inputOf(parent, selected.identity, mapKey)
+    const known = selected === undefined ? undefined : this.outputs.inputOf(selected, mapKey)
     return known === undefined ? mapKey : formatIdentity(known)
   }
 
@@ -135,7 +135,7 @@ export class GroupIndex implements CacheListener, Disposable {
     if (namespace) return namespace
     const ref = selected.inputs.get(mapKey)
     if (ref !== undefined) return parseKey(ref.key).namespace
-    return this.outputs.inputOf(parent, selected.identity, mapKey)?.namespace
+    return this.outputs.inputOf(selected, mapKey)?.namespace
   }
 
   /** Returns whether some output of the group was written when the hook was sent exactly what it would be sent now. */
@@ -145,7 +145,7 @@ export class GroupIndex implements CacheListener, Disposable {
     const input = ref === undefined ? undefined : this.#caches.inputs[ref.kind]?.get(ref.key)
     if (ref?.role !== 'input' || resource === undefined || input === undefined) return false
     const seen = seenDigest(this.#controller, parent.object, input, resource.spec)
-    return wasSeen(this.outputs.outputsOf(parent.uid, mapKey), seen)
+    return wasSeen(this.outputs.outputsOf(parent, mapKey), seen)
   }
 
   /** Returns the counts of a parent; undefined when it is deleted or too little is known. */
@@ -158,7 +158,7 @@ export class GroupIndex implements CacheListener, Disposable {
     return {
       parent: parent.object,
       inputTotals: counts.map((count, kind) => (isKnown(kind) ? count : undefined)),
-      outputs: this.outputs.countsOf(uid),
+      outputs: this.outputs.countsOf(parent),
     }
   }
 

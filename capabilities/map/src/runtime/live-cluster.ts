@@ -10,15 +10,13 @@ import { relatedObjects } from '../engine/related.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
 import type { OutputKind } from '../engine/resource.ts'
 import type { Caches } from './caches.ts'
-import type { GroupWriter } from './writer.ts'
 
-/** The caches of one MapController, and the writer of the group that is decided on. */
+/** The caches of one MapController. */
 export interface LiveClusterOptions {
   readonly controller: MapController
   readonly kinds: ControllerKinds
   readonly caches: Caches
   readonly outputs: OutputIndex
-  readonly writer: GroupWriter
 }
 
 /** A {@link Cluster} that reads caches. */
@@ -27,14 +25,12 @@ export class LiveCluster implements Cluster {
   readonly kinds: ControllerKinds
   readonly #caches: Caches
   readonly #outputs: OutputIndex
-  readonly #writer: GroupWriter
 
-  constructor({ controller, kinds, caches, outputs, writer }: LiveClusterOptions) {
+  constructor({ controller, kinds, caches, outputs }: LiveClusterOptions) {
     this.controller = controller
     this.kinds = kinds
     this.#caches = caches
     this.#outputs = outputs
-    this.#writer = writer
   }
 
   get outputsKnown(): boolean {
@@ -58,11 +54,11 @@ export class LiveCluster implements Cluster {
   }
 
   outputsOf({ parent, mapKey }: Group): readonly KubeObject[] {
-    return this.#outputs.outputsOf(parent.uid, mapKey)
+    return this.#outputs.outputsOf(parent, mapKey)
   }
 
   orphansOf({ parent, mapKey }: Group): readonly KubeObject[] {
-    return this.#outputs.orphansOf(parent.identity, mapKey)
+    return this.#outputs.orphansOf(parent, mapKey)
   }
 
   related(parent: KubeObject): readonly ObjectsOfKind[] {
@@ -74,9 +70,5 @@ export class LiveCluster implements Cluster {
       namespaceLabels: (name: string) => caches.namespaceLabels(name),
     }
     return relatedObjects(this.kinds.related, reader, parent)
-  }
-
-  async adopt(orphan: KubeObject): Promise<KubeObject | undefined> {
-    return this.#writer.adopt(orphan)
   }
 }

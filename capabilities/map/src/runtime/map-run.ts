@@ -6,10 +6,11 @@ import { after } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { isConflict, isTerminating } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
-import { fieldManager } from '../engine/configuration.ts'
+import { fieldManager, outputManager } from '../engine/configuration.ts'
 import type { Decision } from '../engine/decide-group.ts'
 import type { Hooks } from '../engine/hook.ts'
 import { HookBusyError } from '../engine/hook.ts'
+import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { startDelay, untilResync } from '../engine/resync.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
@@ -139,7 +140,7 @@ export class MapRun implements AsyncDisposable {
     let groups = 0
     const { selection, outputs } = this.#index
     for (const parent of selection.parents.values()) {
-      groups += parent.inputs.size + outputs.countDetached(parent.uid, parent.inputs)
+      groups += parent.inputs.size + outputs.countDetached(parent, parent.inputs)
       if (!parent.selector.valid) invalidParents.push(`${parent.identity}: ${parent.selector.message}`)
     }
     return {
@@ -198,7 +199,7 @@ export class MapRun implements AsyncDisposable {
     const { controller } = this
     const { hooks, kinds } = this.#options
     const writer = new GroupWriter({
-      client: context.client,
+      client: context.client.with({ manager: outputManager(this.name, parent.object) }),
       controllerName: this.name,
       parent: parent.object,
       mapKey: group.mapKey,
@@ -209,7 +210,6 @@ export class MapRun implements AsyncDisposable {
       kinds,
       caches: this.#caches,
       outputs: this.#index.outputs,
-      writer,
     })
     try {
       const decision = await reconcileGroup(cluster, writer, hooks, { parent, mapKey: group.mapKey }, context)
@@ -229,6 +229,10 @@ export class MapRun implements AsyncDisposable {
   #onWrite(group: GroupRef, write: OutputWrite): void {
     this.#options.metrics.wrote(this.name, write.op)
     this.#groups.wrote(group, write)
+    const parent = this.#index.selection.parents.get(group.parent)
+    if (write.op !== 'adopt' || write.after === undefined || parent === undefined) return
+    const note = `Adopted ${formatIdentity(identityOf(write.after))}, which it had made before and which had no owner`
+    this.#eventsOf(parent.object).normal('Adopted', note, { action: 'Sync', related: write.after })
   }
 
   #onDecision(group: GroupRef, parent: KubeObject, { warning, isHeld, drift }: Decision): void {

@@ -50,7 +50,7 @@ function controllerRelations({ controller, kinds, index }: IndexedController): R
 function outputRelations(object: KubeObject, { kinds, index }: IndexedController): Relation[] {
   const role = index.outputs.roleOf(object)
   const parent = role.role === 'output' ? index.selection.parents.get(role.parentUid) : undefined
-  if (role.role !== 'output' || parent === undefined) return []
+  if (role.role !== 'output' || parent?.identity !== role.parent) return []
   const from = referenceTo(object)
   const kind = kinds.inputs.find((one) => isOfKind(one, role.input))
   return [
@@ -63,7 +63,7 @@ function outputRelations(object: KubeObject, { kinds, index }: IndexedController
 function parentRelations(parent: SelectedParent, index: GroupIndex): Relation[] {
   const to = referenceTo(parent.object)
   return [...index.groupsOf(parent)].flatMap((mapKey) =>
-    index.outputs.outputsOf(parent.uid, mapKey).map((output) => madeFrom(referenceTo(output), to)),
+    index.outputs.outputsOf(parent, mapKey).map((output) => madeFrom(referenceTo(output), to)),
   )
 }
 
@@ -73,8 +73,8 @@ function inputRelations(object: KubeObject, { controller, index }: IndexedContro
   const mapKey = mapKeyOf(identityOf(object))
   const parents = [...index.selection.parents.values()]
   return [
-    ...parents.flatMap(({ uid }) =>
-      index.outputs.outputsOf(uid, mapKey).map((output) => madeFrom(referenceTo(output), input)),
+    ...parents.flatMap((parent) =>
+      index.outputs.outputsOf(parent, mapKey).map((output) => madeFrom(referenceTo(output), input)),
     ),
     ...(parents.some(({ inputs }) => inputs.has(mapKey)) ? [inputOf(input, controller)] : []),
   ]

@@ -1,12 +1,21 @@
 // Carries out plans: the writes of design decision 5 and nothing else.
 import type { Client } from '@fairlead/client'
 import { CollisionError } from '@fairlead/client'
-import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { StatusError, isConflict, isNotFound, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import {
+  StatusError,
+  asJson,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isNotFound,
+  isTerminating,
+  keyOf,
+} from '@fairlead/kube'
 import { isOutputOf } from '../engine/group.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { Action, Plan } from '../engine/plan.ts'
-import { refusal } from '../engine/plan.ts'
+import { adopted, refusal } from '../engine/plan.ts'
 
 /**
  * A part of a plan could not be carried out. The message says which and why.
@@ -63,23 +72,35 @@ export class GroupWriter {
     this.#options = options
   }
 
-  /** Carries out a plan, deletes first. Tries everything; then throws the first error (WriteError, StatusError). */
+  /**
+   * Carries out a plan: adoptions, then deletes, then all others. When it deletes anything, the server checks all that it
+   * writes first: a response that the server refuses costs no output. Tries everything; then throws the first error
+   * (WriteError, StatusError).
+   */
   async carryOut(plan: Plan): Promise<void> {
     const errors: unknown[] = []
-    const attempt = async (action: Action): Promise<void> => {
-      try {
-        await this.#carryOutOne(action)
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    await inParallel(
-      plan.filter(({ op }) => op === 'delete'),
-      attempt,
-    )
-    await inParallel(
-      plan.filter(({ op }) => op !== 'delete'),
-      attempt,
+    const all = async <T extends Action>(actions: readonly T[], run: (action: T) => Promise<void>): Promise<void> =>
+      inParallel(actions, async (action) => {
+        try {
+          await run(action)
+        } catch (error) {
+          errors.push(error)
+        }
+      })
+    const current = new Map<string | undefined, KubeObject | undefined>()
+    await all(plan.filter(isAdoption), async ({ observed }) => {
+      current.set(observed.metadata.uid, undefined)
+      current.set(observed.metadata.uid, await this.#adopt(observed))
+    })
+    const left = plan.flatMap((action) => afterAdoption(action, current))
+    const deletes = left.filter(({ op }) => op === 'delete')
+    if (deletes.length > 0) await all(left, (action) => this.#check(action))
+    // The response is used whole or not at all: what replaces the outputs could not be written.
+    const isRefused = errors.length > 0
+    if (!isRefused) await all(deletes, (action) => this.#carryOutOne(action))
+    await all(
+      left.filter(({ op }) => op !== 'delete' && !(isRefused && deletes.length > 0)),
+      (action) => this.#carryOutOne(action),
     )
     if (errors.length === 1) throw errors[0]
     if (errors.length > 1) throw combined(errors)
@@ -87,23 +108,47 @@ export class GroupWriter {
 
   /**
    * Makes an orphan that names this parent its output again (Q8): reads the parent from the server, and the orphan must
-   * be as it was observed. Returns it. The owner reference is patched in: an apply would have to repeat every field
-   * that was ever applied.
+   * be as it was observed. Returns it; undefined when the parent is deleted. The owner reference is patched in: an apply
+   * would have to repeat every field that was ever applied.
    */
-  async adopt(orphan: KubeObject): Promise<KubeObject | undefined> {
+  async #adopt(orphan: KubeObject): Promise<KubeObject | undefined> {
     const { client, parent, onWrite } = this.#options
     const live = await client.find(parent, keyOf(parent))
     if (live === undefined || live.metadata.uid !== parent.metadata.uid || isTerminating(live)) return undefined
-    const { uid = null, resourceVersion = null, ownerReferences = [] } = orphan.metadata
-    const owners = [...ownerReferences, ownerReferenceTo(live)] as unknown as JsonObject[]
-    const merge = { metadata: { uid, resourceVersion, ownerReferences: owners } }
-    const adopted = await client.patch(orphan, keyOf(orphan), { merge }, { manager: `${client.manager}-adopt` })
-    onWrite({ op: 'adopt', before: orphan, after: adopted })
-    return adopted
+    const { uid = null, resourceVersion = null } = orphan.metadata
+    const { ownerReferences } = adopted(orphan, live).metadata
+    const merge = asJson({ metadata: { uid, resourceVersion, ownerReferences } })
+    const after = await client.patch(orphan, keyOf(orphan), { merge }, { manager: `${client.manager}-adopt` })
+    onWrite({ op: 'adopt', before: orphan, after })
+    return after
+  }
+
+  /** Has the server check a write without storing it, and throws what it refuses. */
+  async #check(action: Action): Promise<void> {
+    const { client } = this.#options
+    switch (action.op) {
+      case 'create':
+        await this.#applyAsNew(action.configuration.object, { dryRun: true })
+        return
+      case 'update': {
+        const { object } = action.configuration
+        const { uid } = action.observed.metadata
+        await client.applyRaw({ ...object, metadata: { ...object.metadata, uid } }, { dryRun: true })
+        return
+      }
+      case 'delete':
+        if (action.next !== undefined) await checkSuccessor(client, action.next.configuration.object)
+        return
+      case 'refuse':
+        return this.#carryOutOne(action)
+      case 'adopt':
+      case 'keep':
+    }
   }
 
   async #carryOutOne(action: Action): Promise<void> {
     switch (action.op) {
+      case 'adopt':
       case 'keep':
         return
       case 'create':
@@ -118,9 +163,19 @@ export class GroupWriter {
   }
 
   async #create(object: KubeObject): Promise<void> {
-    const { client, controllerName, parent, mapKey, onWrite } = this.#options
+    const after = await this.#applyAsNew(object)
+    this.#options.onWrite({ op: 'create', before: undefined, after })
+  }
+
+  /**
+   * Creates an object by server-side apply and never takes over an existing one. Bypasses the cache: the plan has read it
+   * already, and after a delete it may lag behind the server. Throws WriteError when the name is taken.
+   */
+  async #applyAsNew(object: KubeObject, options: { readonly dryRun?: boolean } = {}): Promise<KubeObject> {
+    const { client, controllerName, parent, mapKey } = this.#options
     try {
-      onWrite({ op: 'create', before: undefined, after: await applyAsNew(client, object) })
+      const uncached = client.with({ cached: () => undefined })
+      return await uncached.apply(object, { ...options, isOurs: () => false })
     } catch (error) {
       if (!(error instanceof CollisionError)) throw error
       const { live } = error
@@ -148,29 +203,50 @@ export class GroupWriter {
 
   async #delete({ observed, next }: Action & { op: 'delete' }): Promise<void> {
     const { client, onWrite } = this.#options
-    const { uid } = observed.metadata
+    const { uid, resourceVersion } = observed.metadata
+    const preconditions = { uid, resourceVersion }
     try {
-      const left = await client.delete(observed, keyOf(observed), { propagation: 'Background', preconditions: { uid } })
+      const left = await client.delete(observed, keyOf(observed), { propagation: 'Background', preconditions })
       onWrite({ op: 'delete', before: observed, after: left })
       // An output that finalizers hold is created again after its removal, which enqueues the group.
       if (left === undefined && next !== undefined) await this.#create(next.configuration.object)
     } catch (error) {
-      // Deleted already, or another object of the name: not ours to delete. The watch reports the change.
+      // Deleted already, changed since, or another object of the name. The watch reports the change.
       if (!isNotFound(error) && !isConflict(error)) throw error
     }
   }
 }
 
 /**
- * Creates an object by server-side apply and never takes over an existing one. Bypasses the cache: the plan has read it
- * already, and after a delete it may lag behind the server. Throws CollisionError when the name is taken.
+ * Has the server check an object whose name is still taken by the output that it replaces: the last thing that a create
+ * finds out is that the name is taken.
  */
-async function applyAsNew(client: Client, object: KubeObject): Promise<KubeObject> {
-  const uncached = client.with({ cached: () => undefined })
-  return uncached.apply(object, { isOurs: () => false })
+async function checkSuccessor(client: Client, object: KubeObject): Promise<void> {
+  try {
+    await client.create(object, { dryRun: true, fieldValidation: 'Strict' })
+  } catch (error) {
+    // The quota counts the output that is replaced.
+    const isOverQuota = isForbidden(error) && error.message.includes('exceeded quota')
+    if (!isAlreadyExists(error) && !isOverQuota) throw error
+  }
 }
 
-async function inParallel(actions: readonly Action[], run: (action: Action) => Promise<void>): Promise<void> {
+function isAdoption(action: Action): action is Action & { op: 'adopt' } {
+  return action.op === 'adopt'
+}
+
+/** Returns the action on an output as its adoption left it; none when it was not adopted. */
+function afterAdoption(
+  action: Action,
+  adoptedByUid: ReadonlyMap<string | undefined, KubeObject | undefined>,
+): Action[] {
+  if (action.op === 'adopt') return []
+  if (!('observed' in action) || !adoptedByUid.has(action.observed.metadata.uid)) return [action]
+  const observed = adoptedByUid.get(action.observed.metadata.uid)
+  return observed === undefined ? [] : [{ ...action, observed }]
+}
+
+async function inParallel<T extends Action>(actions: readonly T[], run: (action: T) => Promise<void>): Promise<void> {
   const left = actions.values()
   const worker = async (): Promise<void> => {
     for (const action of left) await run(action)

@@ -12,7 +12,7 @@ import {
   MapControllers,
   configurationOf,
   crds,
-  fieldManager,
+  outputManager,
   identityOf,
   mapKeyOf,
   outputKind,
@@ -170,7 +170,7 @@ export class CaseCluster implements AsyncDisposable {
       { identity: { ...identityOf(object), namespace }, kind, object: wanted },
       { tag: this.#tag(taggedFor, by), parent, hops: 1, seen: '' },
     )
-    const manager = fieldManager(controller.name)
+    const manager = outputManager(controller.name, parent)
     const { object: applied } = await this.client.applyRaw(
       owner === null ? withMetadata(configuration, {}, { ownerReferences: [] }) : configuration,
       { manager, force: true },

@@ -111,7 +111,7 @@ export function strategyOf(group: string, apiVersion: string, row: ResourceRow, 
     defaultPropagation: 'Background',
     ...own,
     hasStatus,
-    // Most kinds ignore the status in the body of a create: it starts at zero, or as the kind's own preparation sets it.
+    // Most kinds ignore the status in the body of a create: it starts at zero, or as their own preparation sets it.
     prepareForCreate(object, context) {
       if (hasStatus && own.keepsStatusOnCreate !== true) resetStatus(object, apiVersion, row.kind)
       own.prepareForCreate?.(object, context)

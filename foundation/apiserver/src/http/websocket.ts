@@ -37,8 +37,8 @@ export function webSocketWatch(
   { headers: responseHeaders, body }: ServerResponse & { readonly body: ServerBody & { readonly kind: 'watch' } },
   clock: Clock,
 ): UpgradeHandler | ServerResponse {
-  const refusal = handshakeRefusal(headers)
-  if (refusal !== undefined) return refusal
+  const error = handshakeError(headers)
+  if (error !== undefined) return error
   const isJson = String(responseHeaders['content-type']).startsWith('application/json')
   return ({ socket, head }) => {
     socket.write(acceptance(headers))
@@ -61,7 +61,7 @@ function acceptance(headers: ServerRequest['headers']): string {
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-function handshakeRefusal(headers: ServerRequest['headers']): ServerResponse | undefined {
+function handshakeError(headers: ServerRequest['headers']): ServerResponse | undefined {
   if (String(headers['sec-websocket-key'] ?? '') === '') return refused(400, 'mismatch challenge/response')
   if (headers['sec-websocket-version'] !== '13')
     return refused(400, 'missing or bad WebSocket Version', { 'sec-websocket-version': '13' })

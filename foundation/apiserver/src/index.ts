@@ -93,7 +93,7 @@ export { customResourceStrategy, resourceDefinitionFrom } from './custom/index.t
 export type { CompiledRules, RuleEngine } from './custom/index.ts'
 
 // parts of the server: certificates and kubeconfig
-export { loadCertificates, makeCertificates } from './auth/certificates.ts'
+export { adminCertificate, loadCertificates, makeCertificates } from './auth/certificates.ts'
 export type { CertificateOptions, Certificates, KeyPair } from './auth/certificates.ts'
 export { issuerRoute } from './auth/issuer-route.ts'
 export { tokenKey } from './auth/token-key.ts'

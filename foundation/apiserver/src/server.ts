@@ -7,7 +7,7 @@ import type { Transport } from '@fairlead/client'
 import type { ResourceStorage, Route as CapabilityRoute } from '@fairlead/controller'
 import type { Clock, UserInfo } from '@fairlead/kube'
 import { LazyAggregator } from './aggregator/lazy-aggregator.ts'
-import type { Certificates } from './auth/certificates.ts'
+import type { Certificates, KeyPair } from './auth/certificates.ts'
 import { kubeconfigText } from './auth/kubeconfig-file.ts'
 import { CustomResources } from './controllers/crd/custom-resources.ts'
 import { internalControllers, startControllers } from './controllers/index.ts'
@@ -64,6 +64,7 @@ interface ServerParts {
   readonly capabilityRoutes: CapabilityRoutes
   readonly storages: ResourceStorages
   readonly certificates: () => Promise<Certificates>
+  readonly adminCertificate: () => Promise<KeyPair>
 }
 
 /** A Kubernetes-compatible API server in this process. Opens no port until {@link ApiServer.listen}. */
@@ -88,7 +89,7 @@ export class ApiServer implements AsyncDisposable {
     await using resources = new AsyncDisposableStack()
     const opening = openStorage(await (options.storage ?? memory()), options, clock)
     const registry = new Registry(builtinResources())
-    const { store, folder, certificates } = await opening
+    const { store, folder, certificates, adminCertificate } = await opening
     resources.use(store)
     const index = resources.use(await ObjectIndex.follow(store))
     const objects = {
@@ -146,7 +147,8 @@ export class ApiServer implements AsyncDisposable {
       })
       resources.use(running)
     }
-    return new ApiServer({ dependencies, handler, capabilityRoutes, storages, certificates }, resources.move())
+    const parts = { dependencies, handler, capabilityRoutes, storages, certificates, adminCertificate }
+    return new ApiServer(parts, resources.move())
   }
 
   /** The served resources. */
@@ -190,7 +192,10 @@ export class ApiServer implements AsyncDisposable {
    * ListenError.
    */
   async listen(options: { readonly port?: number; readonly host?: string } = {}): Promise<Listening> {
-    const { ca, server, admin } = await this.#parts.certificates()
+    const { ca, server } = await this.#parts.certificates()
+    const certificate = this.#parts.adminCertificate()
+    // Awaited below, unless something else fails before.
+    certificate.catch(() => undefined)
     const closed = new AbortController()
     const listener = await listen({
       tls: { ...server, clientCa: ca.cert },
@@ -207,7 +212,7 @@ export class ApiServer implements AsyncDisposable {
       name: 'fairlead',
       server: listener.url,
       ca: ca.cert,
-      user: { name: 'kubernetes-admin', certificate: admin },
+      user: { name: 'kubernetes-admin', certificate: await certificate },
     })
     return { url: listener.url, host: listener.host, port: listener.port, certificateAuthority: ca.cert, kubeconfig }
   }

@@ -1,23 +1,20 @@
-// The server's own certificate authority: created once, stored in the data folder. All keys are P-256.
-import { X509Certificate, createPrivateKey } from 'node:crypto'
+// The server's own certificate authority: created once, stored in the data folder. Keys are P-256, except that of the
+// administrator.
+import { X509Certificate, createPrivateKey, generateKeyPair } from 'node:crypto'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { CertificateMaker } from '@fairlead/controller'
-import type { CertificateUse, KeyPair, Subject } from '@fairlead/controller'
+import type { CertificateUse, KeyPair, Keys, Subject } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import { readText, writePrivate } from './private-file.ts'
 
 export type { KeyPair }
 
-/**
- * The certificates of a server: its authority, its serving certificate, and the client certificate of its
- * administrator.
- */
+/** The certificates of a server: its authority and its serving certificate. */
 export interface Certificates {
   readonly ca: KeyPair
   readonly server: KeyPair
-  /** User `kubernetes-admin`, group `system:masters`. */
-  readonly admin: KeyPair
 }
 
 /** Options for creating certificates. */
@@ -34,7 +31,7 @@ const renewBefore = 30 * day
 /** Tolerates slow clocks of clients. */
 const backdate = 60 * 60_000
 
-const names = ['ca', 'server', 'admin'] as const
+const names = ['ca', 'server'] as const
 
 const authorityName: Subject = [['CN', 'fairlead-ca']]
 const serverName: Subject = [['CN', 'fairlead-apiserver']]
@@ -88,16 +85,37 @@ async function completed(kept: Partial<Certificates>, options: CertificateOption
   const hosts = hostsOf(options)
   const isGood = (pair: KeyPair | undefined): pair is KeyPair => pair !== undefined && isFresh(pair, options)
   const ca = isGood(kept.ca) ? kept.ca : (await makerOf(options)).authority(authorityName)
-  const isOurs = (pair: KeyPair | undefined): pair is KeyPair =>
-    isGood(pair) && new X509Certificate(pair.cert).verify(new X509Certificate(ca.cert).publicKey)
-  return {
-    ca,
-    server:
-      isOurs(kept.server) && covers(kept.server, hosts)
-        ? kept.server
-        : issue(await makerOf(options), ca, serverName, { hosts }),
-    admin: isOurs(kept.admin) ? kept.admin : issue(await makerOf(options), ca, adminName, 'client'),
-  }
+  const { server } = kept
+  const keepsServer = isGood(server) && isSignedBy(server, ca) && covers(server, hosts)
+  return { ca, server: keepsServer ? server : issue(await makerOf(options), ca, serverName, { hosts }) }
+}
+
+const newKeys = promisify(generateKeyPair)
+
+/**
+ * Returns the client certificate of the administrator, user `kubernetes-admin` in the group `system:masters`; with a
+ * folder, which this process must have locked, the one stored there. Its key is RSA: fabric8, the client of most Java
+ * operators, reads any other as RSA and fails. Such keys take a while, so they are made outside of the event loop.
+ */
+export async function adminCertificate(
+  ca: KeyPair,
+  options: Pick<CertificateOptions, 'clock'>,
+  folder?: string,
+): Promise<KeyPair> {
+  const kept = folder === undefined ? undefined : await readPair(folder, 'admin')
+  if (kept !== undefined && isFresh(kept, options) && isSignedBy(kept, ca) && hasRsaKey(kept)) return kept
+  const keys = await newKeys('rsa', { modulusLength: 2048 })
+  const admin = issue(await makerOf(options), ca, adminName, 'client', keys)
+  if (folder !== undefined) writePair(folder, 'admin', admin)
+  return admin
+}
+
+function hasRsaKey({ key }: KeyPair): boolean {
+  return createPrivateKey(key).asymmetricKeyType === 'rsa'
+}
+
+function isSignedBy({ cert }: KeyPair, ca: KeyPair): boolean {
+  return new X509Certificate(cert).verify(new X509Certificate(ca.cert).publicKey)
 }
 
 function makerOf({ clock }: CertificateOptions): Promise<CertificateMaker> {
@@ -105,8 +123,8 @@ function makerOf({ clock }: CertificateOptions): Promise<CertificateMaker> {
   return CertificateMaker.start({ from: now - backdate, until: now + lifetime })
 }
 
-function issue(maker: CertificateMaker, ca: KeyPair, subject: Subject, use: CertificateUse): KeyPair {
-  return maker.issue({ cert: ca.cert, key: createPrivateKey(ca.key) }, subject, use)
+function issue(maker: CertificateMaker, ca: KeyPair, subject: Subject, use: CertificateUse, keys?: Keys): KeyPair {
+  return maker.issue({ cert: ca.cert, key: createPrivateKey(ca.key) }, subject, use, keys)
 }
 
 function hostsOf({ hosts = [] }: CertificateOptions): readonly string[] {
@@ -131,14 +149,16 @@ function covers({ cert }: KeyPair, hosts: readonly string[]): boolean {
 async function readCertificates(folder: string): Promise<Partial<Certificates>> {
   const pairs = await Promise.all(
     names.map(async (name): Promise<[string, KeyPair] | undefined> => {
-      const [key, cert] = await Promise.all([
-        readText(join(folder, `${name}.key`)),
-        readText(join(folder, `${name}.crt`)),
-      ])
-      return key === undefined || cert === undefined ? undefined : [name, { key, cert }]
+      const pair = await readPair(folder, name)
+      return pair && [name, pair]
     }),
   )
   return Object.fromEntries(pairs.filter((pair) => pair !== undefined))
+}
+
+async function readPair(folder: string, name: string): Promise<KeyPair | undefined> {
+  const [key, cert] = await Promise.all([readText(join(folder, `${name}.key`)), readText(join(folder, `${name}.crt`))])
+  return key === undefined || cert === undefined ? undefined : { key, cert }
 }
 
 /** Writes the key first: a key without a certificate is replaced, as is one that does not match. */

@@ -1,7 +1,7 @@
 // Opens the storage of a server, with the certificates that are stored beside it.
 import type { Clock } from '@fairlead/kube'
-import { loadCertificates, makeCertificates } from '../auth/certificates.ts'
-import type { Certificates } from '../auth/certificates.ts'
+import { adminCertificate, loadCertificates, makeCertificates } from '../auth/certificates.ts'
+import type { Certificates, KeyPair } from '../auth/certificates.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Store } from '../storage/store.ts'
 import { runsController } from './options.ts'
@@ -14,6 +14,8 @@ export interface OpenStorage {
   readonly folder: string | undefined
   /** Returns the certificates of the server, created on first use and stored in the data folder. */
   readonly certificates: () => Promise<Certificates>
+  /** Returns the client certificate of the administrator, likewise. */
+  readonly adminCertificate: () => Promise<KeyPair>
 }
 
 /**
@@ -32,7 +34,9 @@ export async function openStorage(
   // Later callers get the error.
   if (runsController(options, 'service-account')) certificates().catch(() => undefined)
   const [store] = await Promise.all([opening, options.controllers === false ? undefined : import('prom-client')])
-  return { store, folder, certificates }
+  let admin: Promise<KeyPair> | undefined
+  const ofAdmin = async (): Promise<KeyPair> => adminCertificate((await certificates()).ca, { clock }, folder)
+  return { store, folder, certificates, adminCertificate: () => (admin ??= ofAdmin()) }
 }
 
 function lazyCertificates(

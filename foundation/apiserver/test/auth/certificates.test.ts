@@ -6,7 +6,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeClock, parseYaml } from '@fairlead/kube'
 import { systemClock } from '@fairlead/client'
-import { kubeconfigText, loadCertificates, makeCertificates, tokenKey, writeKubeconfig } from '@fairlead/apiserver'
+import {
+  adminCertificate,
+  kubeconfigText,
+  loadCertificates,
+  makeCertificates,
+  tokenKey,
+  writeKubeconfig,
+} from '@fairlead/apiserver'
 
 let folder: string
 
@@ -17,10 +24,11 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 test('certificates are for server and administrator, signed by one authority', async () => {
-  const { ca, server, admin } = await makeCertificates({
+  const { ca, server } = await makeCertificates({
     clock: systemClock,
     hosts: ['fairlead.example.com', '10.1.2.3'],
   })
+  const admin = await adminCertificate(ca, { clock: systemClock })
   const [authority, serving, owner] = [ca, server, admin].map(({ cert }) => new X509Certificate(cert)) as [
     X509Certificate,
     X509Certificate,
@@ -47,11 +55,16 @@ test('certificates are for server and administrator, signed by one authority', a
   expect([serving.keyUsage, owner.keyUsage]).toEqual([['1.3.6.1.5.5.7.3.1'], ['1.3.6.1.5.5.7.3.2']])
   expect(owner.subject.split('\n').toSorted()).toEqual(['CN=kubernetes-admin', 'O=system:masters'])
   expect(serving.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
+  // In PKCS#1, as kubeadm writes it: fabric8 takes PKCS#8 and PKCS#1, and only RSA keys without a further setting.
+  expect(owner.publicKey.asymmetricKeyDetails).toMatchObject({ modulusLength: 2048 })
+  expect(admin.key).toMatch(/^-----BEGIN RSA PRIVATE KEY-----/)
 })
 
 test('certificates are created once and stored readable by their owner only', async () => {
   const first = await loadCertificates(folder, { clock: systemClock })
   expect(await loadCertificates(folder, { clock: systemClock })).toEqual(first)
+  const admin = await adminCertificate(first.ca, { clock: systemClock }, folder)
+  expect(await adminCertificate(first.ca, { clock: systemClock }, folder)).toEqual(admin)
   const names = (await readdir(folder)).toSorted()
   expect(names).toEqual(['admin.crt', 'admin.key', 'ca.crt', 'ca.key', 'server.crt', 'server.key'])
   for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
@@ -63,23 +76,37 @@ test('certificates are renewed when a host or a file is missing or they expire; 
   const withHost = await loadCertificates(folder, { clock, hosts: ['other'] })
   expect(withHost).toEqual({ ...first, server: withHost.server })
   expect(withHost.server).not.toEqual(first.server)
+  const admin = await adminCertificate(first.ca, { clock }, folder)
   await unlink(join(folder, 'admin.key'))
-  const withAdmin = await loadCertificates(folder, { clock, hosts: ['other'] })
-  expect(withAdmin).toEqual({ ...withHost, admin: withAdmin.admin })
+  const renewed = await adminCertificate(first.ca, { clock }, folder)
+  expect(renewed.cert).not.toBe(admin.cert)
   await clock.advance(3_640 * 24 * 60 * 60_000)
   const later = await loadCertificates(folder, { clock, hosts: ['other'] })
   expect(new X509Certificate(later.server.cert).verify(new X509Certificate(later.ca.cert).publicKey)).toBe(true)
-  expect(Date.parse(new X509Certificate(later.admin.cert).validTo)).toBeGreaterThan(clock.now())
+  const lastAdmin = await adminCertificate(later.ca, { clock }, folder)
+  expect(Date.parse(new X509Certificate(lastAdmin.cert).validTo)).toBeGreaterThan(clock.now())
 })
 
 test('certificates are renewed when key and certificate do not match', async () => {
-  const first = await loadCertificates(folder, { clock: systemClock })
-  const { admin: other } = await makeCertificates({ clock: systemClock })
-  await writeFile(join(folder, 'admin.key'), other.key)
-  const { admin, ...rest } = await loadCertificates(folder, { clock: systemClock })
-  expect(rest).toEqual({ ca: first.ca, server: first.server })
-  expect(new X509Certificate(admin.cert).checkPrivateKey(createPrivateKey(admin.key))).toBe(true)
-  expect(admin.cert).not.toBe(first.admin.cert)
+  const { ca, server } = await loadCertificates(folder, { clock: systemClock })
+  const { server: other } = await makeCertificates({ clock: systemClock })
+  await writeFile(join(folder, 'server.key'), other.key)
+  const renewed = await loadCertificates(folder, { clock: systemClock })
+  expect(renewed.ca).toEqual(ca)
+  expect(new X509Certificate(renewed.server.cert).checkPrivateKey(createPrivateKey(renewed.server.key))).toBe(true)
+  expect(renewed.server.cert).not.toBe(server.cert)
+})
+
+test('the certificate of the administrator is renewed when its key is not RSA or another authority signed it', async () => {
+  const { ca, server } = await makeCertificates({ clock: systemClock })
+  // As earlier versions wrote it.
+  await writeFile(join(folder, 'admin.key'), server.key)
+  await writeFile(join(folder, 'admin.crt'), server.cert)
+  const admin = await adminCertificate(ca, { clock: systemClock }, folder)
+  expect(createPrivateKey(admin.key).asymmetricKeyType).toBe('rsa')
+  const { ca: other } = await makeCertificates({ clock: systemClock })
+  const foreign = await adminCertificate(other, { clock: systemClock }, folder)
+  expect(new X509Certificate(foreign.cert).verify(new X509Certificate(other.cert).publicKey)).toBe(true)
 })
 
 test('certificates are not written before the folder is locked, and those of its previous holder are used', async () => {

@@ -11,16 +11,23 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../../../test/support/until.ts'
 import { systemClock } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
-import { listen, ListenError, makeCertificates, readCredentials } from '@fairlead/apiserver'
-import type { Certificates, Listener, ListenOptions, ServerRequest, ServerResponse } from '@fairlead/apiserver'
+import { adminCertificate, listen, ListenError, makeCertificates, readCredentials } from '@fairlead/apiserver'
+import type { Certificates, KeyPair, Listener, ListenOptions, ServerRequest, ServerResponse } from '@fairlead/apiserver'
 
-let certificates: Certificates
-let foreign: Certificates
+interface WithAdmin extends Certificates {
+  readonly admin: KeyPair
+}
+
+let certificates: WithAdmin
+let foreign: WithAdmin
 const agents: Agent[] = []
 
 beforeAll(async () => {
-  certificates = await makeCertificates({ clock: systemClock })
-  foreign = await makeCertificates({ clock: systemClock })
+  const make = async (): Promise<WithAdmin> => {
+    const made = await makeCertificates({ clock: systemClock })
+    return { ...made, admin: await adminCertificate(made.ca, { clock: systemClock }) }
+  }
+  ;[certificates, foreign] = await Promise.all([make(), make()])
 })
 
 afterAll(() => {
@@ -150,7 +157,7 @@ test('uses renewed certificates from the next connection on', async () => {
   await using listener = await open(async ({ credentials: { certificate, untrusted } }) =>
     json({ name: certificate?.commonName, untrusted }),
   )
-  const shownBy = async (from: Certificates, to: Certificates): Promise<unknown> => {
+  const shownBy = async (from: WithAdmin, to: Certificates): Promise<unknown> => {
     const asking = agent({ ...from.admin, ca: to.ca.cert, keepAlive: false })
     return JSON.parse((await ask(listener, { agent: asking })).body.toString())
   }

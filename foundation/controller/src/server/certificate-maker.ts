@@ -1,4 +1,4 @@
-// Creates X.509 certificates with P-256 keys (RFC 5280). Only what a server, its clients and their authority need;
+// Creates X.509 certificates (RFC 5280), with P-256 keys unless the caller has others. Only what a server, its clients and their authority need;
 // parsed by node:crypto.
 import { X509Certificate, createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -47,6 +47,12 @@ const usages = {
 const dnsName = 2
 const ipAddress = 7
 
+/** The keys of a certificate. */
+export interface Keys {
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
 /** Creates certificates; the encoder is loaded with the first one. */
 export class CertificateMaker {
   readonly #asn1: typeof Asn1
@@ -73,9 +79,13 @@ export class CertificateMaker {
     return this.#signed({ issuer: name, subject: name, privateKey, publicKey, extensions, signingKey: privateKey })
   }
 
-  /** Creates a key and a certificate signed by an authority. */
-  issue(ca: { readonly cert: string; readonly key: KeyObject }, subject: Subject, use: CertificateUse): KeyPair {
-    const { privateKey, publicKey } = newKeys()
+  /** Creates a certificate signed by an authority, with a key of its own unless `keys` has one. */
+  issue(
+    ca: { readonly cert: string; readonly key: KeyObject },
+    subject: Subject,
+    use: CertificateUse,
+    { privateKey, publicKey }: Keys = newKeys(),
+  ): KeyPair {
     const authority = new X509Certificate(ca.cert)
     const extensions = [
       this.#extension('basicConstraints', this.#sequence(), true),
@@ -119,7 +129,11 @@ export class CertificateMaker {
     const signature = sign('sha256', Buffer.from(content.toBER()), parts.signingKey)
     const certificate = this.#sequence(content, algorithm, new asn1.BitString({ valueHex: signature }))
     return {
-      key: parts.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+      // RSA keys have the form in which kubeadm writes them.
+      key: parts.privateKey.export({
+        type: parts.privateKey.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'pkcs8',
+        format: 'pem',
+      }) as string,
       cert: new X509Certificate(Buffer.from(certificate.toBER())).toString(),
     }
   }
@@ -184,7 +198,7 @@ export class CertificateMaker {
   }
 }
 
-function newKeys(): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+function newKeys(): Keys {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' })
 }
 

@@ -4,7 +4,7 @@
  * Thrown for a JSONPath that cannot be parsed or run:
  * - `InvalidJsonPath`: the syntax is invalid, or a filter compares values of types that do not compare.
  * - `JsonPathNotFound`: the value does not have the field or index.
- * - `JsonPathTooMany`: the path finds more values than the limit.
+ * - `JsonPathTooMany`: the path finds more values, or prints more characters, than the limit.
  */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError'

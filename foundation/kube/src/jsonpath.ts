@@ -15,9 +15,12 @@ export interface JsonPathOptions {
   readonly allowMissingKeys?: boolean
   /** The number of values that all steps together may find; a million by default. */
   readonly maxValues?: number
+  /** The number of characters that `execute` may print; 16 MiB by default. A template can print a value many times. */
+  readonly maxLength?: number
 }
 
 const defaultMaxValues = 1_000_000
+const defaultMaxLength = 16 * 1024 * 1024
 /** Printer columns are evaluated for every object of a list. */
 const maxColumnValues = 20_000
 
@@ -38,15 +41,28 @@ export interface JsonPathTemplate {
  */
 export function parseJsonPath(template: string, options: JsonPathOptions = {}): JsonPathTemplate {
   const nodes = parseTemplate(template)
-  const { allowMissingKeys = false, maxValues = defaultMaxValues } = options
+  const { allowMissingKeys = false, maxValues = defaultMaxValues, maxLength = defaultMaxLength } = options
   const find = (value: JsonValue): JsonValue[][] => new Evaluator(allowMissingKeys, maxValues).results(nodes, value)
   return {
     find,
-    execute: (value) =>
-      find(value)
-        .map((results) => results.map(printResult).join(' '))
-        .join(''),
+    execute: (value) => print(find(value), maxLength),
   }
+}
+
+/** Prints results as kubectl does: those of a part are separated by blanks. */
+function print(parts: readonly (readonly JsonValue[])[], maxLength: number): string {
+  const printed: string[] = []
+  let length = 0
+  for (const results of parts) {
+    for (const [index, result] of results.entries()) {
+      const one = index === 0 ? printResult(result) : ` ${printResult(result)}`
+      length += one.length
+      if (length > maxLength)
+        throw new JsonPathError('JsonPathTooMany', `the template prints more than ${maxLength} characters`)
+      printed.push(one)
+    }
+  }
+  return printed.join('')
 }
 
 /**
@@ -107,7 +123,8 @@ class Evaluator {
       if (node.kind === 'range') {
         for (const item of this.#walk(node.over, [value])) out.push(...this.results(node.body, item))
       } else {
-        out.push(this.#step(node, [value]))
+        // The parts of a range are repeated for each item, constants as well.
+        out.push(node.kind === 'list' ? this.#step(node, [value]) : this.#counted(this.#step(node, [value])))
       }
     }
     return out

@@ -144,6 +144,15 @@ test('a template over the limit of values throws, a column is empty', () => {
   expect(parseColumnPath('..'.repeat(400))(deep)).toEqual([])
 })
 
+test('a template that prints a value too often throws before the string is built', () => {
+  const value = { a: { b: 'x'.repeat(1000) }, list: Array.from({ length: 1000 }, () => 1) }
+  const thrown = expect.objectContaining({ code: 'JsonPathTooMany' }) as Error
+  expect(() => parseJsonPath('{.a}'.repeat(100), { maxLength: 50_000 }).execute(value)).toThrowError(thrown)
+  expect(() => parseJsonPath('{.a}'.repeat(20_000)).execute(value)).toThrowError(thrown)
+  expect(() => parseJsonPath(`{range .list[*]}${'x{.}'.repeat(600)}{end}`).execute(value)).toThrowError(thrown)
+  expect(parseJsonPath('{.a.b}', { maxLength: 1000 }).execute(value)).toHaveLength(1000)
+})
+
 function deepOf(levels: number): { readonly [key: string]: JsonValue } {
   return levels === 0 ? { a: 1 } : { a: deepOf(levels - 1) }
 }

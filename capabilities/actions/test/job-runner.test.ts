@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { JobRunner } from '@fairlead/actions'
@@ -176,33 +177,134 @@ describe('the job runner', () => {
     expect(result.log).toContain('serviceaccounts "x" not found')
   })
 
-  test('passes commands to a container engine unchanged', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
-    const path = process.env['PATH']
-    writeFileSync(join(folder, 'podman'), `#!${node}\nconsole.log(JSON.stringify(process.argv.slice(2)))\n`, {
-      mode: 0o755,
+  test('takes over a Job whose pod ran when the runner ended', async () => {
+    await using own = new AsyncDisposableStack()
+    const server = own.use(await ApiServer.start())
+    const by = server.client()
+    const made = await by.create(job('survivor', [node, '-e', '']))
+    await by.create({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'survivor-0',
+        namespace: 'default',
+        labels: { 'job-name': 'survivor', 'batch.kubernetes.io/controller-uid': made.metadata.uid! },
+      },
+      spec: { nodeName: 'fairlead', restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] },
     })
-    process.env['PATH'] = `${folder}:${path ?? ''}`
-    try {
-      await using own = new AsyncDisposableStack()
-      const by = await startRunner(new JobRunner({ mode: 'podman' }), own)
+    for (const [kind, name, status] of [
+      ['Pod', 'survivor-0', { phase: 'Running' }],
+      ['Job', 'survivor', { startTime: new Date().toISOString().replace(/\.\d+/, ''), active: 1, ready: 1 }],
+    ] as const) {
+      await by.patch(
+        kind === 'Pod' ? { apiVersion: 'v1', kind } : jobKind,
+        { namespace: 'default', name },
+        { merge: { status } },
+        { subresource: 'status' },
+      )
+    }
+    const runner = own.use(new JobRunner({ mode: 'process' }))
+    const manager = await Manager.start({ client: by, setup: (started) => void runner.setUp(started) })
+    own.defer(() => manager.stop())
+    const done = await by.waitFor(jobKind, 'default/survivor', (one) => conditionOf(one) !== undefined, {
+      timeout: patience,
+    })
+    expect(conditionOf(done)).toBe('Failed BackoffLimitExceeded')
+  })
+
+  test.each([
+    ['nul', ['true', 'a\u0000b']],
+    ['nothing', ['']],
+    ['huge', ['true', 'x'.repeat(200_000)]],
+  ])('ends a Job whose arguments the operating system refuses: %s', async (name, command) => {
+    const result = await ended(job(`refused-${name}`, command))
+    expect(result).toMatchObject({ condition: 'Failed BackoffLimitExceeded', phase: 'Failed' })
+    expect(result.log).toContain('cannot be started')
+    await client.delete(jobKind, `default/refused-${name}`, { propagation: 'Background' })
+    await client.waitForDeletion({ apiVersion: 'v1', kind: 'Pod' }, `default/refused-${name}-0`)
+  })
+
+  describe('with a container engine', () => {
+    let folder: string
+    const path = process.env['PATH']
+    const engines = new AsyncDisposableStack()
+    let by: Client
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'fairlead-test-'))
+      const source = `#!${node}
+const { appendFileSync, readFileSync } = require('node:fs')
+const argv = process.argv.slice(2)
+appendFileSync(${JSON.stringify(join(folder, 'calls'))}, argv.slice(0, 2).join(' ') + '\\n')
+const file = argv.find((one) => one.startsWith('--env-file='))
+console.log(JSON.stringify({ argv, file: file && readFileSync(file.slice(11), 'utf8'), own: process.env.DOCKER_HOST ?? '' }))
+`
+      writeFileSync(join(folder, 'podman'), source, { mode: 0o755 })
+      process.env['PATH'] = `${folder}:${path ?? ''}`
+      by = await startRunner(new JobRunner({ mode: 'podman' }), engines)
+    })
+    afterAll(async () => {
+      process.env['PATH'] = path
+      await engines.disposeAsync()
+      rmSync(folder, { recursive: true })
+    })
+
+    test.each(['--volume=/:/host', '--privileged', '-v', 'a b', 'i --privileged'])(
+      'starts nothing for the image %j',
+      async (image) => {
+        const name = `image-${createHash('sha256').update(image).digest('hex').slice(0, 8)}`
+        const result = await ended(job(name, ['sh'], {}, { image, args: ['alpine'] }), by)
+        expect(result.condition).toBe('Failed BackoffLimitExceeded')
+        expect(result.log).toContain('is not an image reference')
+      },
+    )
+
+    test('passes variables to the container alone, in a file', async () => {
+      const env = [
+        { name: 'PATH', value: '/evil' },
+        { name: 'DOCKER_HOST', value: 'tcp://evil' },
+        { name: 'LINES', value: 'a\nb' },
+      ]
+      const { log } = await ended(job('variables', ['sh'], {}, { env }), by)
+      const { argv, file, own } = JSON.parse(log) as { argv: string[]; file: string; own: string }
+      expect(file).toBe('PATH=/evil\nDOCKER_HOST=tcp://evil\n')
+      expect(argv).toContain('--env=LINES=a\nb')
+      expect(argv.filter((one) => one.includes('evil'))).toEqual([])
+      expect(own).toBe('')
+    })
+
+    test.each([
+      [{ runAsNonRoot: true, runAsUser: 1001 }, '--user=1001'],
+      [{ runAsUser: 5, runAsGroup: 6 }, '--user=5:6'],
+      [{ runAsNonRoot: true }, '--user=65534'],
+    ])('honours the security context %j', async (securityContext, option) => {
+      const { log } = await ended(job(`user${option.replaceAll(/\D/g, '-')}e`, ['sh'], {}, { securityContext }), by)
+      expect((JSON.parse(log) as { argv: string[] }).argv).toContain(option)
+    })
+
+    test('kills no container when a Job has ended', async () => {
+      await ended(job('same', ['sh']), by)
+      await by.delete(jobKind, 'default/same', { propagation: 'Background' })
+      await by.waitForDeletion({ apiVersion: 'v1', kind: 'Pod' }, 'default/same-0')
+      expect(readFileSync(join(folder, 'calls'), 'utf8')).not.toContain('kill')
+    })
+
+    test('passes the command unchanged', async () => {
       const { log } = await ended(job('engine', ['run.sh', '--privileged', 'a b']), by)
-      expect(JSON.parse(log)).toEqual([
+      expect((JSON.parse(log) as { argv: string[] }).argv).toEqual([
         'run',
         '--rm',
         '--init',
         '--sig-proxy=true',
-        '--name',
-        'engine-0',
-        '--entrypoint',
-        'run.sh',
+        expect.stringMatching(/^--name=fairlead-[0-9a-f-]{36}$/),
+        '--cap-drop=ALL',
+        '--security-opt=no-new-privileges',
+        '--entrypoint=run.sh',
+        '--',
         'i',
         '--privileged',
         'a b',
       ])
-    } finally {
-      process.env['PATH'] = path
-      rmSync(folder, { recursive: true })
-    }
+    })
   })
 })

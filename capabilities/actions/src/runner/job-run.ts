@@ -60,7 +60,8 @@ export class JobRun {
     const { clock, stop, job } = this.#parts
     const started = formatTime(Date.parse(String(asData(job.status)['startTime'] ?? '')) || clock.now())
     await this.#adoptPods()
-    await this.#report({ startTime: started, active: 0 })
+    // A Job that an earlier runner left may still count a ready pod.
+    await this.#report({ startTime: started, active: 0, ready: 0 })
     const deadline = numberOf(this.#spec['activeDeadlineSeconds'], defaultDeadline) * 1000
     using _timer = clock.timer(Math.max(0, Date.parse(started) + deadline - clock.now()), () => {
       this.#isPastDeadline = true
@@ -134,15 +135,13 @@ export class JobRun {
       command.abort()
       podLogs.add(uid, Buffer.from(`\nKilled: the output exceeded ${maxOutput} bytes.\n`))
     }
-    const exitCode = await this.#exitCode(
-      pod,
-      container,
-      options,
-      print,
-      AbortSignal.any([stop.signal, command.signal]),
-    )
-    podLogs.end(uid)
-    commands.delete(uid)
+    let exitCode: number
+    try {
+      exitCode = await this.#exitCode(pod, container, options, print, AbortSignal.any([stop.signal, command.signal]))
+    } finally {
+      podLogs.end(uid)
+      commands.delete(uid)
+    }
     const finishedAt = formatTime(clock.now())
     const terminated = { exitCode, startedAt, finishedAt, reason: exitCode === 0 ? 'Completed' : 'Error' }
     if (exitCode === 0) this.#succeeded++
@@ -177,7 +176,8 @@ export class JobRun {
       )
       return 1
     }
-    return launch({ mode, name: pod.metadata.name!, container, kubeconfig, print, signal })
+    const securityContext = { ...asData(asData(pod.spec)['securityContext']), ...asData(container['securityContext']) }
+    return launch({ mode, uid: pod.metadata.uid!, container, securityContext, kubeconfig, print, signal })
   }
 
   #podFor(attempt: number): KubeObject {

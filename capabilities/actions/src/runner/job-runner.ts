@@ -10,6 +10,9 @@ import { JobRun, nodeName } from './job-run.ts'
 import type { JobRunnerOptions } from './job-run.ts'
 import { PodLogs } from './pod-logs.ts'
 
+/** Milliseconds before a Job whose status could not be written is taken over again. */
+const retryDelay = 5000
+
 interface RunningJob {
   readonly stop: AbortController
   readonly done: Promise<void>
@@ -38,7 +41,7 @@ export class JobRunner implements AsyncDisposable {
       .for(Pod)
       .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
       .reconcile(({ object, client }) => this.#finishDeletion(object, client))
-    return manager
+    const controller = manager
       .controller('job-runner')
       .for(Job)
       .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
@@ -52,8 +55,11 @@ export class JobRunner implements AsyncDisposable {
           asData(object.spec)['suspend'] === true
         if (isFinished) this.#running.get(uid)?.stop.abort()
         else if (!this.#running.has(uid))
-          this.#start(object, manager.client.with({ manager: 'fairlead-job-runner' }), clock, log)
+          this.#start(object, manager.client.with({ manager: 'fairlead-job-runner' }), clock, log, () =>
+            controller.enqueue({ namespace: object.metadata.namespace!, name: object.metadata.name! }),
+          )
       })
+    return controller
 
     function controllerUids(): ReadonlySet<string> {
       return new Set([...(manager.informers.peek(Job)?.objects.values() ?? [])].map(({ metadata }) => metadata.uid!))
@@ -88,7 +94,7 @@ export class JobRunner implements AsyncDisposable {
     for (const [uid, { stop }] of this.#running) if (!present.has(uid)) stop.abort()
   }
 
-  #start(job: Job, client: Client, clock: Clock, log: Logger): void {
+  #start(job: Job, client: Client, clock: Clock, log: Logger, again: () => void): void {
     const uid = job.metadata.uid!
     const stop = new AbortController()
     const run = new JobRun({
@@ -102,11 +108,19 @@ export class JobRunner implements AsyncDisposable {
     })
     const done = run
       .run()
-      .catch((error: unknown) => {
-        if (!isNotFound(error) && !stop.signal.aborted)
+      .then(
+        () => false,
+        async (error: unknown) => {
+          if (isNotFound(error) || stop.signal.aborted) return false
           log.error('Could not run a Job', { namespace: job.metadata.namespace, name: job.metadata.name, error })
+          await clock.sleep(retryDelay, stop.signal).catch(() => {})
+          return !stop.signal.aborted
+        },
+      )
+      .then((isRetried) => {
+        this.#running.delete(uid)
+        if (isRetried) again()
       })
-      .finally(() => void this.#running.delete(uid))
     this.#running.set(uid, { stop, done })
   }
 }

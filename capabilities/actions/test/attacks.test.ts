@@ -52,6 +52,59 @@ describe('an input of a user', () => {
     },
   )
 
+  test.each([
+    'sh -c -- "echo ${input.x}"',
+    'bash -Ec "echo ${input.x}"',
+    'sh -cx "echo ${input.x}"',
+    'bash -c -e "echo ${input.x}"',
+    'bash -e -o pipefail -c "echo ${input.x}"',
+    'bash -c -o pipefail "echo ${input.x}"',
+    'bash -ceuo pipefail "echo ${input.x}"',
+    'busybox sh -c "echo ${input.x}"',
+    '${var.shell} -c "echo ${input.x}"',
+    'sh -c ${input.x}',
+    'env -S "sh -c ${input.x}"',
+    'env FOO=bar sh -c "echo ${input.x}"',
+    'python3 -c "print(1) # ${input.x}"',
+    'perl -ne "print ${input.x}"',
+    'node --eval "f(${input.x})"',
+    'node --eval=${input.x}',
+    'awk ${input.x} file',
+    'ssh host "uptime ${input.x}"',
+    'su -c "run ${input.x}" user',
+    'psql -c "select ${input.x}"',
+    'kubectl exec web -- /bin/sh -c "echo ${input.x}"',
+    'unknown --run "a; b ${input.x}"',
+  ])('never becomes part of code: %s', async (pattern) => {
+    const data = { ...command(pattern), variables: { shell: 'bash' } }
+    for (const value of ['$(reboot)', 'a;b', '`id`', 'a b&c'])
+      await expect(commandsOf(data, 'a', { x: value }, sandbox.run)).rejects.toThrow(PatternError)
+    await expect(commandsOf(data, 'a', { x: 'plain' }, sandbox.run)).resolves.toHaveLength(1)
+  })
+
+  test.each(['kubectl delete pod ${input.x}', 'echo ${input.x}b', 'run ${input.x} -- y'])(
+    'never becomes an option: %s',
+    async (pattern) => {
+      await expect(commandsOf(command(pattern), 'a', { x: '--all' }, sandbox.run)).rejects.toThrow('begins with "-"')
+    },
+  )
+
+  test('may begin with "-" after "--", or as the value of an option', async () => {
+    expect(await commandsOf(command('run --x=${input.x} -- ${input.x}'), 'a', { x: '-1' }, sandbox.run)).toEqual([
+      ['run', '--x=-1', '--', '-1'],
+    ])
+  })
+
+  test('that no program can be started with is refused', async () => {
+    await expect(commandsOf(command('run ${input.x}'), 'a', { x: 'a\u0000b' }, sandbox.run)).rejects.toThrow(InputError)
+    for (const value of ['x'.repeat(131_072), 'é'.repeat(65_536)])
+      await expect(commandsOf(command('run ${input.x}'), 'a', { x: value }, sandbox.run)).rejects.toMatchObject({
+        code: 'TooLarge',
+      })
+    const optional = { x: { type: 'string', optional: true } }
+    await expect(commandsOf(command('${input.x}', optional), 'a', { x: '' }, sandbox.run)).rejects.toThrow('empty')
+  })
+
   test('is substituted in a shell script when it is a plain word', async () => {
     expect(
       await commandsOf(command('sh -c "set-level ${input.x}"'), 'a', { x: 'com.example=debug' }, sandbox.run),
@@ -269,6 +322,8 @@ describe('an action map', () => {
     ['text after it', '[] []'],
     ['a trailing comma in an object', '[{"name": "a",}]'],
     ['nothing at all', ''],
+    ['a number out of range', '[{"name": "a", "weight": 1e999}]'],
+    ['a number out of range without quotes', '[{name: a, weight: -1e999}]'],
   ])('with %s has a problem for that key, and its other keys are used', (_what, text) => {
     const parsed = parseActionMap(
       map('m', { 'url-actions': text, 'cmd-actions': [{ name: 'ok', image: 'i', 'cmd-pattern': 'x' }] }),

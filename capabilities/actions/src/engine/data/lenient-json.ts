@@ -61,7 +61,13 @@ class Parser {
     if (char === '{') return this.#nested(() => this.#object())
     if (char === '[') return this.#nested(() => this.#array())
     if (char === '"' || char === "'") return this.#string(char)
-    return literal(this.#unquoted('value'), (what) => this.#note(what))
+    const text = this.#unquoted('value')
+    try {
+      return literal(text, (what) => this.#note(what))
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error
+      this.#fail(`the number ${text.slice(0, 50)} is out of range`)
+    }
   }
 
   #object(): JsonValue {

@@ -25,7 +25,8 @@ export interface InputField {
   readonly name: string
   readonly isOptional: boolean
   readonly default: string | undefined
-  /** Choices; empty when any value is accepted. */
+  /** Only the values are accepted: none at all when their pattern gives none. */
+  readonly hasChoices: boolean
   readonly values: readonly string[]
   readonly isMultiple: boolean
   readonly validator: string | undefined
@@ -99,8 +100,9 @@ function givenValues(form: InputForm, body: JsonValue | undefined): ReadonlyMap<
   if (!isJsonObject(body ?? {}))
     throw new InputError('validation-error', 'the inputs must be an object: a value for each field')
   const given = new Map<string, string>()
+  const known = new Set(form.fields.map((field) => field.name))
   for (const [name, value] of Object.entries((body ?? {}) as JsonObject)) {
-    if (!form.fields.some((field) => field.name === name)) {
+    if (!known.has(name)) {
       throw new InputError(
         'validation-error',
         `unknown field "${name}"; the fields are ${form.fields.map((field) => field.name).join(', ') || 'none'}`,
@@ -113,10 +115,15 @@ function givenValues(form: InputForm, body: JsonValue | undefined): ReadonlyMap<
         `"${name}" must be a string, number or boolean; separate several choices with commas`,
         name,
       )
+    if (String(value).includes('\u0000'))
+      throw new InputError('validation-error', `"${name}" contains a NUL character`, name)
     given.set(name, String(value))
   }
   return given
 }
+
+/** Choices that a message lists. */
+const maxNamedChoices = 50
 
 function checkValue(field: InputField, value: string | undefined): void {
   if (value === undefined) return
@@ -124,13 +131,14 @@ function checkValue(field: InputField, value: string | undefined): void {
     if (!field.isOptional) throw new InputError('input-error', `"${field.name}" is required and empty`, field.name)
     return
   }
-  if (field.values.length === 0) return
+  if (!field.hasChoices) return
   const chosen = field.isMultiple ? value.split(',') : [value]
-  const invalid = chosen.find((one) => !field.values.includes(one))
+  const choices = new Set(field.values)
+  const invalid = chosen.find((one) => !choices.has(one))
   if (invalid !== undefined)
     throw new InputError(
       'input-error',
-      `"${invalid}" is not a choice for "${field.name}"; the choices are ${field.values.join(', ')}`,
+      `"${invalid}" is not a choice for "${field.name}"; the choices are ${field.values.slice(0, maxNamedChoices).join(', ') || 'none'}`,
       field.name,
     )
 }
@@ -167,13 +175,15 @@ function parseField(name: string, attributes: JsonObject): InputField {
   const values = ownValue(attributes, 'values')
   const given = ownValue(attributes, 'default')
   const validator = ownValue(attributes, 'validator')
+  const choices = isJsonArray(values)
+    ? values.filter((value) => value !== null && typeof value !== 'object').map(String)
+    : []
   return {
     name,
     isOptional: optional === true || optional === 'true',
     default: given === undefined || given === null || typeof given === 'object' ? undefined : String(given),
-    values: isJsonArray(values)
-      ? values.filter((value) => value !== null && typeof value !== 'object').map(String)
-      : [],
+    hasChoices: choices.length > 0,
+    values: choices,
     isMultiple: ownValue(attributes, 'type') === 'multiselect',
     validator: typeof validator === 'string' && validator !== '' ? validator : undefined,
   }

@@ -10,7 +10,7 @@ import type { Run, RunFilter } from '../engine/runs/run.ts'
 import { ActionService } from '../runtime/action-service.ts'
 import type { ResourceRef } from '../runtime/action-service.ts'
 import { KindTable } from '../runtime/kind-table.ts'
-import { listCatalog } from '../runtime/live-catalog.ts'
+import { FetchedCatalog } from '../runtime/fetched-catalog.ts'
 import { Rights } from '../runtime/rights.ts'
 import type { Caller } from '../runtime/rights.ts'
 import { Sandbox } from '../sandbox/sandbox.ts'
@@ -101,7 +101,7 @@ class LocalActions implements ActionsClient {
   static async start(client: Client): Promise<LocalActions> {
     const sandbox = new Sandbox()
     const service = new ActionService({
-      source: await listCatalog(client),
+      source: new FetchedCatalog(client),
       kinds: new KindTable(client),
       rights: new Rights(client.clock),
       runSnippet: sandbox.run,

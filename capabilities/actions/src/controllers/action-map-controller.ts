@@ -5,9 +5,11 @@ import { StatusError, controllerOf, isTerminating } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { kindActionMapping } from '../api.ts'
 import type { KindActionMappingObject } from '../api.ts'
+import { asData } from '../engine/data/map-data.ts'
 import { autoCreatedLabel, embeddedMapping, kamDefsKey } from '../engine/embedded-mapping.ts'
 import { mapProblems } from '../engine/map-problems.ts'
 import { mapTypeLabel } from '../engine/maps/action-map.ts'
+import { configName, kappnavNamespace, trustIn } from '../engine/runs/settings.ts'
 
 /** Starts the controller. It reconciles only maps with the label `kappnav.io/map-type`; others are used as well. */
 export function startActionMapController(manager: Manager): Controller<ConfigMap> {
@@ -57,6 +59,15 @@ async function applyEmbeddedMapping(context: ReconcileContext<ConfigMap>): Promi
     events.warning(code, `${field}: ${message}`, { action: 'Create' })
     return
   }
+  if (embedded !== undefined && !(await isTrusted(context))) {
+    events.warning(
+      'UntrustedNamespace',
+      `data.${kamDefsKey}: ignored, since namespace ${object.metadata.namespace ?? ''} is not one of trusted-namespaces in ConfigMap ${kappnavNamespace}/${configName}; create the KindActionMapping itself`,
+      { action: 'Create' },
+    )
+    await removeMappings(context, undefined)
+    return
+  }
   await removeMappings(context, embedded?.mapping.metadata.name)
   if (embedded === undefined) return
   const { mapping } = embedded
@@ -75,6 +86,12 @@ async function applyEmbeddedMapping(context: ReconcileContext<ConfigMap>): Promi
   }
 }
 
+/** The controller creates mappings only where writers of ConfigMaps may decide about mappings. */
+async function isTrusted({ object, read }: ReconcileContext<ConfigMap>): Promise<boolean> {
+  const config = await read.get(ConfigMap, { namespace: kappnavNamespace, name: configName })
+  return trustIn(asData(config?.data))(object.metadata.namespace ?? '')
+}
+
 /** Deletes the mappings that were created from this map, except the one named `keep`. */
 async function removeMappings(
   { object, client, read }: ReconcileContext<ConfigMap>,
@@ -89,7 +106,7 @@ async function removeMappings(
     await client.delete(
       kindActionMapping,
       { namespace: metadata.namespace!, name: metadata.name! },
-      { preconditions: { uid: metadata.uid! } },
+      { preconditions: { uid: metadata.uid!, resourceVersion: metadata.resourceVersion! } },
     )
   }
 }

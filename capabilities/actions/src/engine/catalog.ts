@@ -2,9 +2,9 @@
 import type { KubeObject } from '@fairlead/kube'
 import type { MapObject } from './data/map-data.ts'
 import { MappingIndex } from './mapping/mapping-index.ts'
-import type { Candidate, Candidates } from './mapping/mapping-index.ts'
+import type { Candidate, Candidates, IsTrusted } from './mapping/mapping-index.ts'
 import { parseMapping } from './mapping/mapping.ts'
-import type { Mapping } from './mapping/mapping.ts'
+import type { Mapping, MapType } from './mapping/mapping.ts'
 import { targetOf } from './mapping/target.ts'
 import type { Target } from './mapping/target.ts'
 import { parseActionMap } from './maps/action-map.ts'
@@ -28,6 +28,10 @@ export interface CatalogSource {
   catalog(): Catalog
   /** Returns a ConfigMap as it is now, or undefined when it does not exist. */
   configMap(namespace: string, name: string): MapObject | undefined
+  /** Loads what the catalog needs for a target, where it is not in memory already. */
+  load?(target: Target): Promise<void>
+  /** Loads a ConfigMap, where it is not in memory already. */
+  loadMap?(namespace: string, name: string): Promise<void>
 }
 
 /** The result of mapping, lookup and merge for a resource. */
@@ -44,15 +48,17 @@ export class Catalog {
   readonly #find: FindMap
   #index: MappingIndex
   #mappings: readonly Mapping[]
+  #isTrusted: IsTrusted
   readonly #merged = new Map<string, MergedMap>()
   /** Keys of all maps that a cached merge looked up, found or not. */
   readonly #lookedUp = new Set<string>()
 
-  /** Creates a catalog of mappings that finds maps with `find`. */
-  constructor(mappings: readonly MappingObject[], find: FindMap) {
+  /** Creates a catalog of mappings that finds maps with `find`; all namespaces are trusted by default. */
+  constructor(mappings: readonly MappingObject[], find: FindMap, isTrusted: IsTrusted = () => true) {
     this.#find = find
+    this.#isTrusted = isTrusted
     this.#mappings = mappings.map(parsedMapping)
-    this.#index = new MappingIndex(this.#mappings)
+    this.#index = new MappingIndex(this.#mappings, isTrusted)
   }
 
   /** The current mappings. */
@@ -60,10 +66,11 @@ export class Catalog {
     return this.#mappings
   }
 
-  /** Replaces all mappings. */
-  replaceMappings(mappings: readonly MappingObject[]): void {
+  /** Replaces all mappings, and the namespaces that are trusted. */
+  replaceMappings(mappings: readonly MappingObject[], isTrusted: IsTrusted = this.#isTrusted): void {
     this.#mappings = mappings.map(parsedMapping)
-    this.#index = new MappingIndex(this.#mappings)
+    this.#isTrusted = isTrusted
+    this.#index = new MappingIndex(this.#mappings, isTrusted)
     this.#clearCache()
   }
 
@@ -73,8 +80,8 @@ export class Catalog {
   }
 
   /** Returns the candidate maps of a resource, most specific first. */
-  candidates(target: Target): Candidates {
-    return this.#index.candidates(target)
+  candidates(target: Target, type: MapType = 'actions'): Candidates {
+    return this.#index.candidates(target, type)
   }
 
   /** Returns the actions of a resource with their provenance. */
@@ -95,8 +102,11 @@ export class Catalog {
   }
 
   /** Returns the sections of a resource's details. */
-  sectionsOf(resource: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): readonly Section[] {
-    const { candidates } = this.#index.candidates(targetOf(resource), 'sections')
+  sectionsOf(
+    resource: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>,
+    target: Target = targetOf(resource),
+  ): readonly Section[] {
+    const { candidates } = this.#index.candidates(target, 'sections')
     return sectionsOf(
       candidates.flatMap(({ namespace, name }) => {
         const found = this.#find(namespace, name)
@@ -116,7 +126,9 @@ export class Catalog {
     for (const candidate of candidates) {
       this.#lookedUp.add(`${candidate.namespace}/${candidate.name}`)
       const map = this.#find(candidate.namespace, candidate.name)
-      if (map !== undefined) found.push({ candidate, map: parsedActionMap(map) })
+      if (map === undefined) continue
+      const isUntrusted = this.#isTrusted(candidate.namespace) ? {} : ({ isUntrusted: true } as const)
+      found.push({ candidate, map: parsedActionMap(map), ...isUntrusted })
     }
     const merged = mergeMaps(found)
     this.#merged.set(key, merged)
@@ -129,11 +141,15 @@ export class Catalog {
   }
 }
 
-/** Returns the source of a fixed list of objects: read from files, or listed once. */
-export function fixedCatalog(mappings: readonly MappingObject[], maps: readonly MapObject[]): CatalogSource {
+/** Returns the source of a fixed list of objects; all namespaces are trusted by default. */
+export function fixedCatalog(
+  mappings: readonly MappingObject[],
+  maps: readonly MapObject[],
+  isTrusted?: IsTrusted,
+): CatalogSource {
   const byKey = new Map(maps.map((map) => [`${map.metadata.namespace ?? ''}/${map.metadata.name ?? ''}`, map]))
   const configMap = (namespace: string, name: string): MapObject | undefined => byKey.get(`${namespace}/${name}`)
-  const catalog = new Catalog(mappings, configMap)
+  const catalog = new Catalog(mappings, configMap, isTrusted)
   return { catalog: () => catalog, configMap }
 }
 

@@ -26,6 +26,9 @@ const options: Readonly<Record<string, 'namespace' | 'labelSelector' | 'fieldSel
   '--output': 'output',
 }
 
+/** Characters of output: no pattern may be longer. */
+const maxLength = 1_048_576
+
 const flags: readonly string[] = ['-A', '--all-namespaces']
 
 /**
@@ -36,6 +39,8 @@ export async function kubectlGet(args: readonly string[], namespace: string, clu
   const request = parseArguments(args)
   const kind = await cluster.kindOf(request.type)
   if (kind === undefined) throw failed(`the server has no resource type "${request.type}"`)
+  if (kind.group === '' && kind.kind === 'Secret')
+    throw failed('Secrets are never substituted; let the command read the Secret with its own service account')
   const where = kind.namespaced ? (request.namespace ?? namespace) : ''
   if (request.name !== undefined) {
     if (request.allNamespaces) throw failed('a resource cannot be retrieved by name across all namespaces')
@@ -122,7 +127,7 @@ function print(output: string, kind: ResourceKind, items: readonly KubeObject[],
   const path = /^jsonpath=([\s\S]+)$/.exec(output)?.[1]
   if (path === undefined) throw failed(`-o ${output} is not supported; the formats are json, yaml, name and jsonpath=…`)
   try {
-    return parseJsonPath(path.replace(/^'([\s\S]*)'$/, '$1')).execute(whole)
+    return parseJsonPath(path.replace(/^'([\s\S]*)'$/, '$1'), { maxLength }).execute(whole)
   } catch (error) {
     throw new PatternError('FunctionFailed', `func.kubectlGet: -o ${output}: ${(error as Error).message}`, {
       cause: error,

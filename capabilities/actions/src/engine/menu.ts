@@ -4,7 +4,7 @@ import type { JsonValue, KubeObject } from '@fairlead/kube'
 import type { Resolution } from './catalog.ts'
 import { enablementOf } from './enablement.ts'
 import type { Target } from './mapping/target.ts'
-import { partFor } from './maps/merge.ts'
+import { partFor, scopeOf } from './maps/merge.ts'
 import type { FoundMap, MergedAction } from './maps/merge.ts'
 import { menuText } from './runs/command.ts'
 
@@ -31,6 +31,8 @@ export interface MenuItem {
   readonly rule?: string
   /** `namespace/name` of less specific maps that define an action of this type and name. */
   readonly overrides: readonly string[]
+  /** Present when the namespace of the map is not trusted. */
+  readonly isUntrusted?: true
 }
 
 /** A candidate map and its state after lookup and merge. */
@@ -134,7 +136,7 @@ function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObje
     return typeof value === 'string' && value !== '' ? value : undefined
   }
   const input = stringAt('requires-input')
-  const form = input === undefined ? undefined : partFor(merged, from.map, 'inputs', input)
+  const form = input === undefined ? undefined : partFor(scopeOf(merged, action), from.map, 'inputs', input)
   const openWindow = action.type === 'url-actions' ? (stringAt('open-window') ?? 'tab') : undefined
   return {
     type: action.type === 'url-actions' ? 'url' : 'cmd',
@@ -155,6 +157,7 @@ function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObje
           rule: from.candidate.rule.field,
         }),
     overrides: overrides.map(keyOf),
+    ...(from.isUntrusted === true ? { isUntrusted: true } : {}),
   }
 }
 
@@ -162,6 +165,6 @@ function keyOf({ map }: FoundMap): string {
   return `${map.namespace}/${map.name}`
 }
 
-function describe({ apiVersion, kind, subkind, namespace, name }: Target): Menu['resource'] {
-  return { apiVersion, kind, subkind, namespace, name }
+function describe({ apiVersion, kind, subkind, namespace, name, isClusterScoped }: Target): Menu['resource'] {
+  return { apiVersion, kind, subkind, namespace: isClusterScoped === true ? '' : namespace, name }
 }

@@ -101,7 +101,7 @@ async function commands(service: ActionService, caller: Caller, query: URLSearch
   const actions =
     first === undefined
       ? {}
-      : mergedForm(service.resolveObject({ ...first, apiVersion: 'batch/v1', kind: 'Job' }).merged)
+      : mergedForm((await service.resolveObject({ ...first, apiVersion: 'batch/v1', kind: 'Job' })).merged)
   return { commands: (Number.isNaN(since) ? jobs : completed).map(asJson), 'action-map': actions }
 }
 
@@ -140,7 +140,7 @@ async function mapping(
     owners: Object.values(owner).some((part) => part !== '') ? [owner] : [],
   })
   await service.authorizeMappings(caller, target.namespace)
-  const { candidates, merged } = service.resolveTarget(target)
+  const { candidates, merged } = await service.resolveTarget(target)
   return { 'candidate-maps': candidates.map(({ name, namespace }) => `${name}@${namespace}`), map: mergedForm(merged) }
 }
 

@@ -1,7 +1,7 @@
 // The service of actions. It reads targets and writes Jobs with the caller's rights. Start with ActionService.menu.
 import { randomUUID } from 'node:crypto'
-import { Pod } from '@fairlead/client'
-import { asJson, forbidden } from '@fairlead/kube'
+import { ConfigMap, Pod } from '@fairlead/client'
+import { StatusError, asJson, forbidden } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
 import { ActionError } from '../engine/action-error.ts'
@@ -18,10 +18,11 @@ import type { ResourceKind } from '../engine/cluster.ts'
 import { asData } from '../engine/data/map-data.ts'
 import { availabilityOf } from '../engine/enablement.ts'
 import { functionsFor } from '../engine/functions.ts'
-import { targetOf } from '../engine/mapping/target.ts'
+import { NamespaceCluster } from '../engine/namespace-cluster.ts'
+import { liveTargetOf } from '../engine/mapping/target.ts'
 import type { Target } from '../engine/mapping/target.ts'
 import type { ActionType } from '../engine/maps/action-map.ts'
-import { findAction } from '../engine/maps/merge.ts'
+import { findAction, scopeOf } from '../engine/maps/merge.ts'
 import type { MergedAction } from '../engine/maps/merge.ts'
 import type { Section } from '../engine/maps/section-map.ts'
 import type { RunSnippet } from '../engine/maps/snippet.ts'
@@ -34,13 +35,20 @@ import type { PatternScope } from '../engine/patterns/pattern-resolver.ts'
 import { PatternError } from '../engine/patterns/pattern.ts'
 import { planCommand, requiredField } from '../engine/runs/command.ts'
 import { Job, jobTypeLabel } from '../engine/runs/job.ts'
+import type { JobSettings } from '../engine/runs/job.ts'
 import { runSelector, runsOf } from '../engine/runs/run.ts'
 import type { Run, RunFilter } from '../engine/runs/run.ts'
-import { configName, jobSettings, kappnavNamespace, unknownWord } from '../engine/runs/settings.ts'
+import {
+  configName,
+  jobSettings,
+  kappnavNamespace,
+  unknownWord,
+  untrustedJobSettings,
+} from '../engine/runs/settings.ts'
 import type { KindTable } from './kind-table.ts'
 import { LiveCluster } from './live-cluster.ts'
 import { runRight } from './rights.ts'
-import type { Caller, Rights } from './rights.ts'
+import type { Caller, Right, Rights, Rules } from './rights.ts'
 
 /** Names a resource. Without apiVersion, the kind is looked up as kubectl does. */
 export interface ResourceRef {
@@ -84,13 +92,13 @@ export class ActionService {
   /** Returns the actions of a resource. */
   async menu(caller: Caller, ref: ResourceRef): Promise<Menu> {
     const { resource, resolution } = await this.#resolve(caller, ref)
-    return menuOf(resolution, resource, await this.#mayUse(caller, resource))
+    return menuOf(resolution, resource, await this.#mayUse(caller, resolution))
   }
 
   /** Returns the actions of a resource with their provenance. */
   async why(caller: Caller, ref: ResourceRef): Promise<Why> {
     const { resource, resolution } = await this.#resolve(caller, ref)
-    return whyOf(resolution, resource, await this.#mayUse(caller, resource))
+    return whyOf(resolution, resource, await this.#mayUse(caller, resolution))
   }
 
   /** Resolves the actions of a resource that the caller may read. */
@@ -99,13 +107,15 @@ export class ActionService {
   }
 
   /** Resolves the actions of an object that the caller has read. */
-  resolveObject(object: KubeObject): Resolution {
-    return this.#options.source.catalog().resolve(object)
+  async resolveObject(object: KubeObject): Promise<Resolution> {
+    return this.resolveTarget(liveTargetOf(object, kappnavNamespace))
   }
 
   /** Resolves the actions of a target that need not exist. */
-  resolveTarget(target: Target): Resolution {
-    return this.#options.source.catalog().resolveTarget(target)
+  async resolveTarget(target: Target): Promise<Resolution> {
+    const { source } = this.#options
+    await source.load?.(target)
+    return source.catalog().resolveTarget(target)
   }
 
   /** Returns the time of this server in milliseconds since the epoch. */
@@ -118,15 +128,20 @@ export class ActionService {
     return jobSettings(this.#config(), namespace).namespace
   }
 
-  /** Checks that the caller may get mappings in a namespace. Throws StatusError 403. */
+  /** Checks that the caller may get the mappings and maps of a namespace. Throws StatusError 403. */
   async authorizeMappings(caller: Caller, namespace: string): Promise<void> {
     const rules = await this.#options.rights.rules(caller, namespace)
-    if (rules.allow({ verb: 'get', group: apiGroup, resource: 'kindactionmappings' })) return
-    throw forbidden(
-      { group: apiGroup, plural: 'kindactionmappings' },
-      '',
-      `User "${caller.user.name}" cannot get resource "kindactionmappings" in API group "${apiGroup}" in the namespace "${namespace}"`,
-    )
+    for (const [group, resource] of [
+      [apiGroup, 'kindactionmappings'],
+      ['', 'configmaps'],
+    ] as const) {
+      if (rules.allow({ verb: 'get', group, resource })) continue
+      throw forbidden(
+        { group, plural: resource },
+        '',
+        `User "${caller.user.name}" cannot get resource "${resource}" in API group "${group}" in the namespace "${namespace}"`,
+      )
+    }
   }
 
   /** Returns the address of a url action. Throws ActionError 404, 422; StatusError 403. */
@@ -137,7 +152,7 @@ export class ActionService {
   ): Promise<{ readonly action: string; readonly url: string; readonly openWindow: string }> {
     const { resource, resolution } = await this.#resolve(caller, ref)
     const action = this.#find(resolution, resource, name, 'url-actions')
-    const resolver = new PatternResolver({ ...this.#scope(caller, resource, resolution), inputs: undefined })
+    const resolver = new PatternResolver({ ...this.#scope(caller, resource, resolution, action), inputs: undefined })
     const url = safeUrl(await resolver.resolveWhole(requiredField(action, 'url-pattern'), action.from.map))
     const openWindow = action.fields['open-window']
     return { action: name, url, openWindow: typeof openWindow === 'string' ? openWindow : 'tab' }
@@ -146,22 +161,25 @@ export class ActionService {
   /** Runs a command action: creates one Job, or one per selected pod. Throws ActionError 404, 422; StatusError 403. */
   async run(caller: Caller, ref: ResourceRef, name: string, options: RunOptions = {}): Promise<readonly KubeObject[]> {
     const { resource, resolution } = await this.#resolve(caller, ref)
-    const { target, merged } = resolution
+    const { target } = resolution
     const action = this.#find(resolution, resource, name, 'cmd-actions')
-    if (!(await this.#options.rights.check(caller, target.namespace, runRight(name)))) {
+    // A role in the namespace where maps of cluster-scoped resources are looked up grants nothing on those resources.
+    const namespace = target.isClusterScoped === true ? '' : target.namespace
+    if (!(await this.#options.rights.check(caller, namespace, runRight(name)))) {
       throw forbidden(
         { group: apiGroup, plural: 'actions' },
         name,
-        `User "${caller.user.name}" cannot run resource "actions" in API group "${apiGroup}" in the namespace "${target.namespace}"`,
+        `User "${caller.user.name}" cannot run resource "actions" in API group "${apiGroup}" ${namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`}`,
       )
     }
+    const scope = this.#scope(caller, resource, resolution, action)
     const jobs = await planCommand(
       action,
       { target, user: caller.user.name, application: options.application, body: options.inputs },
       {
-        merged,
-        settings: jobSettings(this.#config(), target.namespace),
-        scope: this.#scope(caller, resource, resolution),
+        merged: scopeOf(resolution.merged, action),
+        settings: this.#settingsOf(target, action),
+        scope,
         newUid: randomUUID,
       },
     )
@@ -172,17 +190,26 @@ export class ActionService {
 
   /** Returns the runs of command actions that the caller may list, newest first. */
   async history(caller: Caller, filter: RunFilter = {}): Promise<readonly Run[]> {
-    return runsOf(await this.jobs(caller), filter)
+    return runsOf(await this.jobs(caller, filter.namespace), filter)
   }
 
   /**
-   * Lists the Jobs of all runs: in the namespace of Jobs, or in all namespaces when Jobs are created beside their
-   * targets.
+   * Lists the Jobs of all runs, or of targets of one namespace: in the namespace of Jobs, and beside their targets,
+   * where they are created by actions of untrusted maps and by `job-namespace: ${namespace}`.
    */
-  async jobs(caller: Caller): Promise<readonly KubeObject[]> {
-    const { namespace } = jobSettings(this.#config(), '')
-    const scope = namespace === '' ? {} : { namespace }
-    return (await caller.client.list(Job, { ...scope, labelSelector: runSelector })).items
+  async jobs(caller: Caller, ofTargetsIn?: string): Promise<readonly KubeObject[]> {
+    await this.#options.source.loadMap?.(kappnavNamespace, configName)
+    const { namespace } = jobSettings(this.#config(), ofTargetsIn ?? '')
+    const list = async (options: { readonly namespace?: string }): Promise<readonly KubeObject[]> =>
+      (await caller.client.list(Job, { ...options, labelSelector: runSelector })).items
+    if (namespace === '') return list({})
+    if (ofTargetsIn === undefined || ofTargetsIn === namespace) return list({ namespace })
+    // One of the two suffices: users of a namespace may often not list Jobs in kAppNav's.
+    const found = await Promise.allSettled([list({ namespace }), list({ namespace: ofTargetsIn })])
+    const failed = found.filter((result) => result.status === 'rejected')
+    const other = failed.find(({ reason }) => !(reason instanceof StatusError && reason.code === 403))
+    if (other !== undefined || failed.length === found.length) throw (other ?? failed[0]!).reason
+    return found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   }
 
   /** Deletes a run with its pods. Throws ActionError 404 for a Job of something else. */
@@ -219,12 +246,14 @@ export class ActionService {
 
   /** Returns the derived status of a resource. */
   async status(caller: Caller, ref: ResourceRef): Promise<ResourceStatus> {
-    return this.#statusOf(await this.#read(caller, ref))
+    const { resource, resolution } = await this.#resolve(caller, ref)
+    return this.#statusOf(resource, resolution.target)
   }
 
   /** Returns the sections of a resource's details. */
   async sections(caller: Caller, ref: ResourceRef): Promise<readonly Section[]> {
-    return this.#options.source.catalog().sectionsOf(await this.#read(caller, ref))
+    const { resource, resolution } = await this.#resolve(caller, ref)
+    return this.#options.source.catalog().sectionsOf(resource, resolution.target)
   }
 
   /** Returns the Applications that the caller may list, with their menus; hidden ones are left out. */
@@ -271,17 +300,17 @@ export class ActionService {
   }
 
   async #withMenu(caller: Caller, resource: KubeObject): Promise<WithMenu> {
-    const resolution = this.#options.source.catalog().resolve(resource)
+    const resolution = await this.resolveObject(resource)
     return {
-      ...menuOf(resolution, resource, await this.#mayUse(caller, resource)),
-      status: await this.#statusOf(resource),
+      ...menuOf(resolution, resource, await this.#mayUse(caller, resolution)),
+      status: await this.#statusOf(resource, resolution.target),
     }
   }
 
-  #statusOf(resource: KubeObject): Promise<ResourceStatus> {
+  #statusOf(resource: KubeObject, target: Target): Promise<ResourceStatus> {
     const { source, runSnippet } = this.#options
     return evaluateStatus(
-      source.catalog().statusMapOf(targetOf(resource)),
+      source.catalog().statusMapOf(target),
       resource,
       runSnippet,
       unknownStatus(unknownWord(this.#config())),
@@ -293,7 +322,7 @@ export class ActionService {
     ref: ResourceRef,
   ): Promise<{ readonly resource: KubeObject; readonly resolution: Resolution }> {
     const resource = await this.#read(caller, ref)
-    return { resource, resolution: this.#options.source.catalog().resolve(resource) }
+    return { resource, resolution: await this.resolveObject(resource) }
   }
 
   async #read(caller: Caller, ref: ResourceRef): Promise<KubeObject> {
@@ -335,28 +364,85 @@ export class ActionService {
     return action
   }
 
-  #scope(caller: Caller, resource: KubeObject, { merged }: Resolution): Omit<PatternScope, 'inputs'> {
+  /** Returns the scope of the patterns of an action: as much as the map that defines it is trusted with. */
+  #scope(
+    caller: Caller,
+    resource: KubeObject,
+    { merged }: Resolution,
+    action: MergedAction,
+  ): Omit<PatternScope, 'inputs'> {
     const { source, kinds, runSnippet } = this.#options
+    const isTrusted = action.from.isUntrusted !== true
+    const live = new LiveCluster(caller.client, kinds)
     return {
-      resource: asJson(resource),
-      merged,
+      resource: asJson(withoutSecretData(resource)),
+      merged: scopeOf(merged, action),
       globalMap: async (name) => {
+        if (!isTrusted && name !== builtinMap) {
+          const map = await caller.client.find(ConfigMap, { namespace: kappnavNamespace, name })
+          return map && asData(map.data)
+        }
+        await source.loadMap?.(kappnavNamespace, name)
         const map = source.configMap(kappnavNamespace, name)
         return map && asData(map.data)
       },
       runSnippet,
-      callFunction: functionsFor(resource, new LiveCluster(caller.client, kinds)),
+      callFunction: functionsFor(
+        resource,
+        isTrusted ? live : new NamespaceCluster(live, resource.metadata.namespace ?? ''),
+      ),
     }
   }
 
+  #settingsOf(target: Target, { from }: Pick<MergedAction, 'from'>): JobSettings {
+    const settings = from.isUntrusted === true ? untrustedJobSettings : jobSettings
+    return settings(this.#config(), target.namespace)
+  }
+
   /**
-   * Url actions are for every caller that may read the resource, command actions for those with the right to run them.
+   * Url actions are for every caller that may read the resource, command actions for those with the rights to run them
+   * and to create their Jobs.
    */
-  async #mayUse(caller: Caller, resource: KubeObject): Promise<(action: MergedAction) => boolean> {
-    const rules = await this.#options.rights.rules(caller, resource.metadata.namespace ?? 'default')
-    return ({ type, name }) => type === 'url-actions' || rules.allow(runRight(name))
+  async #mayUse(caller: Caller, { target, merged }: Resolution): Promise<(action: MergedAction) => boolean> {
+    const { rights } = this.#options
+    const commands = merged.actions.filter(({ type }) => type === 'cmd-actions')
+    const allowed = new Set<MergedAction>()
+    const rulesOf = new Map<string, Promise<Rules>>()
+    const rulesIn = (namespace: string): Promise<Rules> => {
+      const known = rulesOf.get(namespace) ?? rights.rules(caller, namespace)
+      rulesOf.set(namespace, known)
+      return known
+    }
+    for (const action of commands) {
+      const right = runRight(action.name)
+      const mayRun =
+        target.isClusterScoped === true
+          ? await rights.check(caller, '', right)
+          : (await rulesIn(target.namespace)).allow(right)
+      const { namespace } = this.#settingsOf(target, action)
+      if (mayRun && (await rulesIn(namespace)).allow(createJobs)) allowed.add(action)
+    }
+    return (action) => action.type === 'url-actions' || allowed.has(action)
   }
 }
+
+/** The right to create the Job of a run. */
+const createJobs: Right = { verb: 'create', group: 'batch', resource: 'jobs' }
+
+/** Name of the ConfigMap behind `${builtin.KEY}`. */
+const builtinMap = 'builtin'
+
+/** Returns a Secret without its values: patterns never substitute them. */
+function withoutSecretData(resource: KubeObject): KubeObject {
+  if (resource.kind !== 'Secret' || resource.apiVersion !== 'v1') return resource
+  const { data: _data, stringData: _stringData, ...rest } = resource
+  const { annotations, ...metadata } = rest.metadata
+  const kept = Object.entries(annotations ?? {}).filter(([key]) => key !== lastAppliedAnnotation)
+  return { ...rest, metadata: { ...metadata, annotations: Object.fromEntries(kept) } }
+}
+
+/** Annotation in which `kubectl apply` repeats the object, values of Secrets included. */
+const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** Returns an address that is safe to open: a path of this server, http or https. Throws PatternError for any other. */
 function safeUrl(url: string): string {

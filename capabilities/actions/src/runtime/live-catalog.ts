@@ -1,13 +1,14 @@
-// The catalog of a cluster: kept up to date by shared caches (LiveCatalog), or listed once (listCatalog).
+// The catalog of a cluster, kept up to date by shared caches.
 import { ConfigMap } from '@fairlead/client'
-import type { Client } from '@fairlead/client'
 import type { InformerUse, Manager } from '@fairlead/controller'
 import { kindActionMapping } from '../api.ts'
 import type { KindActionMappingObject } from '../api.ts'
 import { ActionError } from '../engine/action-error.ts'
-import { Catalog, fixedCatalog } from '../engine/catalog.ts'
+import { Catalog } from '../engine/catalog.ts'
 import type { CatalogSource } from '../engine/catalog.ts'
+import { asData } from '../engine/data/map-data.ts'
 import type { MapObject } from '../engine/data/map-data.ts'
+import { configName, kappnavNamespace, trustIn } from '../engine/runs/settings.ts'
 
 /** The catalog of a cluster, kept up to date by informers with the controller's rights. */
 export class LiveCatalog implements CatalogSource, Disposable {
@@ -25,8 +26,10 @@ export class LiveCatalog implements CatalogSource, Disposable {
       this.#mappings.informer.subscribe({ changed: () => void (this.#isStale = true) }, { replay: false }),
       this.#maps.informer.subscribe(
         {
-          changed: ({ object: { metadata } }) =>
-            this.#catalog.mapChanged(metadata.namespace ?? '', metadata.name ?? ''),
+          changed: ({ object: { metadata } }) => {
+            if (metadata.namespace === kappnavNamespace && metadata.name === configName) this.#isStale = true
+            this.#catalog.mapChanged(metadata.namespace ?? '', metadata.name ?? '')
+          },
         },
         { replay: false },
       ),
@@ -45,7 +48,10 @@ export class LiveCatalog implements CatalogSource, Disposable {
     }
     if (this.#isStale) {
       this.#isStale = false
-      this.#catalog.replaceMappings([...this.#mappings.informer.objects.values()])
+      this.#catalog.replaceMappings(
+        [...this.#mappings.informer.objects.values()],
+        trustIn(asData(this.configMap(kappnavNamespace, configName)?.data)),
+      )
     }
     return this.#catalog
   }
@@ -64,10 +70,4 @@ export class LiveCatalog implements CatalogSource, Disposable {
     this.#mappings[Symbol.dispose]()
     this.#maps[Symbol.dispose]()
   }
-}
-
-/** Lists mappings and ConfigMaps once, with the client's rights. */
-export async function listCatalog(client: Client): Promise<CatalogSource> {
-  const [mappings, maps] = await Promise.all([client.list(kindActionMapping), client.list(ConfigMap)])
-  return fixedCatalog(mappings.items, maps.items)
 }

@@ -48,6 +48,9 @@ interface Numbered {
   readonly candidate: Candidate
 }
 
+/** Reports whether the mappings and maps of a namespace count for the resources of all namespaces. */
+export type IsTrusted = (namespace: string) => boolean
+
 const levels: Readonly<Record<Level, number>> = { instance: 0, subkind: 1, kind: 2 }
 
 /** Entries of the cache of rules by kind. */
@@ -62,10 +65,15 @@ export class MappingIndex {
   /** Numbers of constant keys, and for each the last lookup that returned it. */
   readonly #ids = new Map<string, number>()
   readonly #seenIn: number[] = []
+  readonly #isTrusted: IsTrusted
   #lookups = 0
 
-  /** Creates the index of a set of mappings. */
-  constructor(mappings: readonly Mapping[]) {
+  /**
+   * Creates the index of a set of mappings. Mappings of a namespace that is not trusted count for the resources of that
+   * namespace alone.
+   */
+  constructor(mappings: readonly Mapping[], isTrusted: IsTrusted = () => true) {
+    this.#isTrusted = isTrusted
     this.#byKind = {
       actions: this.#index(mappings, 'actions'),
       status: this.#index(mappings, 'status'),
@@ -84,6 +92,7 @@ export class MappingIndex {
     const lookup = ++this.#lookups
     const seen = new Set<string>()
     for (const { mapping, rule, constant } of this.#rulesFor(target, type)) {
+      if (!this.#concerns(mapping, target)) continue
       const match = matchRest(rule, target)
       if (match === undefined) continue
       if (constant !== undefined) {
@@ -104,6 +113,11 @@ export class MappingIndex {
       candidates.push(made.candidate)
     }
     return { candidates, problems }
+  }
+
+  /** Writers of a namespace must not decide about the resources of another one. */
+  #concerns({ namespace }: Mapping, target: Target): boolean {
+    return (namespace === target.namespace && target.isClusterScoped !== true) || this.#isTrusted(namespace)
   }
 
   #rulesFor(target: Target, type: MapType): readonly IndexedRule[] {

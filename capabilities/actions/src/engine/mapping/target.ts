@@ -19,9 +19,23 @@ export interface Target {
   readonly subkind: string
   /** '' for a target that is a kind. */
   readonly name: string
-  /** `default` for cluster-scoped resources. */
+  /**
+   * `default` for objects of files without one. For cluster-scoped resources, the namespace in which maps of instance
+   * level are looked up.
+   */
   readonly namespace: string
+  /** The resource is cluster-scoped: mappings and rights of a namespace do not concern it. */
+  readonly isClusterScoped?: true
   readonly owners: readonly Pick<OwnerReference, 'apiVersion' | 'kind' | 'uid'>[]
+}
+
+/**
+ * Returns the target of an object of a cluster, where every namespaced object has a namespace. Maps of instance level of
+ * cluster-scoped objects are looked up in `namespace`.
+ */
+export function liveTargetOf(object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>, namespace: string): Target {
+  const target = targetOf(object)
+  return (object.metadata.namespace ?? '') === '' ? { ...target, namespace, isClusterScoped: true } : target
 }
 
 /** Returns the target of an object. Accepts invalid metadata, as objects from files may have. */
@@ -44,7 +58,7 @@ export function targetOf(object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metad
 }
 
 /** Returns a target, normalized. */
-export function makeTarget(parts: Omit<Target, 'group' | 'version'>): Target {
+export function makeTarget(parts: Omit<Target, 'group' | 'version' | 'isClusterScoped'>): Target {
   const apiVersion = parts.apiVersion.startsWith('/') ? parts.apiVersion.slice(1) : parts.apiVersion
   const slash = apiVersion.indexOf('/')
   return {

@@ -9,6 +9,8 @@ import type { Action, ActionMap, ActionType, PartType } from './action-map.ts'
 export interface FoundMap {
   readonly candidate: Candidate | undefined
   readonly map: ActionMap
+  /** The namespace of the map is not trusted: its actions run with the rights of that namespace alone. */
+  readonly isUntrusted?: true
 }
 
 /** An action of the merged set. */
@@ -36,9 +38,13 @@ export function mergeMaps(found: readonly FoundMap[]): MergedMap {
   const replacing = found.findIndex(({ map }) => map.policy === 'replace')
   const used = replacing < 0 ? found.length : replacing + 1
   const merged = found.slice(0, used)
+  return { found, used, actions: actionTypes.flatMap((type) => mergeActions(merged, type)), parts: partsOf(merged) }
+}
+
+function partsOf(found: readonly FoundMap[]): MergedMap['parts'] {
   const parts: Record<PartType, MutableJsonObject> = { inputs: {}, variables: {}, snippets: {} }
-  for (const { map } of merged) for (const type of partTypes) addAbsent(parts[type], map.parts[type])
-  return { found, used, actions: actionTypes.flatMap((type) => mergeActions(merged, type)), parts }
+  for (const { map } of found) for (const type of partTypes) addAbsent(parts[type], map.parts[type])
+  return parts
 }
 
 /** Returns the action of a name and type; of any type when none is given. */
@@ -57,6 +63,16 @@ export function partFor(
   name: string,
 ): JsonValue | undefined {
   return (definedIn && ownValue(definedIn.parts[type], name)) ?? ownValue(merged.parts[type], name)
+}
+
+/**
+ * Returns the merged set as an action may use it: an action of a trusted map uses no part of an untrusted one, which
+ * could otherwise change what it does.
+ */
+export function scopeOf(merged: MergedMap, { from }: MergedAction): MergedMap {
+  const found = merged.found.slice(0, merged.used)
+  if (from.isUntrusted === true || found.every(({ isUntrusted }) => isUntrusted !== true)) return merged
+  return { ...merged, parts: partsOf(found.filter(({ isUntrusted }) => isUntrusted !== true)) }
 }
 
 /** Returns the merged map in the form of its data keys, without provenance; empty parts are absent. */

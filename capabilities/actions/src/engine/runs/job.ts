@@ -29,6 +29,8 @@ export interface JobSettings {
   /** Seconds that a Job may take; undefined for no limit. */
   readonly deadlineSeconds: number | undefined
   readonly resources: JsonObject | undefined
+  /** Number of retries of a failed command; kAppNav's 4 when left out. */
+  readonly backoffLimit?: number
 }
 
 /** The action that a Job runs. */
@@ -86,7 +88,7 @@ export function jobLabels({
           [jobKeys.kind]: target.kind,
           ...(target.subkind === '' ? {} : { [jobKeys.subkind]: target.subkind }),
           [jobKeys.name]: target.name,
-          [jobKeys.namespace]: target.namespace,
+          ...(target.isClusterScoped === true ? {} : { [jobKeys.namespace]: target.namespace }),
         }),
   }
 }
@@ -97,7 +99,7 @@ export function jobFor(request: JobRequest, settings: JobSettings, uid: string):
   const full = jobLabels(request)
   const labels = Object.fromEntries(Object.entries(full).map(([key, value]) => [key, labelOf(value)]))
   const shortened = Object.entries(full).filter(([key, value]) => labels[key] !== value)
-  const { ttlSeconds, deadlineSeconds, resources } = settings
+  const { ttlSeconds, deadlineSeconds, resources, backoffLimit = 4 } = settings
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -112,7 +114,7 @@ export function jobFor(request: JobRequest, settings: JobSettings, uid: string):
       },
     },
     spec: {
-      backoffLimit: 4,
+      backoffLimit,
       ...(ttlSeconds === undefined ? {} : { ttlSecondsAfterFinished: ttlSeconds }),
       ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
       template: {

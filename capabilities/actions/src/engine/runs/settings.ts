@@ -2,6 +2,7 @@
 // Jobs.
 import { isJsonObject, ownValue } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
+import type { IsTrusted } from '../mapping/mapping-index.ts'
 import { LenientJsonError, parseLenientJson } from '../data/lenient-json.ts'
 import { defaultDeadlineSeconds, defaultTtlSeconds } from './job.ts'
 import type { JobSettings } from './job.ts'
@@ -24,7 +25,32 @@ export function jobSettings(config: JsonObject, namespace: string): JobSettings 
     ttlSeconds: seconds(config, 'job-ttl-seconds', defaultTtlSeconds),
     deadlineSeconds: seconds(config, 'job-deadline-seconds', defaultDeadlineSeconds),
     resources: resourcesOf(config),
+    backoffLimit: seconds(config, 'job-backoff-limit', 0) ?? 0,
   }
+}
+
+/**
+ * Returns the settings of Jobs of actions that a map of an untrusted namespace defines: in that namespace, with its
+ * default account, so that their authors gain no right by a user who runs them.
+ */
+export function untrustedJobSettings(config: JsonObject, namespace: string): JobSettings {
+  return { ...jobSettings(config, namespace), namespace, serviceAccountName: 'default' }
+}
+
+/**
+ * Returns the namespaces whose mappings and maps count for all resources: kAppNav's own, and those that
+ * `trusted-namespaces` lists, separated by commas; `*` is all. `config` is the data of the configuration, which only
+ * writers of kAppNav's namespace can change.
+ */
+export function trustedNamespaces(config: JsonObject): ReadonlySet<string> {
+  const listed = (stringAt(config, 'trusted-namespaces') ?? '').split(',').map((name) => name.trim())
+  return new Set([kappnavNamespace, ...listed.filter((name) => name !== '')])
+}
+
+/** Returns the predicate of the namespaces that a configuration trusts. */
+export function trustIn(config: JsonObject): IsTrusted {
+  const trusted = trustedNamespaces(config)
+  return trusted.has('*') ? () => true : (namespace) => trusted.has(namespace)
 }
 
 /** Returns the value of an unknown status; `config` is the data of the configuration. */

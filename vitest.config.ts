@@ -1,17 +1,18 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-const sourceCondition = '@fairlead/source'
+/** `FAIRLEAD_TEST_BUILT=1` tests what was built: Node 22 runs no sources, because V8 has no `using` there. */
+const sources = process.env['FAIRLEAD_TEST_BUILT'] ? [] : ['@fairlead/source']
 
 export default defineConfig({
-  ssr: { resolve: { conditions: [sourceCondition, 'node', 'import', 'default'] } },
-  resolve: { conditions: [sourceCondition, 'node', 'import', 'default'] },
+  ssr: { resolve: { conditions: [...sources, 'node', 'import', 'default'] } },
+  resolve: { conditions: [...sources, 'node', 'import', 'default'] },
   test: {
     include: ['{foundation,capabilities,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
     pool: 'forks',
     // Most tests wait for something, and on a machine that does much else more processes get a larger share of it.
     maxWorkers: Math.max(4, availableParallelism()),
-    execArgv: ['--conditions=' + sourceCondition],
+    execArgv: sources.map((condition) => `--conditions=${condition}`),
     // Only a test that fails takes so long. No test asserts how fast something is; that is for `npm run bench`.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,5 +1,6 @@
 // The capability: kind-action mapping (`actions.kappnav.io`).
 import type { Capability, CapabilityInstance, CapabilityOptions, Manager, PolicyRule } from '@fairlead/controller'
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { apiGroup } from './api.ts'
 import { startActionMapController } from './controllers/action-map-controller.ts'
 import { startMappingController } from './controllers/mapping-controller.ts'

@@ -1,4 +1,6 @@
 // Public API of @fairlead/kube. Start with KubeObject; CEL is in @fairlead/kube/cel.
+import './node-version.ts'
+
 export {
   parseApiVersion,
   formatApiVersion,
@@ -23,6 +25,7 @@ export type {
 } from './object.ts'
 export { FakeClock } from './clock.ts'
 export type { Clock } from './clock.ts'
+export { AsyncDisposableStack, DisposableStack } from './disposable-stack.ts'
 export type { UserInfo } from './user.ts'
 
 // JSON and YAML

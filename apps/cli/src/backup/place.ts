@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { sqlite, StoreError } from '@fairlead/apiserver'
 import type { Store } from '@fairlead/apiserver'
 import { findConnection, HttpsTransport, isClientError } from '@fairlead/client'
+import type { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline/command-error'
 import { openDataFolder } from '../up/data-folder.ts'
 

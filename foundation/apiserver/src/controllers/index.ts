@@ -3,6 +3,7 @@
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { Logger } from '@fairlead/controller'
+import { DisposableStack } from '@fairlead/kube'
 import { setUpRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerContext } from './controller-context.ts'
 import { AllResourcesInformer } from './all-resources-informer.ts'

@@ -3,7 +3,7 @@
 import { backoffDelay, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import type { Informer, InformerPool, Logger } from '@fairlead/controller'
-import { jsonEqual } from '@fairlead/kube'
+import { DisposableStack, jsonEqual } from '@fairlead/kube'
 import type { Clock, JsonObject, KubeObject, ObjectKey } from '@fairlead/kube'
 
 /** An `apiregistration.k8s.io/v1 APIService`. */

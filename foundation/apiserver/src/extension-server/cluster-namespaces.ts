@@ -2,7 +2,7 @@
 import { Namespace } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Informer, InformerPool } from '@fairlead/controller'
-import { failure } from '@fairlead/kube'
+import { DisposableStack, failure } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
 

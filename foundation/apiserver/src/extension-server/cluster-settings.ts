@@ -1,6 +1,7 @@
 // Watches the ConfigMap with the authentication settings of the cluster. The last valid settings stay in force.
 import { ConfigMap } from '@fairlead/client'
 import type { InformerPool, Logger } from '@fairlead/controller'
+import { DisposableStack } from '@fairlead/kube'
 import { authenticationConfigMap, authenticationSettings, noSettings } from './front-proxy-settings.ts'
 import type { AuthenticationSettings } from './front-proxy-settings.ts'
 

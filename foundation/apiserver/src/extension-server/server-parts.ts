@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { CertificateKeeper, InformerPool, servedHosts, silentLogger } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { AdmissionChain } from '../admission/chain.ts'
 import { apiGroups } from '../discovery/api-groups.ts'
 import { discoveryRoute, openApiRoute, openApiV2Route } from '../discovery/index.ts'

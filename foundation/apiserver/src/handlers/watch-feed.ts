@@ -1,7 +1,7 @@
 // The feed of a watch: a bounded queue of changes between the store and one client, with the timers of bookmarks and of
 // the end.
 import { resourceName } from '@fairlead/builtin-kinds'
-import { failure } from '@fairlead/kube'
+import { DisposableStack, failure } from '@fairlead/kube'
 import type { Status } from '@fairlead/kube'
 import type { ListOptions } from '../request/list-options.ts'
 import { StoreError } from '../storage/store.ts'

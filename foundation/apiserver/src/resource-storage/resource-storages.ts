@@ -1,7 +1,7 @@
 // The resource storages of a server: adding one registers its definition, routes its store calls, and adds its
 // validation to admission.
 import type { StorageOperation, ResourceStorage, RestStorage } from '@fairlead/controller'
-import { formatGroupResource } from '@fairlead/kube'
+import { DisposableStack, formatGroupResource } from '@fairlead/kube'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
 import type { ResourceHandler, ResourceHandlers } from '../handlers/resource-handlers.ts'
 import type { Registry } from '../registry/registry.ts'

@@ -1,6 +1,6 @@
 // Authentication and authorization of a server.
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '@fairlead/kube'
+import type { AsyncDisposableStack, Clock } from '@fairlead/kube'
 import { alwaysAllow } from '../auth/always-allow.ts'
 import { certificateAuthenticator, staticTokens } from '../auth/authenticators.ts'
 import type { RbacState } from '../auth/rbac/escalation.ts'

@@ -2,7 +2,7 @@
 // RBAC objects change.
 import { kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
-import { asJson } from '@fairlead/kube'
+import { DisposableStack, asJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import type { InformerPool } from '../informer/informer-pool.ts'
 

@@ -27,22 +27,87 @@ export interface LoggerOptions {
 }
 
 /**
- * Writes one JSON object per line: `level`, `time` (RFC 3339), fields, `msg`. Errors in the field `error` become name,
- * code, message and stack.
+ * Writes one JSON object per line: `level`, `time` (RFC 3339), fields, `msg`. Errors in the fields `error` and `err`
+ * become name, code, message, stack and cause. Its methods never throw, whatever the fields are.
  */
 export async function createLogger(options: LoggerOptions = {}): Promise<Logger> {
-  const { pino, stdTimeFunctions, stdSerializers, destination } = await import('pino')
+  const { pino, stdTimeFunctions } = await import('pino')
   const settings = {
     level: options.level ?? 'info',
     base: { ...options.fields },
     timestamp: stdTimeFunctions.isoTime,
-    serializers: { error: stdSerializers.err },
+    serializers: { error: serializeError, err: serializeError },
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  const write = options.write
-  return wrap(
-    write === undefined ? pino(settings, destination(2)) : pino(settings, { write: (line: string) => write(line) }),
-  )
+  const write = options.write ?? writeToStandardError
+  return guardedLogger(wrap(pino(settings, { write: (line: string) => write(line) })))
+}
+
+let isListening = false
+
+/** Writes a line; a full disk or a closed pipe loses it. pino's own stream never ends the process after ENOSPC. */
+function writeToStandardError(line: string): void {
+  if (!isListening) process.stderr.on('error', () => {})
+  isListening = true
+  process.stderr.write(line)
+}
+
+/** How deep causes and aggregated errors are followed: they may be circular. */
+const deepestCause = 5
+
+/**
+ * Copies what a log line shows of an error. pino's own serializer writes into the properties of errors, which fails
+ * where they are frozen, as the `status` of a StatusError is.
+ */
+function serializeError(error: unknown, depth: number = 0): unknown {
+  if (!(error instanceof Error)) return error
+  const { name, message, stack, cause } = error
+  const { code, errors } = error as { code?: unknown; errors?: unknown }
+  const isShown = depth < deepestCause
+  return {
+    name,
+    message,
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    stack,
+    ...(isShown && cause !== undefined ? { cause: serializeError(cause, depth + 1) } : {}),
+    ...(isShown && Array.isArray(errors) ? { errors: errors.map((one) => serializeError(one, depth + 1)) } : {}),
+  }
+}
+
+const guarded = new WeakSet<Logger>()
+
+/**
+ * Returns a logger whose methods never throw. When a line cannot be written with its fields, it is written without
+ * them; when that fails as well, it is lost: logging never ends a reconcile or a process.
+ */
+export function guardedLogger(logger: Logger): Logger {
+  if (guarded.has(logger)) return logger
+  const at =
+    (level: Level) =>
+    (message: string, fields?: LogFields): void => {
+      try {
+        logger[level](message, fields)
+      } catch (problem) {
+        try {
+          logger[level](message, { loggingFailed: String(problem) })
+        } catch {}
+      }
+    }
+  const made: Logger = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => {
+      try {
+        return guardedLogger(logger.child(fields))
+      } catch {
+        return made
+      }
+    },
+  }
+  guarded.add(made)
+  return made
 }
 
 type Level = 'debug' | 'info' | 'warn' | 'error'

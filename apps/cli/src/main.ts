@@ -1,10 +1,12 @@
 // Runs the `fairlead` command. Start with main(); the commands are in program.ts.
 import { CommanderError } from 'commander'
 import { CommandError, exitCode } from '@fairlead/offline/command-error'
+import { errorMessage } from './error-message.ts'
 import { program } from './program.ts'
 
 /** Runs the command line; sets the exit code: 0, 1 error, 2 usage, 3 not ready. */
 export async function main(args: readonly string[]): Promise<void> {
+  endWhenOutputCloses(args)
   try {
     const [first, second] = args.filter((argument) => !argument.startsWith('-'))
     const wanted = first === 'help' ? second : first
@@ -15,15 +17,22 @@ export async function main(args: readonly string[]): Promise<void> {
       process.exitCode = error.exitCode === 0 ? 0 : exitCode.usage
       return
     }
-    const text =
-      error instanceof CommandError
-        ? error.message
-        : error instanceof Error
-          ? process.env['FAIRLEAD_DEBUG']
-            ? error.stack
-            : error.message
-          : String(error)
-    process.stderr.write(`fairlead: ${text}\n`)
+    process.stderr.write(`fairlead: ${errorMessage(error)}\n`)
     process.exitCode = error instanceof CommandError ? error.exitCode : exitCode.error
   }
+}
+
+/** Exit code of a process that SIGPIPE ends, as shells report it: kubectl's when `head` has read enough. */
+const brokenPipe = 128 + 13
+
+/** Ends a command whose reader closed the pipe, without a word. A server keeps running: its output was the banner. */
+function endWhenOutputCloses(args: readonly string[]): void {
+  const isServer = args.find((argument) => !argument.startsWith('-')) === 'up' && !args.includes('--help')
+  process.stderr.on('error', () => {})
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isServer) return
+    if (error.code === 'EPIPE') process.exit(brokenPipe)
+    process.stderr.write(`fairlead: standard output cannot be written: ${error.message}\n`)
+    process.exit(exitCode.error)
+  })
 }

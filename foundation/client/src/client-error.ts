@@ -28,11 +28,14 @@ export class ClientError extends Error {
   readonly code: ClientErrorCode
   /** The cause is remote and may pass: back off to 60 s at most (design decision 14). */
   readonly remote: boolean
+  /** Host and port of the server that did not respond, for `ConnectionFailed`. */
+  readonly server: string | undefined
 
-  constructor(code: ClientErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options)
+  constructor(code: ClientErrorCode, message: string, options?: { cause?: unknown; server?: string }) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ClientError'
     this.code = code
+    this.server = options?.server
     this.remote = code === 'ConnectionFailed' || code === 'InvalidResponse' || code === 'CredentialsFailed'
   }
 }

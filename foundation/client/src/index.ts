@@ -26,7 +26,7 @@ export { withoutUndefined } from './request-body.ts'
 export { collectionPath, formatLabelSelector, objectPath, scopeQuery } from './request-path.ts'
 export type * from './transport.ts'
 export { chunkSize, yieldIfLong, yieldToEventLoop } from './event-loop.ts'
-export { systemClock } from './system-clock.ts'
+export { keepAlive, systemClock } from './system-clock.ts'
 
 // watching
 export { Reflector } from './watch/reflector.ts'

@@ -4,19 +4,22 @@ import type { Clock } from '@fairlead/kube'
 /** The longest delay of a Node timer; longer ones fire at once, so they are chained instead. */
 const longestTimer = 2 ** 31 - 1
 
-/** Wall-clock time of this machine. Timers never keep the process alive. */
+/** Wall-clock time of this machine. A sleep keeps the process alive until it ends, as its caller awaits it; a timer does not. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
+      const alive = keepAlive()
       const timer = systemTimer(ms, () => {
         signal?.removeEventListener('abort', stop)
+        alive[Symbol.dispose]()
         resolve()
       })
       const stop = (): void => {
         timer[Symbol.dispose]()
+        alive[Symbol.dispose]()
         reject(signal?.reason as Error)
       }
       signal?.addEventListener('abort', stop, { once: true })
@@ -24,7 +27,10 @@ export const systemClock: Clock = {
   timer: systemTimer,
 }
 
-/** Keeps the process alive while a caller waits for timers or for a server in this process. */
+/**
+ * Keeps the process alive until disposed: for callers that wait for timers, for a server in this process, or for one
+ * that is not reachable. Without it Node ends such a process with exit code 13.
+ */
 export function keepAlive(): Disposable {
   const handle = setInterval(() => {}, longestTimer)
   return { [Symbol.dispose]: () => clearInterval(handle) }

@@ -1,9 +1,10 @@
 // The manager: one client, shared caches, controllers, leader election, graceful shutdown. Start with Manager.start.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { groupKindName, serviceAccountLogin } from '@fairlead/client'
+import { groupKindName, keepAlive, serviceAccountLogin } from '@fairlead/client'
 import type { Client, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { AccessReviews, serviceAccountSubject } from './access/access-reviews.ts'
 import type { AccessSubject } from './access/access-reviews.ts'
 import { ReaderOnBehalf } from './access/reader-on-behalf.ts'
@@ -14,7 +15,7 @@ import type { InformerUse } from './informer/informer-pool.ts'
 import type { InformerScope } from './informer/informer.ts'
 import { LeaderElection } from './leader-election.ts'
 import type { LeaderElectionOptions } from './leader-election.ts'
-import { silentLogger } from './logger.ts'
+import { guardedLogger, silentLogger } from './logger.ts'
 import type { Logger } from './logger.ts'
 import { Metrics } from './metrics.ts'
 import { EndpointWaiters } from './queue/endpoint-waiters.ts'
@@ -68,7 +69,10 @@ interface Runnable {
   readonly loop: WorkLoop<never>
 }
 
-/** Runs controllers. `await using manager = await Manager.start({ client, setup })`. */
+/**
+ * Runs controllers. `await using manager = await Manager.start({ client, setup })`. Keeps the process alive until it is
+ * stopped, whether or not the API server is reachable.
+ */
 export class Manager implements AsyncDisposable {
   readonly client: Client
   readonly clock: Clock
@@ -86,6 +90,7 @@ export class Manager implements AsyncDisposable {
   /** The shards of this process, where processes share the work. */
   readonly shards: Shards | undefined
   readonly #stop = new AbortController()
+  readonly #alive = keepAlive()
   readonly #runnables = new Set<Runnable>()
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #election: LeaderElection | undefined
@@ -103,7 +108,7 @@ export class Manager implements AsyncDisposable {
     this.client = options.client
     this.clock = options.clock ?? options.client.clock
     this.random = options.random ?? options.client.random
-    this.log = options.logger ?? silentLogger
+    this.log = guardedLogger(options.logger ?? silentLogger)
     this.metrics = metrics
     this.signal = this.#stop.signal
     this.informers = new InformerPool(options.client, this.clock)
@@ -339,6 +344,7 @@ export class Manager implements AsyncDisposable {
   }
 
   async #end(grace: number | undefined): Promise<void> {
+    using _alive = this.#alive
     this.#stop.abort(new DOMException('The manager was stopped', 'AbortError'))
     await Promise.all([...this.#runnables].map(({ loop }) => loop.stop(grace)))
     await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()))

@@ -198,7 +198,7 @@ export class HttpsTransport implements Transport {
   }
 
   #failed(request: Pick<ApiRequest, 'method' | 'path'>, cause: Error): ClientError {
-    return connectionFailed(this.#describe(request), cause)
+    return connectionFailed(this.#describe(request), cause, this.#shared.base.host)
   }
 }
 
@@ -288,9 +288,9 @@ function parseBody(text: string, what: string): JsonValue {
   }
 }
 
-function connectionFailed(what: string, cause: Error & { code?: string }): ClientError {
+function connectionFailed(what: string, cause: Error & { code?: string }, server?: string): ClientError {
   const reason = cause.message || cause.code || 'the connection broke'
-  return new ClientError('ConnectionFailed', `${what}: ${reason}`, { cause })
+  return new ClientError('ConnectionFailed', `${what}: ${reason}`, { cause, server })
 }
 
 function queryText(query: ApiRequest['query']): string {

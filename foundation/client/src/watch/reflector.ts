@@ -6,6 +6,7 @@ import { isNoSuchResource } from '../response.ts'
 import { Backoff } from '../backoff.ts'
 import { isClientError } from '../client-error.ts'
 import { chunkSize, yieldToEventLoop } from '../event-loop.ts'
+import { keepAlive } from '../system-clock.ts'
 import type { WatchEvent } from '../transport.ts'
 import { IdleGuard } from './idle-guard.ts'
 import { errorOfEvent } from './list-watch.ts'
@@ -77,6 +78,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Lists and watches until `signal` aborts; then resolves. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
+    using _alive = keepAlive()
     while (!signal.aborted) {
       try {
         this.#state = await this.#step(signal)

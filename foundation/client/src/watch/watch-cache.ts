@@ -1,5 +1,6 @@
 // Caches the state of a scope: turns the reflector's events into changes, and changes into an async iterable.
 import type { KubeObject } from '@fairlead/kube'
+import { keepAlive } from '../system-clock.ts'
 import type { Reflector } from './reflector.ts'
 import type { InterruptionReason, ReflectorEvent } from './reflector-event.ts'
 
@@ -131,7 +132,9 @@ export async function* watchChanges<T extends KubeObject>(
         yield change
         if (stop.signal.aborted) return
       }
-      if (changes.length === 0 && !stop.signal.aborted) await new Promise<void>((resolve) => (waiting = resolve))
+      if (changes.length > 0 || stop.signal.aborted) continue
+      using _alive = keepAlive()
+      await new Promise<void>((resolve) => (waiting = resolve))
     }
   } finally {
     signal?.removeEventListener('abort', abort)

@@ -1,0 +1,59 @@
+// Every command that uses a cluster, with a kubeconfig whose server does not listen.
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { program } from '../src/index.ts'
+import { fairlead, withFolder } from './support/command.ts'
+
+type Command = Awaited<ReturnType<typeof program>>
+
+/** Arguments and options that each command requires. */
+const required: Readonly<Record<string, readonly string[]>> = {
+  backup: ['a.backup'],
+  'map rbac': ['counter'],
+  'supply tree': ['workload/web'],
+  'actions list': ['deployment/web'],
+  'actions run': ['deployment/web', 'restart'],
+  'actions why': ['deployment/web'],
+  'actions history': ['deployment/web'],
+  'actions logs': ['restart-x1'],
+}
+
+function clusterCommands(command: Command, path: readonly string[] = []): readonly string[] {
+  const usesCluster = command.options.some(({ long }) => long === '--context')
+  return [
+    ...(usesCluster ? [path.join(' ')] : []),
+    ...command.commands.flatMap((child) => clusterCommands(child, [...path, child.name()])),
+  ]
+}
+
+const commands = clusterCommands(await program('all')).filter((name) => name !== 'restore')
+
+test.each(commands)('fairlead %s says that the server was refused and how to start one', (name) =>
+  withFolder(async (folder) => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    await once(server, 'close')
+    const file = join(folder, 'kubeconfig')
+    writeFileSync(
+      file,
+      JSON.stringify({
+        clusters: [{ name: 'a', cluster: { server: `https://127.0.0.1:${port}` } }],
+        users: [{ name: 'a', user: { token: 'x' } }],
+        contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+        'current-context': 'a',
+      }),
+    )
+    const args = [...name.split(' '), ...(required[name] ?? []), '--kubeconfig', file]
+    expect(await fairlead(args, { cwd: folder })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `fairlead: The connection to the server 127.0.0.1:${port} was refused - did you specify the right host or port? If it is a server of this machine, start it with \`fairlead up\`.\n`,
+    })
+  }),
+)

@@ -1,6 +1,6 @@
-import { CustomResourceDefinition } from '@fairlead/client'
+import { CustomResourceDefinition, Namespace } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { Manager, installDefinitions } from '@fairlead/controller'
+import { Manager, installDefinitions, terminal } from '@fairlead/controller'
 import type { ReconcileContext, Result } from '@fairlead/controller'
 import { FakeClock, condition } from '@fairlead/kube'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import type { Cluster, ClusterKind } from '../../../test/support/clusters.ts'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import type { RecordingTransport } from '../../../test/support/recorded-client.ts'
-import { turns, until } from '../../../test/support/until.ts'
+import { until } from '../../../test/support/until.ts'
 
 interface Setup extends AsyncDisposable {
   readonly client: Client
@@ -163,15 +163,70 @@ describeClusters(({ open }) => {
     ]).toEqual([7, 'Reconciled', true])
   })
 
-  test('a failure writes no status where the controller never wrote one', async () => {
+  test('a failure of the first run states Ready=False on an object without a status', async () => {
+    await using run = await start(open, ({ object }) => {
+      if (object.spec.size === 1) throw terminal('size must be even', { reason: 'OddSize' })
+      if (object.spec.size === 3) throw new TypeError('a bug')
+    })
+    const readyOf = (object: Memcached): unknown =>
+      object.status?.conditions?.map(({ type, status, reason, message }) => [type, status, reason, message])
+    await run.client.apply(memcached('a', { size: 1 }))
+    const refused = await run.client.waitFor(Memcached, 'a', (object) => object.status !== undefined)
+    expect([readyOf(refused), refused.status?.observedGeneration]).toEqual([
+      [['Ready', 'False', 'OddSize', 'size must be even']],
+      1,
+    ])
+    await run.client.apply(memcached('b', { size: 3 }))
+    const failed = await run.client.waitFor(Memcached, 'b', (object) => object.status !== undefined)
+    expect(readyOf(failed)).toEqual([['Ready', 'False', 'ReconcileFailed', 'a bug']])
+    await run.client.patch(Memcached, 'a', { merge: { spec: { size: 2 } } })
+    const healed = await run.client.waitFor(Memcached, 'a', (object) => object.status?.observedGeneration === 2)
+    expect(readyOf(healed)).toEqual([['Ready', 'True', 'Reconciled', '']])
+  })
+
+  test('a failure leaves Ready to the controller that states it', async () => {
     let runs = 0
-    await using run = await start(open, () => {
+    await using run = await start(open, ({ object }) => {
       runs++
-      throw new Error('no luck')
+      if (object.metadata.labels?.['go'] === 'yes') throw new Error('no luck')
     })
     await run.client.apply(memcached('a', { size: 1 }))
-    await until('it failed', () => runs > 0)
-    await turns()
-    expect((await run.client.get(Memcached, 'a')).status).toBe(undefined)
+    const theirs = condition('Ready', true, { reason: 'Theirs' })
+    const stated = { ...theirs, lastTransitionTime: '2026-01-01T00:00:00Z' }
+    await run.client.apply(
+      { ...memcached('a', { size: 1 }), spec: undefined, status: { conditions: [stated] } } as unknown as Memcached,
+      { subresource: 'status', manager: 'them' },
+    )
+    await run.client.patch(Memcached, 'a', { merge: { metadata: { labels: { go: 'yes' } } } })
+    const before = runs
+    await until('it failed twice', () => runs >= before + 2 || void run.clock.advance(10))
+    expect((await run.client.get(Memcached, 'a')).status?.conditions).toMatchObject([
+      { status: 'True', reason: 'Theirs' },
+    ])
+  })
+
+  test("a failure does not write into the status of Kubernetes' own kinds", async () => {
+    await using cluster = await open({ controllers: [] })
+    let runs = 0
+    await using _manager = await Manager.start({
+      client: cluster.client,
+      setup: (manager) =>
+        manager
+          .controller('names')
+          .for(Namespace, { labelSelector: { matchLabels: { watched: 'yes' } } })
+          .reconcile(() => {
+            runs++
+            throw new Error('no luck')
+          }),
+    })
+    const name = `own-kind-${process.pid}`
+    await cluster.outside.create({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, labels: { watched: 'yes' } },
+    })
+    await until('it failed twice', () => runs >= 2)
+    expect((await cluster.outside.get(Namespace, name)).status).toEqual({ phase: 'Active' })
+    await cluster.outside.delete(Namespace, name)
   })
 })

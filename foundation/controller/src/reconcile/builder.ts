@@ -39,7 +39,10 @@ export interface ControllerOptions {
    * do.
    */
   readonly everywhere?: boolean
-  /** Maintains the condition Ready on failures, where this controller writes status; true when left out. */
+  /**
+   * Sets the condition Ready to False on failures, the first included; true when left out. Kubernetes' own kinds, and
+   * objects whose Ready another controller writes, are left as they are until this controller applies a status.
+   */
   readonly keepReady?: boolean
 }
 

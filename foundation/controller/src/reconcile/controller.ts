@@ -36,7 +36,7 @@ export interface ControllerBehaviour<T extends KubeObject> {
   /** Called for keys without an object. */
   onDeleted?(context: DeletedContext): Promise<Result> | Result
   readonly finalizer?: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result }
-  /** Sets Ready to False on failures and back to True after them; for objects whose status this controller writes. */
+  /** Sets Ready to False on failures and back to True after them. */
   readonly keepReady: boolean
 }
 
@@ -47,6 +47,8 @@ export class ObjectRunner<T extends KubeObject> {
   readonly #primary: () => Informer<T>
   /** Keys whose last run failed. */
   readonly #failing = new Set<string>()
+  /** Whether a run has applied a status: other controllers of the kind then leave Ready to this one. */
+  #writesStatus = false
 
   constructor(behaviour: ControllerBehaviour<T>, recorder: EventRecorder, primary: () => Informer<T>) {
     this.#behaviour = behaviour
@@ -80,18 +82,32 @@ export class ObjectRunner<T extends KubeObject> {
     this.#failing.add(key)
     const [reason, message] = [reasonOf(error), messageOf(error)]
     this.#recorder.about(object).warning(reason, message, { action: 'Reconcile' })
-    if (this.#behaviour.keepReady) await new ObjectStatus(work.client, work.clock, object).fail(reason, message)
+    if (this.#behaviour.keepReady) await this.#statusOf(object, work).fail(reason, message)
   }
 
   async #reconcile(key: string, context: ReconcileContext<T> & { readonly status: ObjectStatus }): Promise<Result> {
-    const result = await this.#behaviour.reconcile(context)
+    let result: Result
+    try {
+      result = await this.#behaviour.reconcile(context)
+    } finally {
+      this.#writesStatus ||= context.status.stated
+    }
     if (this.#failing.delete(key) && this.#behaviour.keepReady) await context.status.recovered()
     return result
   }
 
   #contextFor(key: string, object: T, work: WorkContext): ReconcileContext<T> & { readonly status: ObjectStatus } {
-    const status = new ObjectStatus(work.client, work.clock, object)
-    return { ...work, object, key: parseKey(key), status, events: this.#recorder.about(object) }
+    return {
+      ...work,
+      object,
+      key: parseKey(key),
+      status: this.#statusOf(object, work),
+      events: this.#recorder.about(object),
+    }
+  }
+
+  #statusOf(object: T, { client, clock }: WorkContext): ObjectStatus {
+    return new ObjectStatus(client, clock, object, this.#writesStatus)
   }
 }
 

@@ -2,7 +2,7 @@
 // only.
 import { appliedFields, isApplied, withoutUndefined } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { condition, findCondition, formatTime, setCondition } from '@fairlead/kube'
+import { condition, findCondition, formatTime, parseApiVersion, setCondition } from '@fairlead/kube'
 import type { Clock, Condition, JsonObject, KubeObject } from '@fairlead/kube'
 
 /** Status that a reconcile writes. `observedGeneration` is filled in; conditions need no times. */
@@ -24,11 +24,19 @@ export class ObjectStatus implements StatusWriter {
   readonly #clock: Clock
   #live: KubeObject
   #stated = false
+  /** Whether this controller is known to write status: then Ready is its own. */
+  readonly #isOwner: boolean
 
-  constructor(client: Client, clock: Clock, object: KubeObject) {
+  constructor(client: Client, clock: Clock, object: KubeObject, isOwner: boolean) {
+    this.#isOwner = isOwner
     this.#client = client
     this.#clock = clock
     this.#live = object
+  }
+
+  /** Whether this run has applied a status. */
+  get stated(): boolean {
+    return this.#stated
   }
 
   async apply(status: StatusFields): Promise<void> {
@@ -40,27 +48,42 @@ export class ObjectStatus implements StatusWriter {
   }
 
   /**
-   * Sets Ready to False and leaves all other fields of this controller unchanged. Does nothing where it never wrote a
-   * status.
+   * Sets Ready to False and leaves all other fields of this controller unchanged. Where it never wrote a status, it does
+   * so on custom kinds with a status subresource only, and not where another field manager owns Ready.
    */
   async fail(reason: string, message: string): Promise<void> {
-    await this.#amend(condition('Ready', false, { reason, message }))
+    const own = this.#own() ?? ((await this.#mayStart()) ? {} : undefined)
+    await this.#amend(own, condition('Ready', false, { reason, message }))
   }
 
   /** Sets Ready back to True after a reported failure, unless this run has applied a status itself. */
   async recovered(): Promise<void> {
-    if (!this.#stated) await this.#amend(condition('Ready', true, { reason: 'Reconciled' }))
+    if (!this.#stated) await this.#amend(this.#own(), condition('Ready', true, { reason: 'Reconciled' }))
   }
 
-  async #amend(ready: Condition): Promise<void> {
-    const own = this.#own()
-    if (own === undefined) return
+  async #amend(own: JsonObject | undefined, ready: Condition): Promise<void> {
+    if (own === undefined || (!this.#isOwner && onlyReady(own) && this.#isReadyOfOthers())) return
     const others = ((own.conditions as readonly Condition[] | undefined) ?? []).filter((one) => one.type !== 'Ready')
     await this.#write({ ...own, conditions: [ready, ...others] })
   }
 
   #own(): JsonObject | undefined {
     return appliedFields(this.#live, this.#client.manager, 'status')?.status as JsonObject | undefined
+  }
+
+  /** Reports whether a first status may consist of Ready alone. Ready of a Node or Pod has a meaning of its own. */
+  async #mayStart(): Promise<boolean> {
+    const { group } = parseApiVersion(this.#live.apiVersion)
+    if (!group.includes('.') || group.endsWith('.k8s.io')) return false
+    return (await this.#client.discovery.describe(this.#live)).subresources.includes('status')
+  }
+
+  /** Reports whether another field manager owns Ready, and this controller does not. */
+  #isReadyOfOthers(): boolean {
+    const conditions = (this.#live.status as { conditions?: readonly Condition[] } | undefined)?.conditions ?? []
+    if (findCondition(conditions, 'Ready') === undefined) return false
+    const own = (this.#own()?.conditions ?? []) as unknown as readonly Partial<Condition>[]
+    return own.find((one) => one.type === 'Ready')?.status === undefined
   }
 
   async #write(status: StatusFields): Promise<void> {
@@ -90,4 +113,10 @@ export class ObjectStatus implements StatusWriter {
 /** Returns the condition with its last transition time: that of the live one while the status is the same. */
 function placed(before: readonly Condition[] | undefined, next: Condition, now: string): Condition {
   return findCondition(setCondition(before, next, now), next.type)!
+}
+
+/** Reports whether a status holds nothing but the condition Ready: this controller has not applied a status yet. */
+function onlyReady({ observedGeneration: _generation, conditions, ...rest }: JsonObject): boolean {
+  const types = ((conditions ?? []) as unknown as readonly Condition[]).map(({ type }) => type)
+  return Object.keys(rest).length === 0 && types.every((type) => type === 'Ready')
 }

@@ -42,7 +42,10 @@ function restart() {
     )
     process.exit(1)
   }
-  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' })
+  const args = [...process.execArgv, ...process.argv.slice(1)]
+  // The new Node takes the place of this process where Node can do that (22.15), so that signals have one receiver.
+  if (process.execve !== undefined && process.platform !== 'win32') process.execve(node, [node, ...args], process.env)
+  const child = spawn(node, args, { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
 }

@@ -2,10 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
+import { systemClock } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { createLogger, Manager } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { installDefinitions } from '@fairlead/controller'
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
 import { configuredAddress } from './configured-address.ts'
 import { openDataFolder, refuseFolderInUse, writeKubeconfig } from './data-folder.ts'
@@ -26,17 +28,26 @@ import { exportLine, readyText } from './text.ts'
 const logLevels = ['debug', 'info', 'warn', 'error'] as const
 type LogLevel = (typeof logLevels)[number]
 
+/**
+ * Signals that arrive within this time are one: a Ctrl-C reaches a whole process group, and a launcher or a supervisor
+ * may forward it. Milliseconds.
+ */
+const sameSignal = 250
+
 /** Runs until a signal stops it. Throws CommandError for every error that the user can fix. */
 export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> {
   const options = parseUpOptions(raw)
   const example = options.example === undefined ? undefined : readExample(options.example)
   const stop = new AbortController()
+  let stopping = Infinity
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (stop.signal.aborted) {
+      if (stop.signal.aborted && systemClock.monotonic() - stopping > sameSignal) {
         process.stderr.write('Stopped at once.\n')
         process.exit(130)
       }
+      if (stop.signal.aborted) return
+      stopping = systemClock.monotonic()
       stop.abort(signal)
     })
   }

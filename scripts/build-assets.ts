@@ -1,17 +1,19 @@
 // Second half of `npm run build`: what packages carry besides compiled code. The command's package gets a bundle of
 // itself, and the examples with their modules as JavaScript, because Node strips no types inside node_modules.
-import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { bundle } from './bundle.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'apps/cli/examples')
 
 rmSync(target, { recursive: true, force: true })
-for (const name of readdirSync(join(root, 'examples'))) {
+const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => basename(path) === 'example.yaml' && !path.includes('node_modules'))
+  .map(dirname)
+for (const name of examples) {
   const source = join(root, 'examples', name)
-  if (!existsSync(join(source, 'example.yaml'))) continue
   cpSync(source, join(target, name), { recursive: true, filter: (path) => !path.endsWith('.ts') })
   for (const file of readdirSync(source).filter((entry) => entry.endsWith('.ts') && !entry.endsWith('.test.ts'))) {
     const text = stripTypeScriptTypes(readFileSync(join(source, file), 'utf8'))

@@ -31,6 +31,11 @@ function attempt(name: string, body: () => string | undefined): void {
   }
 }
 
+/** Returns the source that a source map of an archive points to. */
+function sourceOf(map: string): string {
+  return map.replace('package/dist/', 'package/src/').replace(/\.js\.map$/, '.ts')
+}
+
 /** `fairlead up` as installed: must say that it is ready, then stop cleanly. */
 function runsUp(project: string): Promise<string | undefined> {
   return new Promise((done) => {
@@ -56,7 +61,7 @@ function runsUp(project: string): Promise<string | undefined> {
 }
 
 try {
-  run('npm', ['run', 'build'], root)
+  // No build before it: packing builds.
   const archives = join(work, 'archives')
   mkdirSync(archives)
   run('npm', ['pack', '--workspaces', '--pack-destination', archives], root)
@@ -74,6 +79,15 @@ try {
   )
   attempt('npm install of the archives', () => void run('npm', ['install', '--no-audit', '--no-fund'], project))
   for (const { name } of names) {
+    attempt(`contents of ${name}`, () => {
+      const inside = run('tar', ['-tzf', join(archives, fileOf(name))], root).split('\n')
+      const required = ['LICENSE', 'NOTICE', 'README.md', 'dist/index.js', 'dist/index.d.ts']
+      const missing = required.filter((file) => !inside.includes(`package/${file}`))
+      const strays = inside.filter((file) => file.endsWith('.tsbuildinfo') || file.endsWith('.test.ts'))
+      const blind = inside.filter((file) => file.endsWith('.js.map') && !inside.includes(sourceOf(file)))
+      const problems = [...missing.map((file) => `no ${file}`), ...strays, ...blind]
+      return problems.length === 0 ? undefined : problems.slice(0, 5).join(', ')
+    })
     attempt(`import of ${name}`, () => {
       const text = run(
         'node',
@@ -92,6 +106,17 @@ try {
   )
   attempt('fairlead map --help', () =>
     run('npx', ['--no-install', 'fairlead', 'map', '--help'], project).includes('render') ? undefined : 'no render',
+  )
+  for (const name of ['map', 'supply', 'actions']) {
+    attempt(`CRDs of @fairlead/${name}`, () => {
+      const folder = join(project, 'node_modules/@fairlead', name, 'crds')
+      return readdirSync(folder).some((file) => file.endsWith('.yaml')) ? undefined : 'no CRD'
+    })
+  }
+  attempt('example seed/health', () =>
+    readdirSync(join(project, 'node_modules/fairlead/examples/seed/health')).includes('example.yaml')
+      ? undefined
+      : 'no example.yaml',
   )
   const problem = await runsUp(project)
   check('fairlead up --example snapshot-schedule', problem === undefined, problem)

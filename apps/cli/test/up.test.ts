@@ -1,4 +1,5 @@
 // `fairlead up` as a process: what it says when it cannot start, and that what it kept is there again.
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +11,7 @@ import { expect, test } from 'vitest'
 import { connect, findConnection } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { UpProcess } from '../../../test/faults/up-process.ts'
-import { fairlead, withFolder } from './support/command.ts'
+import { fairlead, launcher, withFolder } from './support/command.ts'
 import type { Ended } from './support/command.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')
@@ -169,11 +170,31 @@ test('a second signal stops the server without waiting for open requests', () =>
     await using _request = await endlessRequest(up)
     up.signal('SIGTERM')
     await up.says('Stopping.')
+    // Signals of one Ctrl-C count as one: a user presses again.
+    const pressing = setInterval(() => up.signal('SIGINT'), 100)
     expect(await up.stop('SIGINT')).toEqual({
       code: 130,
       output: expect.stringMatching(/Stopping\.\nStopped at once\.\n$/) as string,
     })
+    clearInterval(pressing)
   }))
+
+test('two signals that arrive together stop the server once, and cleanly', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(folder)
+    up.signal('SIGTERM')
+    expect(await up.stop('SIGINT')).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
+    expect(existsSync(join(folder, 'store', 'owner.json'))).toBe(false)
+  }))
+
+test('a reader that closes the pipe ends a command without a word', async () => {
+  const child = spawn(process.execPath, [launcher, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  let errors = ''
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number]
+  expect({ code, errors }).toEqual({ code: 141, errors: '' })
+})
 
 /** A request whose body does not come to an end: closing waits for it. */
 async function endlessRequest(up: UpProcess): Promise<AsyncDisposable> {

@@ -1,6 +1,6 @@
 // `prepack` and `postpack` of every package: builds it, copies LICENSE and NOTICE beside its manifest, and refuses to
-// pack when an entry point was not built. `npm pack` and `npm publish` run it in the package's folder; `--clean` removes
-// the copies.
+// pack when an entry point was not built. `npm pack` and `npm publish` run it in the package's folder; `--clean`
+// removes the copies.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -4,7 +4,10 @@ import type { Clock } from '@fairlead/kube'
 /** The longest delay of a Node timer; longer ones fire at once, so they are chained instead. */
 const longestTimer = 2 ** 31 - 1
 
-/** Wall-clock time of this machine. A sleep keeps the process alive until it ends, as its caller awaits it; a timer does not. */
+/**
+ * Wall-clock time of this machine. A sleep keeps the process alive until it ends, as its caller awaits it; a timer does
+ * not.
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

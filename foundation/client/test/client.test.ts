@@ -1,4 +1,5 @@
-// The client against servers; the same table over every transport to the embedded one, and against a real one where there is one.
+// The client against servers; the same table over every transport to the embedded one, and against a real one where
+// there is one.
 import {
   ConfigMap,
   CustomResourceDefinition,

@@ -52,7 +52,7 @@ function writeToStandardError(line: string): void {
   process.stderr.write(line)
 }
 
-/** How deep causes and aggregated errors are followed: they may be circular. */
+/** Depth to which causes and aggregated errors are followed: they may be circular. */
 const deepestCause = 5
 
 /**

@@ -18,7 +18,10 @@ import { recorded } from '../../../test/support/recorded-client.ts'
 import type { RecordingTransport } from '../../../test/support/recorded-client.ts'
 import { turns, until } from '../../../test/support/until.ts'
 
-/** Of the cluster at hand, and the value of a label that only its objects have: a real cluster keeps what earlier tests left. */
+/**
+ * Of the cluster at hand, and the value of a label that only its objects have: a real cluster keeps what earlier tests
+ * left.
+ */
 let namespace = ''
 let mine = { matchLabels: { mine: '' } }
 let labels = { labels: mine.matchLabels }

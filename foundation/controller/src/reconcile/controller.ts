@@ -47,7 +47,7 @@ export class ObjectRunner<T extends KubeObject> {
   readonly #primary: () => Informer<T>
   /** Keys whose last run failed. */
   readonly #failing = new Set<string>()
-  /** Whether a run has applied a status: other controllers of the kind then leave Ready to this one. */
+  /** True once a run has applied a status: other controllers of the kind then leave Ready to this one. */
   #writesStatus = false
 
   constructor(behaviour: ControllerBehaviour<T>, recorder: EventRecorder, primary: () => Informer<T>) {

@@ -24,7 +24,7 @@ export class ObjectStatus implements StatusWriter {
   readonly #clock: Clock
   #live: KubeObject
   #stated = false
-  /** Whether this controller is known to write status: then Ready is its own. */
+  /** True when this controller is known to write status: then Ready is its own. */
   readonly #isOwner: boolean
 
   constructor(client: Client, clock: Clock, object: KubeObject, isOwner: boolean) {
@@ -34,7 +34,7 @@ export class ObjectStatus implements StatusWriter {
     this.#live = object
   }
 
-  /** Whether this run has applied a status. */
+  /** Reports whether this run has applied a status. */
   get stated(): boolean {
     return this.#stated
   }
@@ -48,8 +48,8 @@ export class ObjectStatus implements StatusWriter {
   }
 
   /**
-   * Sets Ready to False and leaves all other fields of this controller unchanged. Where it never wrote a status, it does
-   * so on custom kinds with a status subresource only, and not where another field manager owns Ready.
+   * Sets Ready to False and leaves all other fields of this controller unchanged. Where it never wrote a status, it
+   * does so on custom kinds with a status subresource only, and not where another field manager owns Ready.
    */
   async fail(reason: string, message: string): Promise<void> {
     const own = this.#own() ?? ((await this.#mayStart()) ? {} : undefined)

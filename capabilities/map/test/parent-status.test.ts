@@ -2,7 +2,8 @@
 import type { ApiServer } from '@fairlead/apiserver'
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { conditionOf, controller, input, policies, policy, set, stage, startStage, useHook } from './copies.ts'
+import { conditionOf, controller, hook, input, policies, policy, set, stage, startStage, useHook } from './copies.ts'
+import { copyOf } from './hook.ts'
 
 useHook()
 
@@ -65,5 +66,102 @@ describe('the status of a parent', () => {
       reason: 'NoStatus',
       message: expect.stringContaining('drops status.inputs'),
     })
+  })
+
+  test('reports the objects of all MapControllers of its parent kind, once each', async () => {
+    hook.reply = ({ body }) => {
+      const { metadata } = body['controller'] as unknown as KubeObject
+      return {
+        body: {
+          outputs: [{ ...copyOf(body.input), metadata: { name: `${metadata.name}-${body.input.metadata.name}-copy` } }],
+        },
+      }
+    }
+    const others = { ...controller(), metadata: { name: 'others' } }
+    const picked = {
+      ...controller({
+        inputResources: [{ apiVersion: 'v1', resource: 'configmaps', labelSelector: { matchLabels: { more: 'yes' } } }],
+      }),
+      metadata: { name: 'picked' },
+    }
+    await set({}, controller(), policy(), input('a'), input('b'))
+    await stage.apply(others, picked)
+    await stage.pass(3)
+    const counts = async (): Promise<unknown> => (await stage.client.get(policy(), 'default/all')).status
+    expect(await counts()).toMatchObject({ inputs: { configmaps: { total: 2 } }, outputs: { secrets: { total: 4 } } })
+    await stage.apply(input('c'))
+    await stage.pass(3)
+    expect(await counts()).toMatchObject({ inputs: { configmaps: { total: 3 } }, outputs: { secrets: { total: 6 } } })
+    await stage.client.delete({ apiVersion: 'metacontroller.k8s.io/v1alpha1', kind: 'MapController' }, 'others')
+    await stage.pass(3)
+    expect(await counts()).toMatchObject({ inputs: { configmaps: { total: 3 } }, outputs: { secrets: { total: 6 } } })
+    const written = revisionsOf(stage.server)
+    await stage.pass(30)
+    expect(written).toEqual([])
+  })
+
+  test('is written where its schema has defaults of its own beside the counts', async () => {
+    await startStage()
+    const defaulted = structuredClone(policies) as KubeObject & { spec: { versions: { schema: object }[] } }
+    const total = { type: 'integer' }
+    const counted = { type: 'object', properties: { total, ready: { type: 'integer', default: 0 } } }
+    const section = (plural: string): object => ({ type: 'object', properties: { [plural]: counted } })
+    defaulted.spec.versions[0]!.schema = {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: {
+          spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+          status: {
+            type: 'object',
+            properties: { observedGeneration: total, inputs: section('configmaps'), outputs: section('secrets') },
+          },
+        },
+      },
+    }
+    await stage.apply(defaulted)
+    await stage.pass(1)
+    await stage.apply(controller(), policy(), input('a'))
+    await stage.pass(3)
+    await stage.apply(input('b'))
+    await stage.pass(3)
+    const { status } = await stage.client.get(policy(), 'default/all')
+    expect(status).toEqual({
+      observedGeneration: 1,
+      inputs: { configmaps: { total: 2, ready: 0 } },
+      outputs: { secrets: { total: 2, ready: 0 } },
+    })
+    expect((await conditionOf('Ready'))?.reason).toBe('Serving')
+  })
+
+  test('is reported as missing when its schema has no observedGeneration', async () => {
+    await startStage()
+    const strict = structuredClone(policies) as KubeObject & { spec: { versions: { schema: object }[] } }
+    const section = { type: 'object', additionalProperties: { 'x-kubernetes-preserve-unknown-fields': true } }
+    strict.spec.versions[0]!.schema = {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: {
+          spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+          status: { type: 'object', properties: { inputs: section, outputs: section } },
+        },
+      },
+    }
+    await stage.apply(strict)
+    await stage.pass(1)
+    await stage.apply(controller(), policy(), input('a'))
+    await stage.pass(10)
+    expect(await conditionOf('Ready')).toEqual({
+      status: 'True',
+      reason: 'NoStatus',
+      message: expect.stringContaining('status.observedGeneration'),
+    })
+  })
+
+  test('comes back when another client removes it', async () => {
+    await set({}, controller(), policy(), input('a'))
+    const before = (await stage.client.get(policy(), 'default/all')).status
+    await stage.client.patch(policy(), 'default/all', { merge: { status: null } }, { subresource: 'status' })
+    await stage.pass(3)
+    expect((await stage.client.get(policy(), 'default/all')).status).toEqual(before)
   })
 })

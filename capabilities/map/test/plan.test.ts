@@ -201,6 +201,28 @@ describe('planGroup', () => {
     ).toEqual(['update s Changed'])
   })
 
+  test.each(['OnDelete', 'Recreate'] as const)(
+    'keeps an output under %s that others changed and changed back, or that has a new default in its configuration',
+    (how) => {
+      const kinds = [snapshots(how)]
+      const wanted = responseWith([snapshot('s', { class: 'fast' })], kinds)
+      const [mine] = carriedOut([], planGroup(observedGroup([]), wanted, provenance))
+      const theirs = (spec: object): KubeObject => ({
+        apiVersion: mine!.apiVersion,
+        kind: mine!.kind,
+        metadata: { name: 's', namespace: 'app' },
+        spec,
+      })
+      const back = applied(applied(mine, theirs({ class: 'slow' }), 'others'), theirs({ class: 'fast' }), 'others')
+      expect(brief(planGroup(observedGroup([back]), wanted, provenance))).toEqual(['keep s Unchanged'])
+      const defaulted = applied(mine, theirs({ size: 1 }), 'others')
+      const named = responseWith([snapshot('s', { class: 'fast', size: 1 })], kinds)
+      expect(brief(planGroup(observedGroup([defaulted]), named, provenance))).toEqual(['keep s Unchanged'])
+      const less = responseWith([snapshot('s', {})], kinds)
+      expect(isEmptyPlan(planGroup(observedGroup([mine!]), less, provenance))).toBe(how === 'OnDelete')
+    },
+  )
+
   test('does not recreate an output when the server normalizes a value', () => {
     const kinds = [snapshots('Recreate')]
     const [made] = carriedOut(

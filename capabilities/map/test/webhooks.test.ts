@@ -98,6 +98,30 @@ describe('webhooks', () => {
     ])
   })
 
+  test.each([
+    ['hook.test', 'http://hook.test/map', true],
+    ['hook.test:80', 'http://hook.test/map', true],
+    ['HOOK.test', 'http://hook.test:80/map', true],
+    ['hook.test:8080', 'http://hook.test:8080/map', true],
+    ['hook.test', 'http://hook.test:8080/map', false],
+    ['hook.test:443', 'http://hook.test/map', false],
+  ])('get the credentials of the endpoint %s when they are called at %s: %s', async (host, url, areSent) => {
+    const user: KubeObject = {
+      ...secrets,
+      metadata: { name: 'user', namespace: 'default' },
+      data: { username: 'bWU=', password: 'cHc=' },
+    }
+    const endpointConfigs = [{ host, basicAuth: { secretRef: { name: 'user', namespace: 'default' } } }]
+    await set(
+      { resolve: { 'hook.test': `127.0.0.1:${hook.port}` } },
+      user,
+      controller({ endpointConfigs }, { map: { webhook: { url } } }),
+      policy(),
+      input('a'),
+    )
+    expect(hook.calls.map(({ headers }) => headers.authorization !== undefined)).toEqual([areSent])
+  })
+
   test('may respond 304 when their last response for the group is still valid', async () => {
     hook.reply = ({ headers, body }) =>
       headers['if-none-match'] === '"1"'

@@ -4,11 +4,11 @@ import { setImmediate } from 'node:timers/promises'
 /** Objects to process before yielding to the event loop. */
 export const chunkSize = 500
 
-/** Milliseconds that one turn of the event loop may last, over all work of the process. */
-const turnBudget = 10
+/** Milliseconds that one iteration of the event loop may last, over all work of the process. */
+const blockingBudget = 10
 
-/** When the work of the current turn began; undefined before its first work. */
-let turnBegan: number | undefined
+/** When the work of the current iteration of the event loop began; undefined before its first work. */
+let iterationBegan: number | undefined
 
 /** Resolves after timers and I/O callbacks that are due have run. */
 export function yieldToEventLoop(): Promise<void> {
@@ -16,14 +16,14 @@ export function yieldToEventLoop(): Promise<void> {
 }
 
 /**
- * Resolves at once while the current turn of the event loop is short, and in the next turn once it has lasted 10 ms. Work
- * that awaits nothing but promises calls it between two items, so that it cannot starve timers and I/O.
+ * Resolves at once while the current iteration of the event loop is short, and in the next one once it has lasted 10
+ * ms. Work that awaits nothing but promises calls it between two items, so that it cannot starve timers and I/O.
  */
 export async function yieldIfLong(): Promise<void> {
-  if (turnBegan === undefined) {
-    turnBegan = performance.now()
-    void setImmediate().then(() => (turnBegan = undefined))
+  if (iterationBegan === undefined) {
+    iterationBegan = performance.now()
+    void setImmediate().then(() => (iterationBegan = undefined))
     return
   }
-  if (performance.now() - turnBegan >= turnBudget) await setImmediate()
+  if (performance.now() - iterationBegan >= blockingBudget) await setImmediate()
 }

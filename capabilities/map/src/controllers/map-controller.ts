@@ -23,7 +23,7 @@ import { definitionNames, resolveKinds } from '../engine/kinds.ts'
 import { serviceResolver } from '../hook/address.ts'
 import { CallMetrics } from '../hook/call-metrics.ts'
 import { ExpressionError } from '../hook/expression.ts'
-import { makeHooks } from '../hook/make-hooks.ts'
+import { InvalidHookError, makeHooks } from '../hook/make-hooks.ts'
 import { discoveredResource } from '../runtime/discovered-resource.ts'
 import { MapRun } from '../runtime/map-run.ts'
 import { OutputMetrics } from '../runtime/output-metrics.ts'
@@ -189,12 +189,16 @@ export class MapControllers {
       kinds,
       hooks,
       metrics: this.#outputMetrics,
+      others: () => [...this.#running.values()].map((running) => running.run),
       onStateChange,
     })
     const kind = object.spec.parentResource.resource
     this.#emit(object, 'Starting', `Starting to map ${kind}`, 'Start')
     const started = run.start().then(
-      () => this.#emit(object, 'Started', `Started to map ${kind}`, 'Start'),
+      () => {
+        this.#emit(object, 'Started', `Started to map ${kind}`, 'Start')
+        this.#refreshStatus()
+      },
       (error: unknown) => this.#manager.log.error('Could not start a MapController', { name, error }),
     )
     this.#running.set(name, {
@@ -233,6 +237,11 @@ export class MapControllers {
     await started
     this.#emit(run.controller, 'Stopped', `Stopped to map ${kind}; outputs stay`, 'Stop')
     this.#outputMetrics.forget(name)
+    this.#refreshStatus()
+  }
+
+  #refreshStatus(): void {
+    for (const { run } of this.#running.values()) run.refreshStatus()
   }
 
   /** Emits an event; only the replica that owns the controllers does. */
@@ -255,6 +264,6 @@ function shardsReported(change: ObjectChange<MapControllerObject>): boolean {
 /** Returns the reason of Accepted=False for an error that the user can fix; undefined for all other errors. */
 function refusalReason(error: unknown): string | undefined {
   if (isClientError(error) && error.code === 'UnknownKind') return 'UnknownKind'
-  if (error instanceof ExpressionError) return error.code
+  if (error instanceof ExpressionError || error instanceof InvalidHookError) return error.code
   return error instanceof SelectorError ? 'InvalidSelector' : undefined
 }

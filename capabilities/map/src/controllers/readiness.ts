@@ -41,9 +41,17 @@ export function readiness(
   if (state.statusProblem !== undefined)
     return condition('Ready', true, {
       reason: 'NoStatus',
-      message: `Every group is served, but ${state.statusProblem}`,
+      message: `${servingMessage(state)}, but ${state.statusProblem}`,
     })
-  return condition('Ready', true, { reason: 'Serving', message: 'Every group is served' })
+  return condition('Ready', true, { reason: 'Serving', message: servingMessage(state) })
+}
+
+/** Groups that wait for a time that their hook named, or for their namespace to be deleted, are no failures. */
+function servingMessage({ failing, groups }: RunState): string {
+  const [waiting] = failing
+  return waiting === undefined
+    ? 'Every group is served'
+    : `${failing.length} of ${groups} groups wait: ${waiting.input}: ${waiting.message}`
 }
 
 function failingMessage(failing: readonly FailingGroup[], others: readonly ShardReport[], groups: number): string {
@@ -60,7 +68,11 @@ function grant(name: string): string {
   return `"fairlead map rbac ${name} | kubectl apply -f -" grants what is missing`
 }
 
+/**
+ * Returns whether a missing right is the cause: RBAC names verb and resource. Admission plugins, namespaces and kinds
+ * that are being deleted and RBAC escalation respond 403, too, and no grant helps against them.
+ */
 function isForbiddenBy(error: unknown): boolean {
-  if (error instanceof StatusError) return isForbidden(error)
+  if (error instanceof StatusError) return isForbidden(error) && /\bcannot \w+ resource\b/.test(error.message)
   return error instanceof Error && error.cause !== undefined && isForbiddenBy(error.cause)
 }

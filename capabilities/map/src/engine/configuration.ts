@@ -18,15 +18,18 @@ import {
   tagLabels,
 } from './tag.ts'
 
+/** Begins the names of the field managers of all MapControllers. */
+export const managerPrefix = 'metacontroller-map-'
+
 /** Returns the field manager of a MapController's writes of status: one per controller, at most 128 characters. */
 export function fieldManager(controllerName: string): string {
-  return `metacontroller-map-${longLabelValue(controllerName)}`
+  return `${managerPrefix}${longLabelValue(controllerName)}`
 }
 
 /**
- * Returns the field manager of the outputs of one parent. Two parents that create an object of one name at the same time
- * conflict because their managers differ: with one manager the second apply would replace the first. It is made from the
- * parent's identity, so that a parent that is created again manages the outputs that it adopts.
+ * Returns the field manager of the outputs of one parent. Two parents that create an object of one name at the same
+ * time conflict because their managers differ: with one manager the second apply would replace the first. It is made
+ * from the parent's identity, so that a parent that is created again manages the outputs that it adopts.
  */
 export function outputManager(controllerName: string, parent: KubeObject): string {
   return `${fieldManager(controllerName)}-${hash('sha256', formatIdentity(identityOf(parent))).slice(0, 10)}`
@@ -114,9 +117,9 @@ export function isAsApplied(observed: KubeObject, configuration: Configuration, 
 }
 
 /**
- * Returns whether an observed output has every value of the configuration, whoever set it, and no field that our manager
- * applied and the configuration lacks: applying it would change nothing but ownership. Values that the server normalizes
- * count as different.
+ * Returns whether an observed output has every value of the configuration, by any manager, and no field that our
+ * manager applied and the configuration lacks: applying it would change nothing but ownership. Values that the server
+ * normalizes count as different.
  */
 export function isEquivalent(observed: KubeObject, configuration: Configuration, manager: string): boolean {
   const { apiVersion: _version, kind: _kind, metadata, ...content } = configuration.object

@@ -5,11 +5,14 @@ import type { OutputRole } from './group.ts'
 import { outputRole } from './group.ts'
 import type { Identity } from './identity.ts'
 import { OutputCounts } from './status.ts'
+import { tagOf } from './tag.ts'
 
 interface IndexedOutput {
   readonly kind: number
   readonly object: KubeObject
   readonly role: OutputRole
+  /** The parent that counts it, whichever controller made it: a uid and its key. */
+  readonly counted: { readonly uid: string; readonly owner: string } | undefined
 }
 
 interface Group {
@@ -65,24 +68,28 @@ export class OutputIndex {
     this.#outputs = Array.from({ length: kinds }, () => new Map<string, IndexedOutput>())
   }
 
-  /** Adds, changes or removes (`object` undefined) an object of an output kind. Returns its roles before and after. */
+  /**
+   * Adds, changes or removes (`object` undefined) an object of an output kind. Returns its roles before and after, and
+   * the uids of the parents whose counts changed.
+   */
   set(
     kind: number,
     key: string,
     object: KubeObject | undefined,
-  ): { before: OutputRole | undefined; after: OutputRole | undefined } {
+  ): { before: OutputRole | undefined; after: OutputRole | undefined; counted: readonly string[] } {
     const known = this.#outputs[kind]
     const old = known?.get(key)
     if (old !== undefined) {
       known?.delete(key)
       this.#remove(old)
     }
-    if (object === undefined) return { before: old?.role, after: undefined }
-    const indexed: IndexedOutput = { kind, object, role: outputRole(object, this.#controllerName) }
-    if (indexed.role.role === 'foreign') return { before: old?.role, after: indexed.role }
-    known?.set(key, indexed)
-    this.#add(indexed)
-    return { before: old?.role, after: indexed.role }
+    const indexed = object === undefined ? undefined : this.#indexed(kind, object)
+    if (indexed !== undefined && (indexed.role.role !== 'foreign' || indexed.counted !== undefined)) {
+      known?.set(key, indexed)
+      this.#add(indexed)
+    }
+    const counted = [old?.counted?.uid, indexed?.counted?.uid].filter((uid) => uid !== undefined)
+    return { before: old?.role, after: indexed?.role, counted }
   }
 
   /** Returns the role of an object. */
@@ -123,30 +130,37 @@ export class OutputIndex {
     return count
   }
 
-  /** Returns the counts of a parent. */
+  /** Returns the counts of a parent: of its outputs of all controllers. */
   countsOf(parent: ParentRef): OutputCounts {
     return this.#counts.get(parentKey(parent)) ?? new OutputCounts(this.#kinds)
   }
 
+  #indexed(kind: number, object: KubeObject): IndexedOutput {
+    const role = outputRole(object, this.#controllerName)
+    const inAny = outputRole(object, tagOf(object)?.controller ?? '')
+    const counted =
+      inAny.role === 'output' ? { uid: inAny.parentUid, owner: ownerKey(inAny.parentUid, inAny.parent) } : undefined
+    return { kind, object, role, counted }
+  }
+
   #add(indexed: IndexedOutput): void {
-    const { role, kind, object } = indexed
+    const { role, kind, object, counted } = indexed
     if (role.role === 'orphan') this.#orphans.add(role.parent, role.mapKey, role.input, indexed)
-    if (role.role !== 'output') return
-    const owner = ownerKey(role.parentUid, role.parent)
-    this.#owned.add(owner, role.mapKey, role.input, indexed)
-    let counts = this.#counts.get(owner)
-    if (counts === undefined) this.#counts.set(owner, (counts = new OutputCounts(this.#kinds)))
+    if (role.role === 'output') this.#owned.add(ownerKey(role.parentUid, role.parent), role.mapKey, role.input, indexed)
+    if (counted === undefined) return
+    let counts = this.#counts.get(counted.owner)
+    if (counts === undefined) this.#counts.set(counted.owner, (counts = new OutputCounts(this.#kinds)))
     counts.count(kind, object, 1)
   }
 
   #remove(indexed: IndexedOutput): void {
-    const { role, kind, object } = indexed
+    const { role, kind, object, counted } = indexed
     if (role.role === 'orphan') this.#orphans.remove(role.parent, role.mapKey, indexed)
-    if (role.role !== 'output') return
-    const owner = ownerKey(role.parentUid, role.parent)
-    this.#owned.remove(owner, role.mapKey, indexed)
-    this.#counts.get(owner)?.count(kind, object, -1)
-    if (this.#owned.groups(owner).size === 0) this.#counts.delete(owner)
+    if (role.role === 'output') this.#owned.remove(ownerKey(role.parentUid, role.parent), role.mapKey, indexed)
+    const counts = counted === undefined ? undefined : this.#counts.get(counted.owner)
+    if (counted === undefined || counts === undefined) return
+    counts.count(kind, object, -1)
+    if (counts.isEmpty) this.#counts.delete(counted.owner)
   }
 }
 

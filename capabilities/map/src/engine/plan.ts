@@ -121,7 +121,8 @@ export function adopted(orphan: KubeObject, parent: KubeObject): KubeObject {
 
 /**
  * Returns the plan for a group whose input is deleted: outputs that the tombstone hook keeps stay as they are, the
- * others are deleted. Orphans that it keeps are adopted, the others stay orphans. `response` is undefined without a hook.
+ * others are deleted. Orphans that it keeps are adopted, the others stay orphans. `response` is undefined without a
+ * hook.
  */
 export function planDetached(view: ObservedGroup, response: TombstoneResponse | undefined): Plan {
   const isKept = (object: KubeObject): boolean => response?.keep.has(formatIdentity(identityOf(object))) === true

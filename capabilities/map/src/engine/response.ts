@@ -153,8 +153,15 @@ function readEnvelope(
   // Hooks in languages with zero values send 0 for "not set".
   return {
     list: outputs as readonly JsonValue[],
-    resyncAfterSeconds: (resyncAfterSeconds as number | null | undefined) || undefined,
+    resyncAfterSeconds: boundedResync((resyncAfterSeconds as number | null | undefined) || undefined),
   }
+}
+
+/** Seconds: a hook that wants to be called again at once would be called in a loop; timers have an upper bound. */
+const [minResync, maxResync] = [1, 30 * 24 * 3600]
+
+function boundedResync(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.min(Math.max(seconds, minResync), maxResync)
 }
 
 function readOutput(entry: JsonValue, path: string, { parent, kinds }: ResponseContext): DesiredOutput {

@@ -41,6 +41,11 @@ export class OutputCounts {
     this.#counts[kind]?.count(object, by)
   }
 
+  /** Nothing is counted. */
+  get isEmpty(): boolean {
+    return this.#counts.every(({ total }) => total === 0)
+  }
+
   /** Totals and conditions by kind. */
   toJson(): readonly JsonObject[] {
     return this.#counts.map((count) => count.toJson())

@@ -36,7 +36,7 @@ export class WebhookCredentials {
     const hasOwn = [webhook.caBundle, webhook.authorization, webhook.basicAuth, webhook.clientTLS].some(
       (field) => field !== undefined,
     )
-    this.#source = hasOwn ? webhook : configs.find(({ host }) => host === url.host || host === url.hostname)
+    this.#source = hasOwn ? webhook : configs.find(({ host }) => isHostOf(host, url))
   }
 
   /**
@@ -113,4 +113,13 @@ function missing(kind: string, { namespace, name }: Ref, entry: string): RemoteE
     'CredentialsMissing',
     `The hook needs the entry ${entry} of ${kind} ${namespace}/${name}, which does not exist; create it`,
   )
+}
+
+/**
+ * Returns whether an `endpointConfigs` host is that of a URL: names compare without case, and a host without a port
+ * means the default port of the protocol, as in Metacontroller.
+ */
+function isHostOf(host: string, url: URL): boolean {
+  const address = `${url.protocol}//${host}`
+  return URL.canParse(address) && new URL(address).host === url.host
 }

@@ -16,7 +16,13 @@ export interface HookDependencies {
   readonly metrics: CallMetrics
 }
 
-/** Makes the hooks of a spec. Throws ExpressionError `InvalidExpression`. */
+/** A webhook of a spec cannot be called: its address or its timeout is invalid. The message names the field. */
+export class InvalidHookError extends Error {
+  override readonly name = 'InvalidHookError'
+  readonly code = 'InvalidHook'
+}
+
+/** Makes the hooks of a spec. Throws ExpressionError `InvalidExpression`, InvalidHookError. */
 export function makeHooks(controller: MapController, dependencies: HookDependencies): Hooks {
   const { map, tombstone } = controller.spec.hooks
   return {
@@ -35,7 +41,7 @@ function makeHook(
   const { webhook, expression, version } = spec
   if (expression !== undefined) return new ExpressionHook(name, expression)
   if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook or an expression`)
-  return new WebhookHook({
+  const options = {
     ...dependencies,
     name,
     controllerName: controller.metadata.name ?? '',
@@ -43,5 +49,10 @@ function makeHook(
     version,
     trim: controller.spec.hooks.map.trim ?? 'managedFields',
     endpointConfigs: controller.spec.endpointConfigs ?? [],
-  })
+  }
+  try {
+    return new WebhookHook(options)
+  } catch (error) {
+    throw new InvalidHookError(`spec.hooks.${name}.webhook: ${(error as Error).message}`, { cause: error })
+  }
 }

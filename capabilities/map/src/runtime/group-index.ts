@@ -10,6 +10,7 @@ import { inputFilter } from '../engine/input.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { OutputIndex } from '../engine/output-index.ts'
 import { isRelated } from '../engine/related.ts'
+import type { InputKind } from '../engine/resource.ts'
 import type { InputMove, SelectedParent } from '../engine/selection.ts'
 import { Selection } from '../engine/selection.ts'
 import { inputChangeMatters, parentChangeMatters, seenDigest, wasSeen } from '../engine/trigger.ts'
@@ -32,8 +33,8 @@ export interface GroupEvents {
   onInvalidSelector(parent: KubeObject, message: string): void
   /** A kind was listed, or cannot be listed any more. */
   onKnownChanged(): void
-  /** Parents were added, changed or removed. */
-  onParentsChanged(): void
+  /** Parents, or inputs of them, were added, changed or removed. */
+  onGroupsChanged(): void
 }
 
 /** Milliseconds between two rounds that changes of related objects cause, for each parent. */
@@ -162,19 +163,30 @@ export class GroupIndex implements CacheListener, Disposable {
     }
   }
 
+  /** Returns the keys of a parent's inputs of a kind. */
+  inputKeys(uid: string, { group, kind }: Pick<InputKind, 'group' | 'kind'>): string[] {
+    const position = this.#kinds.inputs.findIndex((one) => one.group === group && one.kind === kind)
+    const inputs = this.selection.parents.get(uid)?.inputs.values() ?? []
+    return [...inputs].flatMap((ref) => (ref.kind === position && ref.role === 'input' ? [ref.key] : []))
+  }
+
   onParent({ object, previous, type }: ObjectChange): void {
     const uid = object.metadata.uid ?? ''
     if (type === 'removed' || (previous !== undefined && previous.metadata.uid !== uid)) {
       this.#removeParent((previous ?? object).metadata.uid ?? '')
     }
-    if (type === 'removed' || !this.#isFull) return this.#events.onParentsChanged()
+    if (type === 'removed' || !this.#isFull) return this.#events.onGroupsChanged()
     const isNew = previous === undefined || !this.selection.parents.has(uid)
-    if (!isNew && !parentChangeMatters(previous, object)) return this.selection.refreshParent(object)
+    if (!isNew && !parentChangeMatters(previous, object)) {
+      this.selection.refreshParent(object)
+      // Another client may have removed counts.
+      return this.#events.onCountsChanged(uid)
+    }
     if (!isNew && sameSelection(previous, object)) this.selection.refreshParent(object)
     else this.#setParent(object)
     this.#events.onCountsChanged(uid)
     if (!isTerminating(object)) this.#enqueueAll(uid)
-    this.#events.onParentsChanged()
+    this.#events.onGroupsChanged()
   }
 
   onInput(kind: number, { object, previous, type }: ObjectChange): void {
@@ -185,10 +197,14 @@ export class GroupIndex implements CacheListener, Disposable {
   }
 
   onOutput(kind: number, { object, type }: ObjectChange): void {
-    const { before, after } = this.outputs.set(kind, formatKey(keyOf(object)), type === 'removed' ? undefined : object)
+    const { before, after, counted } = this.outputs.set(
+      kind,
+      formatKey(keyOf(object)),
+      type === 'removed' ? undefined : object,
+    )
+    for (const uid of counted) this.#events.onCountsChanged(uid)
     for (const role of [before, after]) {
       if (role?.role !== 'output') continue
-      this.#events.onCountsChanged(role.parentUid)
       this.#events.onOutputObserved({ parent: role.parentUid, mapKey: role.mapKey })
     }
   }
@@ -255,7 +271,10 @@ export class GroupIndex implements CacheListener, Disposable {
 
   #onMove({ parent, mapKey, before, after }: InputMove, matters: boolean): void {
     const isMove = before?.role !== after?.role
-    if (isMove) this.#events.onCountsChanged(parent.uid)
+    if (isMove) {
+      this.#events.onCountsChanged(parent.uid)
+      this.#events.onGroupsChanged()
+    }
     if (this.#isFull && (matters || isMove)) this.#events.onEnqueue({ parent: parent.uid, mapKey })
   }
 

@@ -4,7 +4,7 @@ import { chunkSize, yieldToEventLoop } from '@fairlead/client'
 import type { Manager, ObjectEvents, Relation, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import { after } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import { isConflict, isTerminating } from '@fairlead/kube'
+import { isConflict, isNamespaceTerminating, isTerminating } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { fieldManager, outputManager } from '../engine/configuration.ts'
 import type { Decision } from '../engine/decide-group.ts'
@@ -22,6 +22,7 @@ import { GroupState, groupId } from './group-state.ts'
 import { LiveCluster } from './live-cluster.ts'
 import { NameWatch } from './name-watch.ts'
 import type { OutputMetrics } from './output-metrics.ts'
+import type { ParentCounts } from './parent-status.ts'
 import { ParentStatus } from './parent-status.ts'
 import { reconcileGroup } from './reconcile-group.ts'
 import { relationsOf } from './relations.ts'
@@ -48,6 +49,8 @@ export interface MapRunOptions {
   readonly kinds: ControllerKinds
   readonly hooks: Hooks
   readonly metrics: OutputMetrics
+  /** Returns the other runs: parents of several controllers report the inputs of all of them. */
+  readonly others: () => readonly MapRun[]
   /** Called when {@link MapRun.state} may have changed; must not throw. */
   readonly onStateChange: () => void
 }
@@ -102,14 +105,14 @@ export class MapRun implements AsyncDisposable {
           this.#warn(parent, `${message}; nothing is mapped and nothing is deleted until it is corrected`)
       },
       onKnownChanged: () => this.#onKnownChanged(),
-      onParentsChanged: onStateChange,
+      onGroupsChanged: onStateChange,
     })
     this.#status = new ParentStatus({
       client: this.loop.client,
       clock: manager.clock,
       kinds,
       log: manager.log,
-      countsOf: (uid) => this.#index.parentCounts(uid),
+      countsOf: (uid) => this.#parentCounts(uid),
       isOurs: ({ metadata }) => manager.owns(metadata.namespace),
       onProblemChanged: onStateChange,
     })
@@ -190,6 +193,25 @@ export class MapRun implements AsyncDisposable {
     return this.stop()
   }
 
+  /** Writes the status of all parents anew where it differs: another run was started or stopped. */
+  refreshStatus(): void {
+    for (const uid of this.#index.selection.parents.keys()) this.#status.markDirty(uid)
+  }
+
+  /** Returns the counts of a parent; an input that several controllers map counts once. */
+  #parentCounts(uid: string): ParentCounts | undefined {
+    const counts = this.#index.parentCounts(uid)
+    const others = this.#options.others().filter((run) => run !== this && run.#index.selection.parents.has(uid))
+    if (counts === undefined || others.length === 0) return counts
+    const inputTotals = counts.inputTotals.map((total, position) => {
+      const kind = this.#options.kinds.inputs[position]
+      if (total === undefined || kind === undefined) return undefined
+      const keys = [this, ...others].flatMap((run) => run.#index.inputKeys(uid, kind))
+      return new Set(keys).size
+    })
+    return { ...counts, inputTotals }
+  }
+
   async #run(group: GroupRef, context: WorkContext): Promise<Result> {
     this.#groups.begin(group)
     const wait = this.#groups.waitFor(group)
@@ -258,7 +280,11 @@ export class MapRun implements AsyncDisposable {
       return
     const input = this.#index.inputName(group)
     const message = error instanceof Error ? error.message : String(error)
-    this.#groups.fail({ ...group, input, message, retry: 'backoff', retryAt: undefined, error })
+    // The group ends with the namespace: nothing is wrong that a user could correct.
+    const isEnding = isNamespaceTerminating(error) || (error instanceof Error && isNamespaceTerminating(error.cause))
+    const retry = isEnding ? 'after' : 'backoff'
+    this.#groups.fail({ ...group, input, message, retry, retryAt: undefined, error })
+    if (isEnding) return this.#options.onStateChange()
     if (error instanceof WriteError) this.#names.watch(groupId(group), group, error.existing)
     this.#warn(parent.object, `${input}: ${message}`)
     this.#options.onStateChange()

@@ -1,9 +1,11 @@
 // Writes the status of parents: only our own fields, only when they changed, at most once a second for each parent
 // (Q15).
 import type { Client } from '@fairlead/client'
+import { isApplied } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { asJson, isConflict, isForbidden, isJsonObject, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
+import { asJson, isConflict, isJsonObject, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
+import { managerPrefix } from '../engine/configuration.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { groupResource } from '../engine/resource.ts'
 import type { OutputCounts } from '../engine/status.ts'
@@ -42,8 +44,8 @@ const retryDelay = 5000
 interface Pending {
   /** Time of the last write, in milliseconds of the clock. */
   last: number
-  /** The status written last; undefined before the first write. */
-  written: JsonObject | undefined
+  /** The status written last, and the resourceVersion that the parent had then; undefined before the first write. */
+  written: { readonly status: JsonObject; readonly resourceVersion: number } | undefined
   timer: Disposable | undefined
   isWriting: boolean
   isDirty: boolean
@@ -55,8 +57,8 @@ export class ParentStatus {
   readonly #pending = new Map<string, Pending>()
   readonly #writes = new Set<Promise<void>>()
   #problem: string | undefined
-  /** The parent's kind cannot store our status: no further write is tried. */
-  #gaveUp = false
+  /** Parents that cannot store our status, by uid: no further write is tried. */
+  readonly #gaveUp = new Set<string>()
   #stopped = false
 
   constructor(options: ParentStatusOptions) {
@@ -70,7 +72,7 @@ export class ParentStatus {
 
   /** Schedules a write: the counts of a parent may have changed. */
   markDirty(uid: string): void {
-    if (this.#stopped || this.#gaveUp) return
+    if (this.#stopped || this.#gaveUp.has(uid)) return
     const pending = this.#pending.get(uid) ?? {
       last: -Infinity,
       written: undefined,
@@ -88,6 +90,7 @@ export class ParentStatus {
   forget(uid: string): void {
     this.#pending.get(uid)?.timer?.[Symbol.dispose]()
     this.#pending.delete(uid)
+    this.#gaveUp.delete(uid)
   }
 
   /** Stops writing; resolves when the last write has ended. */
@@ -122,7 +125,7 @@ export class ParentStatus {
       outputs: counts.outputs,
       before: counts.parent.status,
     })
-    if (jsonEqual(status, pending.written ?? ownFields(counts.parent, status))) return
+    if (this.#isWritten(counts.parent, status, pending)) return
     pending.isWriting = true
     pending.isDirty = false
     const wait = await this.#apply(counts.parent, status, pending)
@@ -133,21 +136,27 @@ export class ParentStatus {
     else if (pending.isDirty) this.markDirty(uid)
   }
 
+  /** Returns whether the parent has the status, as far as this controller can make it so. */
+  #isWritten(parent: KubeObject, status: JsonObject, { written }: Pending): boolean {
+    const { manager } = this.#options.client
+    if (written === undefined || !jsonEqual(status, written.status))
+      return isApplied(parent, statusOf(parent, status), manager, 'status')
+    // The cache lags behind the last write, or the parent is as it was written.
+    if (Number(parent.metadata.resourceVersion) <= written.resourceVersion) return true
+    if (!hasCounts(parent, status)) return false
+    // Of two controllers that report the same count, the one whose count changes writes it.
+    return isShared(parent, manager) || isApplied(parent, statusOf(parent, status), manager, 'status')
+  }
+
   /** Returns the milliseconds until a retry; undefined when it was written or never can be. */
   async #apply(parent: KubeObject, status: JsonObject, pending: Pending): Promise<number | undefined> {
-    const { apiVersion, kind, metadata } = parent
-    const { name, namespace, uid } = metadata
-    const configuration: KubeObject = {
-      apiVersion,
-      kind,
-      metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid },
-      status,
-    }
+    const { kind, metadata } = parent
+    const { name, namespace, uid = '' } = metadata
     try {
-      const { object } = await this.#options.client.applyRaw(configuration, { subresource: 'status' })
-      pending.written = status
-      if (jsonEqual(status, ownFields(object, status))) return this.#report(undefined)
-      this.#gaveUp = true
+      const { object } = await this.#options.client.applyRaw(statusOf(parent, status), { subresource: 'status' })
+      pending.written = { status, resourceVersion: Number(object.metadata.resourceVersion) }
+      if (hasCounts(object, status)) return this.#report(undefined)
+      this.#gaveUp.add(uid)
       return this.#report(
         `the schema of ${groupResource(this.#options.kinds.parent)} drops status.inputs or status.outputs; add them there to see counts`,
       )
@@ -159,7 +168,7 @@ export class ParentStatus {
           (await this.#options.client
             .find(parent, { namespace: namespace ?? '', name: name ?? '' })
             .catch(() => undefined)) !== undefined
-        this.#gaveUp = exists
+        if (exists) this.#gaveUp.add(uid)
         return exists
           ? this.#report(`${groupResource(this.#options.kinds.parent)} has no status subresource; add it to see counts`)
           : undefined
@@ -168,7 +177,7 @@ export class ParentStatus {
         parent: `${kind} ${namespace ?? ''}/${name ?? ''}`,
         error,
       })
-      if (isForbidden(error)) this.#report((error as Error).message)
+      this.#report(error instanceof Error ? error.message : String(error))
       return retryDelay
     }
   }
@@ -182,25 +191,27 @@ export class ParentStatus {
   }
 }
 
-/** Returns the fields of an object's status that ours has too. */
-function ownFields(object: KubeObject, status: JsonObject): JsonObject {
-  const observed = isJsonObject(object.status) ? asJson(object.status) : {}
-  return pick(observed, status) as JsonObject
+/** Returns the configuration that is applied to the parent's status. */
+function statusOf({ apiVersion, kind, metadata }: KubeObject, status: JsonObject): KubeObject {
+  const { name, namespace, uid } = metadata
+  return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid }, status }
 }
 
-/**
- * Picks the fields of `value` that `like` has: kinds by name, and within a kind every count, so that a removed count is
- * a change.
- */
-function pick(value: JsonObject, like: JsonObject): JsonValue {
-  const picked: Record<string, JsonValue> = {}
-  for (const field of Object.keys(like)) {
-    const [own, wanted] = [value[field], like[field]]
-    if (own === undefined) continue
-    const isSection = (field === 'inputs' || field === 'outputs') && isJsonObject(own) && isJsonObject(wanted)
-    picked[field] = isSection
-      ? Object.fromEntries(Object.entries(asJson(own)).filter(([name]) => Object.hasOwn(wanted, name)))
-      : own
-  }
-  return picked
+/** Returns whether the parent's status has a value for each of our counts; others may be beside them. */
+function hasCounts(parent: KubeObject, status: JsonObject): boolean {
+  const observed = isJsonObject(parent.status) ? asJson(parent.status) : {}
+  return ['inputs', 'outputs'].every((section) => hasFields(observed[section], status[section]))
+}
+
+function hasFields(value: JsonValue | undefined, wanted: JsonValue | undefined): boolean {
+  if (!isJsonObject(wanted)) return value !== undefined
+  return isJsonObject(value) && Object.entries(wanted).every(([name, field]) => hasFields(value[name], field))
+}
+
+/** Returns whether another map controller applies the parent's status, too. */
+function isShared({ metadata: { managedFields = [] } }: KubeObject, manager: string): boolean {
+  return managedFields.some(
+    (entry) =>
+      entry.subresource === 'status' && entry.manager !== manager && entry.manager?.startsWith(managerPrefix) === true,
+  )
 }

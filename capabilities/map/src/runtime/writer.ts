@@ -73,8 +73,8 @@ export class GroupWriter {
   }
 
   /**
-   * Carries out a plan: adoptions, then deletes, then all others. When it deletes anything, the server checks all that it
-   * writes first: a response that the server refuses costs no output. Tries everything; then throws the first error
+   * Carries out a plan: adoptions, then deletes, then all others. When it deletes anything, the server checks all that
+   * it writes first: a response that the server refuses costs no output. Tries everything; then throws the first error
    * (WriteError, StatusError).
    */
   async carryOut(plan: Plan): Promise<void> {
@@ -108,8 +108,8 @@ export class GroupWriter {
 
   /**
    * Makes an orphan that names this parent its output again (Q8): reads the parent from the server, and the orphan must
-   * be as it was observed. Returns it; undefined when the parent is deleted. The owner reference is patched in: an apply
-   * would have to repeat every field that was ever applied.
+   * be as it was observed. Returns it; undefined when the parent is deleted. The owner reference is patched in: an
+   * apply would have to repeat every field that was ever applied.
    */
   async #adopt(orphan: KubeObject): Promise<KubeObject | undefined> {
     const { client, parent, onWrite } = this.#options
@@ -168,8 +168,8 @@ export class GroupWriter {
   }
 
   /**
-   * Creates an object by server-side apply and never takes over an existing one. Bypasses the cache: the plan has read it
-   * already, and after a delete it may lag behind the server. Throws WriteError when the name is taken.
+   * Creates an object by server-side apply and never takes over an existing one. Bypasses the cache: the plan has read
+   * it already, and after a delete it may lag behind the server. Throws WriteError when the name is taken.
    */
   async #applyAsNew(object: KubeObject, options: { readonly dryRun?: boolean } = {}): Promise<KubeObject> {
     const { client, controllerName, parent, mapKey } = this.#options

@@ -105,6 +105,9 @@ export interface HookClientOptions {
 }
 
 const defaultTimeout = 10_000
+/** Bounds of `Retry-After` in milliseconds: no hot loop, and no wait that an operator would take for a hang. */
+const minRetryAfter = 1000
+const maxRetryAfter = 3_600_000
 const defaultMaxBytes = 32 * 1024 * 1024
 
 /** Calls hooks over keep-alive connections, one pool per TLS identity. */
@@ -266,9 +269,9 @@ export class HookClient implements AsyncDisposable {
   /** Returns the milliseconds of a `Retry-After`, in seconds or as a date; undefined when it is missing or invalid. */
   #retryAfter(text: string | undefined): number | undefined {
     if (text === undefined) return undefined
-    if (/^\d+$/.test(text.trim())) return Number(text) * 1000
     const until = Date.parse(text)
-    return Number.isNaN(until) ? undefined : Math.max(0, until - this.#options.clock.now())
+    const wait = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : until - this.#options.clock.now()
+    return Number.isNaN(wait) ? undefined : Math.min(Math.max(wait, minRetryAfter), maxRetryAfter)
   }
 }
 

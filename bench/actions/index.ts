@@ -68,6 +68,8 @@ function mapping(): Figure {
 async function live(wanted: (name: string) => boolean): Promise<readonly Figure[]> {
   await using server = await ApiServer.start()
   const client = server.client()
+  // Mappings and maps of kAppNav's namespace count for all resources.
+  await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kappnav' } })
   let source: LiveCatalog | undefined
   await using manager = await Manager.start({
     client: server.client(),
@@ -91,7 +93,7 @@ async function freshness(client: Client, source: LiveCatalog): Promise<Figure> {
     await client.apply({
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: { name: 'fresh', namespace: 'default' },
+      metadata: { name: 'fresh', namespace: 'kappnav' },
       data: { 'url-actions': text },
     })
     const begin = performance.now()
@@ -115,7 +117,7 @@ async function all(client: Client, source: LiveCatalog): Promise<Figure> {
     await client.create({
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: { name: `all-${index}`, namespace: 'default' },
+      metadata: { name: `all-${index}`, namespace: 'kappnav' },
       data: { 'url-actions': JSON.stringify([{ name: `all-${index}`, 'url-pattern': 'x' }]) },
     })
     await client.create(job(index))
@@ -163,7 +165,7 @@ function kam(name: string, precedence: number, names: readonly string[]): KubeOb
   return {
     apiVersion,
     kind: 'KindActionMapping',
-    metadata: { name, namespace: 'default' },
+    metadata: { name, namespace: 'kappnav' },
     spec: { precedence, mappings: names.map((mapname) => ({ apiVersion: 'apps/v1', kind: 'Deployment', mapname })) },
   }
 }
@@ -172,7 +174,7 @@ function actionMaps(): readonly KubeObject[] {
   return Array.from({ length: maps }, (_value, index) => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: `map-${index}`, namespace: 'default' },
+    metadata: { name: `map-${index}`, namespace: 'kappnav' },
     data: {
       'url-actions': JSON.stringify(
         ['detail', `action-${index}`].map((name) => ({

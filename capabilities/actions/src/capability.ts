@@ -1,4 +1,5 @@
 // The capability: kind-action mapping (`actions.kappnav.io`).
+import { CustomResourceDefinition } from '@fairlead/client'
 import type { Capability, CapabilityInstance, CapabilityOptions, Manager, PolicyRule } from '@fairlead/controller'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { apiGroup } from './api.ts'
@@ -52,9 +53,12 @@ export const actions: ActionsCapability = {
     const sandbox = resources.use(new Sandbox())
     resources.use(startMappingController(manager))
     startActionMapController(manager)
+    const kinds = new KindTable(manager.client)
+    const definitions = resources.use(manager.use(CustomResourceDefinition))
+    resources.use(definitions.informer.subscribe({ changed: () => kinds.reset() }, { replay: false }))
     const service = new ActionService({
       source,
-      kinds: new KindTable(manager.client),
+      kinds,
       rights: new Rights(manager.clock),
       runSnippet: sandbox.run,
       clock: manager.clock,

@@ -40,14 +40,16 @@ function workload(kind: string, resource: string, more: readonly string[]): Defa
           text: 'Restart',
           description: `Replace the pods of this ${kind} one after another`,
           image: kubectlImage,
-          'cmd-pattern': `kubectl rollout restart ${kind}/${name} --namespace ${namespace}`,
+          'enablement-expression': isInGroup('apps'),
+          'cmd-pattern': `kubectl rollout restart ${kind}.apps/${name} --namespace ${namespace}`,
         },
         {
           name: 'scale',
           text: 'Scale',
           description: `Set the number of pods of this ${kind}`,
           image: kubectlImage,
-          'cmd-pattern': `kubectl scale ${kind}/${name} --namespace ${namespace} --replicas=\${input.replicas}`,
+          'enablement-expression': isInGroup('apps'),
+          'cmd-pattern': `kubectl scale ${kind}.apps/${name} --namespace ${namespace} --replicas=\${input.replicas}`,
           'requires-input': 'scale',
         },
       ]),
@@ -82,7 +84,19 @@ function views(resource: string, more: readonly string[]): readonly JsonObject[]
     description: `${texts[view]!} in the console`,
     'url-pattern': view === 'detail' ? address : `${address}?view=${view}`,
     'open-window': 'current',
+    'enablement-expression': isInGroup(groupOf(resource)),
   }))
+}
+
+/** Maps are found by kind alone: an action must not reach an object of the same kind in another group. */
+function isInGroup(group: string): string {
+  return group === '' ? '!resource.apiVersion.contains("/")' : `resource.apiVersion.startsWith("${group}/")`
+}
+
+/** Returns the group of `apps/v1/deployments`, `v1/pods`. */
+function groupOf(resource: string): string {
+  const parts = resource.split('/')
+  return parts.length === 3 ? parts[0]! : ''
 }
 
 function json(value: JsonObject | readonly JsonObject[]): string {

@@ -1,4 +1,5 @@
 // Errors of requests for actions: an HTTP status and the error word of the original (originals/kappnav.md §3.3).
+import { isClientError } from '@fairlead/client'
 import { SelectorError, StatusError } from '@fairlead/kube'
 import { PatternError } from './patterns/pattern.ts'
 import { InputError } from './runs/inputs.ts'
@@ -51,6 +52,8 @@ export function asActionError(error: unknown): ActionError | undefined {
     return new ActionError(422, error.kind, error.message, { cause: error, field: error.field })
   if (error instanceof PatternError) return new ActionError(422, 'pattern-error', error.message, { cause: error })
   if (error instanceof SelectorError) return new ActionError(422, 'syntax-error', error.message, { cause: error })
+  // A kind that was served a moment ago.
+  if (isClientError(error, 'UnknownKind')) return new ActionError(404, 'not-found', error.message, { cause: error })
   if (error instanceof StatusError)
     return new ActionError(error.code, kindOf(error.code), error.message, { cause: error })
   return undefined

@@ -6,7 +6,7 @@ import { ActionError, asActionError } from '../engine/action-error.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
 import type { ActionService } from '../runtime/action-service.ts'
 import { handleKappnavRequest } from './kappnav-routes.ts'
-import { bodyOf, refOf, requireMethod, required } from './route-request.ts'
+import { bodyOf, refOf, requireMethod, requireOwnSite, required } from './route-request.ts'
 
 /** Returns the routes of a service. */
 export function actionRoutes(service: ActionService): readonly Route[] {
@@ -34,6 +34,7 @@ async function handleRequest(service: ActionService, request: RouteRequest): Pro
   }
   if (second === 'run') {
     requireMethod(method, 'POST')
+    requireOwnSite(request)
     const body = bodyOf(request)
     const jobs = await service.run(caller, refOf(query), first, {
       inputs: ownValue(body, 'inputs'),
@@ -131,6 +132,7 @@ const reasons: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'NotFound',
   405: 'MethodNotAllowed',
+  415: 'UnsupportedMediaType',
   422: 'Invalid',
   503: 'ServiceUnavailable',
 }

@@ -8,7 +8,7 @@ import { makeTarget } from '../engine/mapping/target.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
 import type { ActionService, ResourceRef } from '../runtime/action-service.ts'
 import type { Caller } from '../runtime/rights.ts'
-import { bodyOf, patternRefused, requireMethod } from './route-request.ts'
+import { bodyOf, patternRefused, requireMethod, requireOwnSite } from './route-request.ts'
 
 /** Handles a request; the result is undefined for an unknown path. */
 export async function handleKappnavRequest(
@@ -51,6 +51,7 @@ async function resource(
   }
   if (path.length === 2 && first === 'command') {
     requireMethod(method, 'DELETE')
+    requireOwnSite(request)
     await service.deleteRun(caller, query.get('namespace') ?? service.jobNamespace(), second!)
     return { deleted: second! }
   }
@@ -64,6 +65,7 @@ async function resource(
   }
   if (path.at(-3) !== 'execute' || path.at(-2) !== 'command') return undefined
   requireMethod(method, 'POST')
+  requireOwnSite(request)
   return execute(service, request, caller, path)
 }
 

@@ -10,6 +10,25 @@ export function requireMethod(method: string, wanted: 'GET' | 'POST' | 'DELETE')
   if (method !== wanted) throw new ActionError(405, 'input-error', `method ${method} is not allowed; use ${wanted}`)
 }
 
+/** Content types that a page of another site can send without asking the server first. */
+const formTypes = /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\b/i
+
+/**
+ * Refuses writes that pages of other sites can send with the credentials of a browser. Throws ActionError 403 or 415.
+ */
+export function requireOwnSite({ headers }: RouteRequest): void {
+  const origin = String(headers['origin'] ?? '')
+  const host = String(headers['host'] ?? '')
+  if (origin !== '' && (host === '' || hostOf(origin) !== host.toLowerCase()))
+    throw new ActionError(403, 'forbidden', `requests of pages of ${origin} are refused`)
+  if (formTypes.test(String(headers['content-type'] ?? '')))
+    throw new ActionError(415, 'input-error', 'the body must be application/json')
+}
+
+function hostOf(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).host : ''
+}
+
 /** Returns a required query parameter. Throws ActionError 400. */
 export function required(query: URLSearchParams, key: string): string {
   const value = query.get(key)

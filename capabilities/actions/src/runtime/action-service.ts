@@ -1,10 +1,10 @@
 // The service of actions. It reads targets and writes Jobs with the caller's rights. Start with ActionService.menu.
 import { randomUUID } from 'node:crypto'
-import { ConfigMap, Pod } from '@fairlead/client'
+import { ConfigMap, Pod, isClientError } from '@fairlead/client'
 import { StatusError, asJson, forbidden } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
-import { ActionError } from '../engine/action-error.ts'
+import { ActionError, asActionError } from '../engine/action-error.ts'
 import {
   applicationApi,
   componentKindsOf,
@@ -184,7 +184,21 @@ export class ActionService {
       },
     )
     const created: KubeObject[] = []
-    for (const job of jobs) created.push(await caller.client.create(job, { dryRun: options.dryRun ?? false }))
+    for (const job of jobs) {
+      try {
+        created.push(await caller.client.create(job, { dryRun: options.dryRun ?? false }))
+      } catch (error) {
+        const known = asActionError(error)
+        if (created.length === 0 || known === undefined) throw error
+        const names = created.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`).join(', ')
+        throw new ActionError(
+          known.status,
+          known.kind,
+          `${known.message}; ${created.length} of ${jobs.length} Jobs were created before: ${names}`,
+          { cause: error },
+        )
+      }
+    }
     return created
   }
 
@@ -258,7 +272,13 @@ export class ActionService {
 
   /** Returns the Applications that the caller may list, with their menus; hidden ones are left out. */
   async applications(caller: Caller, namespace?: string): Promise<readonly WithMenu[]> {
-    const { items } = await caller.client.list(applicationApi, { namespace })
+    let items: readonly KubeObject[]
+    try {
+      ;({ items } = await caller.client.list(applicationApi, { namespace }))
+    } catch (error) {
+      if (!isClientError(error, 'UnknownKind')) throw error
+      return []
+    }
     return Promise.all(
       items
         .filter(({ metadata }) => metadata.annotations?.[hiddenAnnotation] === undefined)
@@ -285,10 +305,17 @@ export class ActionService {
         continue
       }
       for (const namespace of componentNamespaces(application)) {
-        const { items } = await caller.client.list(
-          { apiVersion: found.apiVersion, kind: found.kind },
-          { namespace, labelSelector },
-        )
+        let items: readonly KubeObject[]
+        try {
+          const like = { apiVersion: found.apiVersion, kind: found.kind }
+          ;({ items } = await caller.client.list(like, { namespace, labelSelector }))
+        } catch (error) {
+          const known = asActionError(error)
+          // One kind, or one namespace, that the caller may not list does not hide the others.
+          if (known?.status !== 403 && known?.status !== 404) throw error
+          unknown.push(known.message)
+          continue
+        }
         components.push(
           ...items
             .map((item) => ({ ...item, apiVersion: found.apiVersion, kind: found.kind }))

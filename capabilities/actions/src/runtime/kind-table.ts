@@ -23,8 +23,14 @@ export class KindTable {
     this.#client = client
   }
 
+  /** Forgets the kinds: the server serves others now. */
+  reset(): void {
+    this.#kinds = undefined
+  }
+
   /**
-   * Returns the kind of a name: from the core group if it is there, else from the first group in alphabetical order.
+   * Returns the kind of a name, as kubectl does: from the core group if it is there, else from the first group in the
+   * order of discovery, in its preferred version.
    */
   async kindOf(type: string): Promise<ResourceKind | undefined> {
     const [name = '', ...rest] = type.toLowerCase().split('.')
@@ -48,13 +54,17 @@ export class KindTable {
 
   async #discover(): Promise<readonly Named[]> {
     const groups = (await this.#client.send({ method: 'GET', path: '/apis' })) as unknown as {
-      groups?: readonly { preferredVersion: { groupVersion: string } }[]
+      groups?: readonly {
+        preferredVersion: { groupVersion: string }
+        versions?: readonly { groupVersion: string }[]
+      }[]
     }
-    const versions = [
-      'v1',
-      ...(groups.groups ?? []).map(({ preferredVersion }) => preferredVersion.groupVersion).toSorted(),
-    ]
-    return (await Promise.all(versions.map((apiVersion) => this.#resources(apiVersion)))).flat()
+    const preferred = (groups.groups ?? []).map(({ preferredVersion }) => preferredVersion.groupVersion)
+    const others = (groups.groups ?? []).flatMap(({ versions: all = [] }) =>
+      all.map(({ groupVersion }) => groupVersion),
+    )
+    const versions = new Set(['v1', ...preferred, ...others])
+    return (await Promise.all([...versions].map((apiVersion) => this.#resources(apiVersion)))).flat()
   }
 
   async #resources(apiVersion: string): Promise<readonly Named[]> {
